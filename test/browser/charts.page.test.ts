@@ -131,7 +131,7 @@ const SCREENS: readonly Screen[] = [
     text: 'No requests in this period.',
   },
   ...answeredScreens({ path: `${at('usage')}?by=tag&measure=p95`, pathEnd: '/usage/report' }, [
-    ['usage-by-tag-error', down, 'The usage could not be loaded.'],
+    ['usage-by-tag-error', down, 'The usage report could not be loaded.'],
   ]),
   ...answeredScreens({ path: `${at('usage')}?by=tag`, pathEnd: '/usage/report' }, [
     ['usage-by-tag-loading', silent, 'Usage'],
@@ -144,7 +144,7 @@ const SCREENS: readonly Screen[] = [
   },
   ...answeredScreens({ path: at('usage'), pathEnd: '/usage' }, [
     ['usage-empty', json(NO_USAGE), 'No requests in this period.'],
-    ['usage-error', down, 'The usage could not be loaded.'],
+    ['usage-error', down, 'The usage report could not be loaded.'],
     ['usage-loading', silent, 'Usage'],
   ]),
   {

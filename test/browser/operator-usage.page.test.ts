@@ -15,7 +15,7 @@ const SCREENS: readonly Screen[] = [
       json({ ...OPERATOR_REPORT, totals: NONE, data: [] }),
       'No requests in this period.',
     ],
-    ['op-usage-error', down, 'The usage could not be loaded.'],
+    ['op-usage-error', down, 'The usage report could not be loaded.'],
   ]),
   { name: 'op-models', path: 'operator/models', text: '$42.00 per M image tokens' },
   { name: 'op-models-none', path: 'operator/models?find=nothing', text: 'No model matches.' },

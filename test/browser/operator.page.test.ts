@@ -34,7 +34,7 @@ const SCREENS: readonly Screen[] = [
     async act(page, server) {
       await page.getByText('Night Shift').first().waitFor()
       server.answer('/operator/accounts', down)
-      // What is shown is read again when its window is come back to.
+      // The page reads again when a person comes back to its window.
       await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
     },
     text: 'As of 22:04: The store is busy.',
@@ -72,7 +72,7 @@ const SCREENS: readonly Screen[] = [
     act: press('Models of Fri 20 Nov'),
     text: 'Corrections and write-offs',
   },
-  { name: 'op-account-credit-top-ups', path: `${ONE}/credit?list=top-ups`, text: 'Top-up bought' },
+  { name: 'op-account-credit-top-ups', path: `${ONE}/credit?list=top-ups`, text: /^Purchase$/ },
   { name: 'op-account-credit-every-entry', path: `${ONE}/credit?list=entries`, text: 'welcome' },
   {
     name: 'op-account-credit-new',

@@ -71,7 +71,7 @@ test('a purchase, its refund, a dispute and its end are seen by the buyer and th
   await atStripe(() => stripe.refund(source, 1_000))
   await seesPurchase('Partly refunded', '$10.00 removed, $15.00 left')
   await show(`${account}/credit`)
-  await row('Top-up bought').getByText('Partly refunded').waitFor()
+  await row('Purchase').getByText('Partly refunded').waitFor()
   await row('Refund').getByText('−\u2060$10.00').filter({ visible: true }).waitFor()
   expect(await page.getByText('was added').count()).toBe(0)
   await expectReceipt(page, ['Partly refunded', '−\u2060$10.00', '$15.00'], /^Refund$/)
@@ -86,7 +86,7 @@ test('a purchase, its refund, a dispute and its end are seen by the buyer and th
   await page.getByText('owes $10.00').first().waitFor()
   await show(`${account}/credit`)
   await page.getByText('This account owes $10.00.').waitFor()
-  await row('Top-up bought').getByText('Disputed').waitFor()
+  await row('Purchase').getByText('Disputed').waitFor()
   await expectReceipt(page, ['Disputed', '$0.00'], /^Refund$/, /^Dispute$/)
 
   await atStripe(() => stripe.dispute(source, 'won'))

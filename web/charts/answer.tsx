@@ -4,7 +4,7 @@ import { Failed, Stale } from '../parts/states.tsx'
 
 interface AnswerProps<Data> {
   readonly query: UseQueryResult<Data>
-  /** The noun for the data: "usage". */
+  /** The noun for the data: "overview". */
   readonly noun: string
   /** The grey shape of it. */
   readonly grey: ReactNode

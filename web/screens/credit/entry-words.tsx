@@ -8,7 +8,7 @@ import { reversalName } from './purchase-words.ts'
 const WORDS = {
   top_up: 'Top-up',
   activation: 'Code redeemed',
-  purchase: 'Top-up bought',
+  purchase: 'Purchase',
   grant: 'Free credit given',
   expiry: 'Free credit expired',
   charge: 'Charge',

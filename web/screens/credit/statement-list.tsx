@@ -62,7 +62,7 @@ export function StatementList({ query, isNew, ...list }: StatementListProps) {
     >
       {rows !== undefined && (
         <footer className="pager">
-          <span>{sumsText(rows)}</span>
+          <span>{sumsText(rows, isTopUps)}</span>
           <button type="button" className="btn ghost" onClick={list.onEarlier}>
             Earlier
           </button>
@@ -99,13 +99,15 @@ function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
   )
 }
 
-function sumsText(lines: readonly Line[]): string {
+/** By position: the lines, and whether they are top-ups alone. */
+function sumsText(lines: readonly Line[], isTopUps: boolean): string {
   const spent = -sumOf(lines.filter(isSpend))
   const added = sumOf(lines.filter(isTopUp))
   // Not those that a won dispute or a failed refund undid: their lines name them.
   const reversals = lines.filter(({ kind, amount }) => kind === 'reversal' && amount < 0)
   const removed = reversals.length === 0 ? '' : `, ${money(-sumOf(reversals))} refunded or disputed`
-  return `${money(spent, 4)} charged, ${money(added)} added${removed}`
+  const charged = isTopUps ? '' : `${money(spent, 4)} charged, `
+  return `${charged}${money(added)} added${removed}`
 }
 
 function dayText(date: string): string {

@@ -59,10 +59,12 @@ export function OfferedModelsScreen() {
         greyRows={8}
         row={(model) => <Row key={`${model.upstream} ${model.id}`} model={model} />}
       >
-        <p className="pager">
-          Dollars per million tokens, input → output. The charged price applies to accounts that use
-          the model’s fee.
-        </p>
+        {found !== undefined && found.length > 0 && (
+          <p className="pager">
+            Dollars per million tokens, input → output. The charged price applies to accounts that
+            use the model’s fee.
+          </p>
+        )}
       </ListCard>
     </>
   )

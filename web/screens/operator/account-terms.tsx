@@ -41,6 +41,9 @@ function Terms({ account }: { readonly account: Account }) {
     ...LIMIT_NAMES.map((name) => [LIMITS[name].word, limit(limits[name])] as const),
     ['Models', models === null ? 'All' : <OnlyModels key="models" models={models} />],
     ['Low-credit alert', `Below ${money(account.low_balance ?? LOW_BALANCE_DEFAULT_MICROS)}`],
+    ...(Object.keys(account.metadata).length === 0
+      ? []
+      : [['Metadata', <MetadataLine key="metadata" metadata={account.metadata} />] as const]),
   ]
   return (
     <>
@@ -54,7 +57,6 @@ function Terms({ account }: { readonly account: Account }) {
       </dl>
       <div className="note pt-2">
         <AllowanceLine allowance={allowance} />
-        <MetadataLine metadata={account.metadata} />
       </div>
     </>
   )

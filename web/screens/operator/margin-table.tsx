@@ -79,10 +79,7 @@ export function MarginTable(props: MarginTableProps) {
   const shown = columns.map((name) => ({ name, ...COLUMNS[name] }))
   const cells = (figures: MarginTotals, beforeMicros: number) => (
     <>
-      <td className="only-s dimmed">
-        {counted(figures.requests, 'request')}, {money(figures.charge)} charged,{' '}
-        {money(figures.cost)} provider cost
-      </td>
+      <td className="only-s dimmed">{money(figures.charge)} charged</td>
       {shown.map(({ name, className, cell }) => (
         <td key={name} className={className}>
           {cell(figures, beforeMicros)}
@@ -152,7 +149,12 @@ function GroupName({
       </Link>
     )
   }
-  if (by === 'model') return <ModelName id={id} />
+  if (by === 'model')
+    return (
+      <span className="model">
+        <ModelName id={id} />
+      </span>
+    )
   if (by === 'day') return <b>{dateText(id)}</b>
   if (by === 'month') return <b>{chartMonth(new Date(id))}</b>
   return <b title={id}>{name ?? id}</b>

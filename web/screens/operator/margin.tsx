@@ -56,7 +56,7 @@ export function MarginScreen() {
         <ReportCsv span={span} by={by} />
       </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
-      <div className="filters" role="group" aria-label="What is shown">
+      <div className="filters" role="group" aria-label="Filters">
         <Choose
           label="Group by"
           icon="usage"
@@ -65,7 +65,7 @@ export function MarginScreen() {
           onChange={(next) => change({ ...search, by: next as Group })}
         />
       </div>
-      <Answer query={report} noun="usage" grey={<GreyChartCard />}>
+      <Answer query={report} noun="usage report" grey={<GreyChartCard />}>
         {(shown) =>
           shown.totals.requests === 0 && shown.totals.cost === 0 ? (
             <section className="card">
@@ -75,7 +75,7 @@ export function MarginScreen() {
             </section>
           ) : (
             <>
-              <div className="mb-4">
+              <div className="mb-4 wide-stats">
                 <MarginFigures
                   totals={shown.totals}
                   before={compared?.totals ?? null}

@@ -104,9 +104,15 @@ function Head({ onCode, onNew }: HeadProps) {
         <Icon name="code" />
         View code
       </button>
-      <button type="button" className="btn" disabled={onNew === null} onClick={() => onNew?.()}>
+      <button
+        type="button"
+        className="btn"
+        aria-label="New chat"
+        disabled={onNew === null}
+        onClick={() => onNew?.()}
+      >
         <Icon name="plus" />
-        New chat
+        <span className="hide-s">New chat</span>
       </button>
     </ScreenTop>
   )

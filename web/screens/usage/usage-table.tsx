@@ -126,7 +126,6 @@ export function Figures({ figures, isCompared = false }: FiguresProps) {
       )}
       <td className="only-s dimmed">
         {counted(requests, 'request')}, {percent(failed, requests)} failed
-        {typeof p50 === 'number' && `, ${duration(p50)}`}
       </td>
       <td className="num">
         <b>{money(charge)}</b>
@@ -154,7 +153,13 @@ function GroupLink({ group: { id, name, prefix, deleted }, by, range }: GroupLin
       search={{ ...searchOf(range), [by]: [id] }}
       preload={false}
     >
-      {by === 'model' ? <ModelName id={name} /> : <b>{name}</b>}
+      {by === 'model' ? (
+        <span className="model">
+          <ModelName id={name} />
+        </span>
+      ) : (
+        <b>{name}</b>
+      )}
       {prefix !== null && <span className="mono dimmed ml-1.5">{prefix}</span>}
       {deleted && <span className="dimmed"> deleted</span>}
     </Link>

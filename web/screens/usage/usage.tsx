@@ -83,7 +83,7 @@ export function UsageScreen() {
       </ScreenTop>
       <Choices by={by} measure={measure} step={hasSteps(span, by) ? step : null} />
       {isByTag ? (
-        <Answer query={tags} noun="usage" grey={<GreyChartCard />}>
+        <Answer query={tags} noun="usage report" grey={<GreyChartCard />}>
           {(report) =>
             report.totals.requests === 0 ? (
               <NoRequests onRange={look} />
@@ -93,7 +93,7 @@ export function UsageScreen() {
           }
         </Answer>
       ) : (
-        <Answer query={charts} noun="usage" grey={<GreyChartCard />}>
+        <Answer query={charts} noun="usage report" grey={<GreyChartCard />}>
           {(usage) => (
             <Cards
               usage={usage}
@@ -124,7 +124,7 @@ function Choices({ by, measure, step }: ChoicesProps) {
     navigate((before) => ({ ...before, ...part }), { resetScroll: false })
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser
-    <div className="filters" role="group" aria-label="What is shown">
+    <div className="filters" role="group" aria-label="Filters">
       <Choose
         label="Measure"
         icon="usage"
@@ -232,7 +232,7 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
   }
   return (
     <>
-      <div className="mb-4">
+      <div className="mb-4 wide-stats">
         <Figures sums={usage} compare={compare ?? 'before'} range={range} />
       </div>
       <section className="card mb-4">
