@@ -3,9 +3,10 @@ import { answeredScreens, press, type Screen, testScreens } from './each-screen.
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
+import { ACTIONS } from './stand-in-desk.ts'
 import { ACCOUNTS, AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
 
-/** What operators look after beside accounts: requests to settle, the ledger's health, and codes. */
+/** The operator's pages in addition to accounts: unsettled requests, the ledger's health, and codes. */
 
 const at = (section: string) => `operator/${section}`
 
@@ -13,7 +14,7 @@ const TO_SETTLE: readonly Screen[] = [
   {
     name: 'op-unsettled',
     path: at('unsettled'),
-    text: 'Cost can’t be looked up: the provider returned no ID',
+    text: /: the provider returned no ID\s*The hold is released without a charge on/,
   },
   ...answeredScreens({ path: at('unsettled'), pathEnd: '/operator/unsettled' }, [
     ['op-unsettled-empty', json(EMPTY), 'No unsettled requests'],
@@ -57,7 +58,7 @@ const HEALTH_SCREENS: readonly Screen[] = [
     text: 'Prices are 75 minutes old: check the log.',
   },
   ...answeredScreens({ path: at('health'), pathEnd: '/operator/health' }, [
-    ['op-health-error', down, 'The health could not be loaded.'],
+    ['op-health-error', down, 'Health could not be loaded.'],
     ['op-health-loading', silent, 'Readiness'],
   ]),
   {
@@ -153,7 +154,7 @@ const TOKEN_SCREENS: readonly Screen[] = [
     name: 'op-token-revoke',
     path: at('tokens'),
     act: press('Revoke the token shop'),
-    text: /From now on, calls with this token are answered 401/,
+    text: /From now on, calls with this token are answered with 401/,
   },
 ]
 
@@ -219,6 +220,18 @@ test('the audit log is filtered by its address, and downloaded with the same fil
   await expect.poll(() => asked().at(-1)).toBe(`GET operator/actions?${filters}&limit=50`)
   const csv = page.getByRole('link', { name: 'CSV' })
   expect(await csv.getAttribute('href')).toBe(`/app/api/operator/actions?${filters}&format=csv`)
+})
+
+test('an account without a name has its whole ID in the title of a change', async ({
+  page,
+  server,
+}) => {
+  server.answer(
+    '/operator/actions',
+    json({ ...EMPTY, data: [{ ...ACTIONS[0], account_name: null }] }),
+  )
+  await page.goto(`${server.address}/app/${at('audit-log')}`)
+  await page.getByTitle(HELIX.id).getByRole('link').waitFor()
 })
 
 test('on a phone, each figure of an audit difference is on one line with its name', async ({

@@ -1,6 +1,6 @@
 /** The values in the lines of a client. */
 interface LinesInput {
-  /** Where the gateway is reached, without `/v1`. */
+  /** The address of the gateway, without `/v1`. */
   readonly baseUrl: string
   readonly model: string
   /** For the small tasks of an agent. Default: the same model. */
@@ -14,7 +14,7 @@ export interface ClientSettings {
   readonly name: string
   readonly group: 'Commands' | 'SDKs' | 'Agents'
   readonly language: 'sh' | 'js' | 'python' | 'toml'
-  /** Where the lines go. */
+  /** The file or shell that the lines go into. */
   readonly place: string
   /** The format that it sends, by the name that models list it under. */
   readonly speaks: 'chat' | 'messages' | 'responses' | 'images'
@@ -185,7 +185,7 @@ plugins = false
 enabled = false`,
     notes: [
       'Its agents and MCP servers are refused with a 400 that names the tool.',
-      'Web search works; each request with it is held for 30 searches.',
+      'Web search works; each request with it holds credit for 30 searches.',
     ],
   },
 ]

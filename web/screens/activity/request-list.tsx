@@ -1,5 +1,5 @@
 import { counted } from '../../format/numbers.ts'
-import { dayAndMinute } from '../../format/time.ts'
+import { dayAndShortMinute } from '../../format/time.ts'
 import { clientOf } from '../../parts/client-lines.ts'
 import { CodeLines } from '../../parts/code-lines.tsx'
 import { GreyRows, Heads } from '../../parts/list-card.tsx'
@@ -95,7 +95,10 @@ function Found({ activity: { newest, hasOlder, rows, searchedBackTo } }: Request
 
 function Pager({ activity, isLive, onOlder }: RequestListProps) {
   const { hasOlder, older, rows, searchedBackTo } = activity
-  const back = searchedBackTo === null ? '' : `, back to ${dayAndMinute(new Date(searchedBackTo))}`
+  const back =
+    searchedBackTo === null
+      ? ''
+      : `, back to ${dayAndShortMinute(new Date(searchedBackTo), new Date())}`
   const count = counted(rows.length, 'request') + back
   return (
     <footer className="pager">

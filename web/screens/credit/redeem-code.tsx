@@ -4,6 +4,7 @@ import type { Entry } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { ApiError } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -28,7 +29,7 @@ export function RedeemCode({ onClose }: { onClose: () => void }) {
   const refusal = refusalOf(error, ['code'])
   const wait =
     error instanceof ApiError && error.retryAfterSeconds !== null
-      ? ` Try again in ${error.retryAfterSeconds} seconds.`
+      ? ` Try again in ${counted(error.retryAfterSeconds, 'second')}.`
       : ''
   return (
     <FormDialog

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import type { Entered } from '../../api/answers.ts'
 import { ApiError, forgetAnswers } from '../../api/client.ts'
 import { meQuery } from '../../api/queries.ts'
+import { counted } from '../../format/numbers.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { isOwnPath } from './own-path.ts'
@@ -15,7 +16,7 @@ export interface DoorFormProps {
   /** Sends its fields, by name. */
   readonly send: (fields: Fields) => Promise<Entered>
   readonly submit: string
-  /** Where the user goes then. */
+  /** The page that is opened then. */
   readonly next?: string
   /** Fields of its own that the server may refuse. Default: none. */
   readonly ownFields?: readonly string[]
@@ -81,7 +82,7 @@ export function messageOf(error: Error): string {
   if (error.code !== 'rate_limited' || retryAfterSeconds === null) return error.message
   const wait =
     retryAfterSeconds < 90
-      ? `${retryAfterSeconds} seconds`
+      ? counted(retryAfterSeconds, 'second')
       : `${Math.ceil(retryAfterSeconds / 60)} minutes`
   return `${error.message} Try again in ${wait}.`
 }

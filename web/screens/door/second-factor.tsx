@@ -35,7 +35,7 @@ export function ShowFactor() {
         </DoorForm>
       )}
       <p className="note mt-4">
-        Lost it? Use a recovery code. Without one, the operator makes a link with{' '}
+        Lost your second factor? Use a recovery code. Without one, the operator makes a link with{' '}
         <span className="mono">npx tollgate user reset</span>.
       </p>
       <Leave />
@@ -44,7 +44,7 @@ export function ShowFactor() {
 }
 
 interface ByPasskeyProps {
-  /** Where the user goes then. */
+  /** The page that is opened then. */
   readonly next: string
   readonly onCode: () => void
 }

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
-import { dayAndMinute, dayOf } from '../../format/time.ts'
+import { dayAndShortMinute, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -76,7 +76,7 @@ function PreviousLine({ apiKey: { previous_expires_at: ends } }: { apiKey: ApiKe
   if (ends === null) return null
   return (
     <span className="two dimmed">
-      The old key works until <Time at={ends} show={dayAndMinute} />
+      The old key works until <Time at={ends} show={dayAndShortMinute} />
     </span>
   )
 }

@@ -1,6 +1,6 @@
 import type { Account } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
-import { dayAndMinute } from '../../format/time.ts'
+import { dayAndShortMinute } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Time } from '../../parts/time.tsx'
 import type { Opened } from './account-menu.tsx'
@@ -54,7 +54,7 @@ function Since({ at }: { readonly at: string | null }) {
   return (
     <>
       {' since '}
-      <Time at={at} show={dayAndMinute} />
+      <Time at={at} show={dayAndShortMinute} />
     </>
   )
 }

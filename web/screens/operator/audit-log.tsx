@@ -128,7 +128,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
         {words !== '' && <span className="two">{words}</span>}
         {targetId !== null && targetId !== id && <span className="two mono">{targetId}</span>}
       </td>
-      <td className="name part" title={name ?? undefined}>
+      <td className="name part" title={name ?? id ?? undefined}>
         {id === null ? (
           <span className="dimmed hide-s">–</span>
         ) : (

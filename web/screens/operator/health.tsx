@@ -24,7 +24,7 @@ export function HealthScreen() {
         <AuditCard />
         {query.data === undefined && query.isError ? (
           <section className="card">
-            <Failed what="The health could not be loaded." query={query} />
+            <Failed what="Health could not be loaded." query={query} />
           </section>
         ) : (
           <div className="grid items-start gap-4 min-[1120px]:grid-cols-2">
@@ -95,7 +95,7 @@ function Costs({ costs: { lookups, doubted, key_usage_agrees: agrees } }: Pick<H
           ? 'Every reported cost is looked up.'
           : doubted.length === 0
             ? 'Reported costs are verified by samples; none is in doubt.'
-            : 'A reported cost of each of these was wrong, so tollgate looks up all of their costs:'}
+            : 'The provider reported wrong costs for the following. tollgate looks up each of their requests:'}
       </p>
       {lookups === 'verify' && doubted.length > 0 && (
         <ul>

@@ -11,7 +11,7 @@ import type {
 } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
-import { dayAndMinute } from '../../format/time.ts'
+import { dayAndShortMinute } from '../../format/time.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { byMethod } from '../credit/purchase-words.ts'
 import { CHECKS } from './checks.ts'
@@ -70,8 +70,7 @@ function ofUpstream(upstream: ListedUpstream): readonly AttentionItem[] {
     case 'healthy':
       return []
     case 'failing': {
-      const last =
-        failure === null ? '' : ` Last: ${failure.code}, ${dayAndMinute(new Date(failure.at))}.`
+      const last = failure === null ? '' : ` Last: ${failure.code}, ${shortTime(failure.at)}.`
       const note = `${counted(failed, 'request')} failed in the last 24 hours.${last}`
       return item('bad', `${name} ${failsWords(requests, failed)}`, note)
     }
@@ -137,6 +136,10 @@ function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly Att
   return [...failed, ...prices, ...usage]
 }
 
+function shortTime(at: string): string {
+  return dayAndShortMinute(new Date(at), new Date())
+}
+
 const NAMED = 2
 
 function ofPurchases({ data, has_more: hasMore }: NonNullable<Known['held']>) {
@@ -162,8 +165,7 @@ function ofUnsettled({ data, has_more: hasMore }: NonNullable<Known['unsettled']
     .filter(({ state }) => state === 'unresolved')
     .map(({ stands_at: at }) => at)
     .toSorted()
-  const release =
-    next === undefined ? '' : ` The next is released by ${dayAndMinute(new Date(next))}.`
+  const release = next === undefined ? '' : ` The next is released by ${shortTime(next)}.`
   const item: AttentionItem = {
     tone: 'wait',
     icon: 'clock',

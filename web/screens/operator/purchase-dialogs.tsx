@@ -82,15 +82,17 @@ function Facts({ purchase }: { purchase: ListedPurchase }) {
   const { id, account_id: accountId, account_name: name, paid, payment_ref: ref, note } = purchase
   const mono = (text: string) => <span className="mono wrap-anywhere">{text}</span>
   return (
-    <dl className="kv">
-      <Line term="Account">
-        {name} <span className="two">{mono(accountId)}</span>
-      </Line>
-      <Line term="Purchase">{mono(id)}</Line>
-      <Line term="Method">{methodName(purchase)}</Line>
-      {paid !== null && <Line term="Paid">{paidText(paid)}</Line>}
-      {ref !== null && <Line term="Payment ID">{mono(ref)}</Line>}
-      {note !== null && <Line term="On hold because">{note}</Line>}
-    </dl>
+    <>
+      <dl className="kv">
+        <Line term="Account">
+          {name} <span className="two">{mono(accountId)}</span>
+        </Line>
+        <Line term="Purchase">{mono(id)}</Line>
+        <Line term="Method">{methodName(purchase)}</Line>
+        {paid !== null && <Line term="Paid">{paidText(paid)}</Line>}
+        {ref !== null && <Line term="Payment ID">{mono(ref)}</Line>}
+      </dl>
+      {note !== null && <p>On hold: {note}</p>}
+    </>
   )
 }

@@ -77,11 +77,13 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
       </td>
       <td className="wide">{scopes.join(', ')}</td>
       <td className="hide-m">
-        <span className="only-s dimmed">{expiresAt === null ? '' : 'Expires '}</span>
         {expiresAt === null ? (
           <span className="dimmed">No expiry</span>
         ) : (
-          <Time at={expiresAt} show={dayOf} />
+          <>
+            <span className="only-s dimmed">{word === 'Expired' ? 'Expired' : 'Expires'} </span>
+            <Time at={expiresAt} show={dayOf} />
+          </>
         )}
       </td>
       <td className="end text-ink-2">
@@ -124,8 +126,8 @@ function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => voi
       onClose={onClose}
     >
       <p>
-        From now on, calls with this token are answered 401, and so are calls with tokens created by
-        it. Changes made with it stay.
+        From now on, calls with this token are answered with 401, and so are calls with tokens
+        created by it. Changes made with it stay.
       </p>
     </FormDialog>
   )

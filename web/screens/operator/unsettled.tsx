@@ -27,7 +27,7 @@ export function UnsettledScreen() {
       <ScreenTop title="Unsettled" />
       <section className="card mb-4 overflow-hidden" aria-label="Held credit">
         {health.data === undefined && health.isError ? (
-          <Failed what="The sums could not be loaded." query={health} />
+          <Failed what="The held credit could not be loaded." query={health} />
         ) : health.data === undefined ? (
           <div className="p-5">
             <Grey width="60%" height={60} />
@@ -164,8 +164,8 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
 function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
   const { state, next_lookup_by: nextBy, stands_at: standsAt } = request
   const stands = new Date(standsAt)
-  const end = state === 'unresolved' ? 'released without a charge' : 'the charge becomes final'
-  const otherwise = nextBy === null ? '' : 'otherwise '
+  const end = state === 'unresolved' ? 'hold is released without a charge' : 'charge becomes final'
+  const otherwise = nextBy === null ? 'The' : 'Otherwise the'
   return (
     <>
       {nextBy === null
@@ -173,8 +173,8 @@ function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
         : `Asked again within ${within(new Date(nextBy), now)}`}
       <span className="two">
         {stands > now
-          ? `${otherwise}${end} on ${dayAndShortMinute(stands, now)}`
-          : `${end} once the provider answers, or within an hour`}
+          ? `${otherwise} ${end} on ${dayAndShortMinute(stands, now)}`
+          : `The ${end} once the provider answers, or within an hour`}
       </span>
     </>
   )

@@ -195,7 +195,7 @@ function Deliveries({ webhookId }: { webhookId: string }) {
 }
 
 const STATES = {
-  waiting: { word: 'Waiting', tone: 'wait' },
+  waiting: { word: 'Queued', tone: 'wait' },
   delivered: { word: 'Delivered', tone: 'good' },
   failed: { word: 'Failed', tone: 'bad' },
 } as const
@@ -217,7 +217,9 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
       </td>
       <td className="wide">
         {attempts === 0 ? <span className="dimmed">None yet</span> : counted(attempts, 'attempt')}
-        {failure === null && delivery.http_status !== null && `, answered ${delivery.http_status}`}
+        {failure === null &&
+          delivery.http_status !== null &&
+          `, answered with ${delivery.http_status}`}
         {failure !== null && <span className="two wrap-anywhere">{failure}</span>}
         {nextAt !== null && attempts > 0 && (
           <span className="two">
