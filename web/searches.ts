@@ -121,7 +121,7 @@ export function readMembersSearch({ invite }: Record<string, unknown>): MembersS
   return setFields({ invite: flagOf(invite) })
 }
 
-/** What the address of an account's credit says; what is left out is the statement of 30 days. */
+/** The address of an account's credit; without fields, the statement of 30 days. */
 export interface CreditHistorySearch extends RangeSearch {
   /** In place of the statement. */
   readonly list?: 'top-ups' | 'entries'
@@ -142,7 +142,7 @@ export function readCreditHistorySearch(search: Record<string, unknown>): Credit
   }
 }
 
-/** What the address of the credit says to its customers. */
+/** The address of the credit, for its customers. */
 export interface CreditSearch extends CreditHistorySearch {
   /** Which form is open: that for a code, or that for a purchase. */
   readonly open?: 'redeem' | 'buy'

@@ -5,7 +5,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { expect } from 'vitest'
 import { NOW } from './stand-in-data.ts'
 
-/** Where pictures of every screen are written for people to look at, not committed; unset: none are taken. */
+/** The folder of pictures of every screen for people to look at, not committed; unset: none are taken. */
 const PICTURES = process.env['PICTURES_FOLDER']
 
 const require = createRequire(import.meta.url)
@@ -21,7 +21,7 @@ const PROGRAMS = [
   '/usr/bin/google-chrome',
 ]
 
-/** Where a Chromium is: `CHROMIUM`, or where systems put it; null where none is. */
+/** The path of a Chromium: `CHROMIUM`, or that of a system's package; null: there is none. */
 export function findChromium(): string | null {
   const named = process.env['CHROMIUM']
   const places = named === undefined ? PROGRAMS : [named]
@@ -116,7 +116,7 @@ export async function openPage(context: BrowserContext): Promise<{
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
-    // What the API refuses is logged by the browser too, and is what some tests are about.
+    // The browser logs refusals of the API too, and some tests are about those.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
       complaints.push(message.text())
     }
@@ -125,9 +125,9 @@ export async function openPage(context: BrowserContext): Promise<{
 }
 
 const ALL_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-// What colours alone decide.
+// Rules about colours alone.
 const COLOR_RULES = ['color-contrast', 'link-in-text-block']
-// What sizes and places alone decide.
+// Rules about sizes and places alone.
 const LAYOUT_RULES = ['target-size', 'scrollable-region-focusable']
 
 /** Nothing on the page breaks WCAG 2.2 AA or axe's best practice. */

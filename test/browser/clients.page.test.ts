@@ -36,7 +36,7 @@ const REFUSED = {
 
 const EXPENSIVE = { object: 'hold_estimate', hold: 2_100_000, available: 1_400_000 }
 
-/** What the Playground is answered, and the record of its request. */
+/** The answer to the Playground, and the record of its request. */
 function answerChat(server: StandIn, answer: StandInAnswer): void {
   server.answer('/playground/chat', answer)
   server.answer(`/requests/${ANSWER_ID}`, json({ ...REQUESTS[4], id: ANSWER_ID }))

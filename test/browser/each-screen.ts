@@ -18,11 +18,11 @@ export interface Screen {
   readonly name: string
   /** Below `/app/`. */
   readonly path: string
-  /** What the server answers from now on, before the page is opened. */
+  /** Sets the answers of the server, before the page is opened. */
   readonly before?: (server: StandIn) => void
-  /** What a person does then. */
+  /** The steps of a person then. */
   readonly act?: (page: Page, server: StandIn) => Promise<void>
-  /** What is seen in the end. */
+  /** A text that is seen in the end. */
   readonly text: string | RegExp
 }
 

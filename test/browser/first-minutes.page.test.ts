@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { copyBy, expectGoodPage, openWindow, takePicture } from './chromium.ts'
 import { PASSWORD, setUp, setupLink, test } from './on-gateway.ts'
 
-/** What a person does in the first minutes, on a real gateway: from the link of the first start on. */
+/** A person's first minutes, on a real gateway: from the link of the first start on. */
 
 const run = promisify(execFile)
 test('the printed link leads to a key, a completion with it, and its row in Activity', async ({

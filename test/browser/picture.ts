@@ -11,13 +11,13 @@ import { REQUESTS } from './stand-in-requests.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** What a picture shows. */
+/** The scene of a picture. */
 interface Scene {
   /** Below `/app/`. */
   readonly path: string
-  /** What the server answers, before the page is opened. */
+  /** Sets the answers of the server, before the page is opened. */
   readonly before?: (server: StandIn) => void
-  /** What a person does then. */
+  /** The steps of a person then. */
   readonly act?: (page: Page) => Promise<void>
   /** A text that is shown when the page is complete. */
   readonly text: string

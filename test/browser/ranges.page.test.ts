@@ -10,7 +10,7 @@ const open = async (page: Page, server: StandIn, path: string) => {
   await page.goto(`${server.address}/app/${HELIX.id}/${path}`)
   await page.getByRole('button', { name: 'Date range' }).click()
 }
-/** What the address says, which may be told to the test later than what is drawn of it. */
+/** The range in the address, which a test may learn later than the page draws it. */
 const expectRange = (page: Page) =>
   expect.poll(() => {
     const { searchParams } = new URL(page.url())

@@ -76,7 +76,7 @@ function change(
   }
 }
 
-/** What happened a number of days ago, newest first. */
+/** The changes of a number of days ago, newest first. */
 function changesOf(days: number): readonly Omit<Line, 'balance'>[] {
   const date = dayBefore(days)
   const requests = Math.round(900 + 700 * Math.sin(days * 1.7))
@@ -112,7 +112,7 @@ const BALANCES = CHANGES.map((_, at) =>
   CHANGES.slice(0, at).reduce((sum, { amount }) => sum - amount, BALANCE.total.balance),
 )
 
-/** What changed its credit in thirty days. */
+/** The changes of its credit in thirty days. */
 export const STATEMENT: Statement = {
   object: 'statement',
   account_id: HELIX.id,
@@ -157,7 +157,7 @@ export const NO_BALANCE: Balance = {
   unresolved: { requests: 0, held: 0, next_release_at: null },
 }
 
-/** Where its owner is signed in. */
+/** The sessions of its owner. */
 export const SESSIONS: readonly Session[] = [
   {
     id: 'sess_01kbh0c7x5qv3m9t2r8w6e0001',

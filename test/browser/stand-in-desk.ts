@@ -2,7 +2,7 @@ import type { ListedUpstream, OperatorAction } from '../../web/api/operator.ts'
 import { ago, DAY_MS, HELIX } from './stand-in-data.ts'
 import { ACCOUNTS, MEMBERS } from './stand-in-operator.ts'
 
-/** What operators did, who they are, and how the upstreams are. */
+/** The changes by operators, the users, and the upstreams. */
 
 function action(place: number, fields: Partial<OperatorAction>): OperatorAction {
   return {

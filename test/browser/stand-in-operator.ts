@@ -13,7 +13,7 @@ import { ago, DAY_MS, HELIX, KEYS } from './stand-in-data.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
-/** What the operator of the busy account sees of all accounts. */
+/** The answers to the operator of the busy account, about all accounts. */
 
 interface Listed {
   readonly name: string
@@ -108,7 +108,7 @@ function waiting(place: number, fields: Partial<UnsettledRequest>): UnsettledReq
   }
 }
 
-/** What waits for its cost, the oldest first. */
+/** Unsettled requests, the oldest first. */
 export const UNSETTLED: readonly UnsettledRequest[] = [
   waiting(9, { account_name: 'Night Shift', account_id: ACCOUNTS[1]?.id ?? '' }),
   waiting(3, { generation_id: null, next_lookup_by: null }),

@@ -5,7 +5,7 @@ import { entry } from './stand-in-credit.ts'
 import { ago, HELIX } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 
-/** What the gateway of the busy account sells, and what was bought. */
+/** The offers of the busy account's gateway, and the purchases. */
 
 /** By card, and with tokens on a chain. */
 export const METHODS: readonly SaleMethod[] = [
@@ -89,7 +89,7 @@ const CREDITED = {
   credited_at: ago(30 * 86_400_000),
 } as const satisfies Partial<Purchase>
 
-/** What its owner bought. */
+/** The entries of its owner's purchases. */
 export const PURCHASES: readonly Entry[] = [
   entry(12, { amount: 150_000_000, reference: 'invoice-1042' }),
   entry(4, {
@@ -106,7 +106,7 @@ export const PURCHASES: readonly Entry[] = [
   }),
 ]
 
-/** What may still become credit. */
+/** Purchases that may still become credit. */
 export const PENDING: readonly Purchase[] = [
   purchase(4, {}),
   purchase(5, {
@@ -170,7 +170,7 @@ function held(place: number, fields: Partial<ListedPurchase>): ListedPurchase {
 
 const DEPOSIT_HASH = `0x${'5f21c08e0b7d94c6'.repeat(4)}`
 
-/** What operators decide about, newest first. */
+/** Purchases that operators decide about, newest first. */
 export const HELD: readonly ListedPurchase[] = [
   held(5, {
     credit: 900_000_000,

@@ -23,7 +23,7 @@ const COUNTS = [
   ...(['cache_write_tokens', 'output_tokens', 'reasoning_tokens'] as const),
 ]
 
-/** What so many requests come to, but for those of them that failed. */
+/** The figures of so many requests, but for those of them that failed. */
 function figuresFor(requests: number) {
   return {
     requests,

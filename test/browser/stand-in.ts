@@ -47,7 +47,7 @@ const POLICY =
 /** The id of each answer. */
 export const ANSWER_ID = 'req_01kbh2x9q4e7m0v6rt3z8ycd5n'
 
-/** What the API answers at a path: JSON, JSON by the query, a refusal, or nothing until the end of the test. */
+/** The answer of the API at a path: JSON, JSON by the query, a refusal, or nothing until the end of the test. */
 export type StandInAnswer =
   | { readonly kind: 'json'; readonly body: unknown; readonly httpStatus?: number }
   | { readonly kind: 'by'; readonly of: (query: URLSearchParams) => unknown }
@@ -57,7 +57,7 @@ export type StandInAnswer =
 /** A made-up server. */
 export interface StandIn {
   readonly address: string
-  /** What is asked of the API: method, path and query. */
+  /** The calls of the API: method, path and query. */
   readonly asked: readonly string[]
   /** How often the page asked only for what has changed. */
   readonly tagged: number
@@ -132,7 +132,7 @@ const list = (rows: readonly unknown[], nextCursor: string | null = null) => ({
   next_cursor: nextCursor,
 })
 
-// What depends on the query.
+// Answers that depend on the query.
 const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown])[] = [
   [
     '/operator/accounts',

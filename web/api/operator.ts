@@ -25,7 +25,7 @@ const ROWS = 50
 const FOUND_MAX = 6
 const LIVE_MS = 15_000
 
-/** What operators read is read again after each of their changes: it is named by the call and its input. */
+/** A read of operators, which is named by the call and its input, and read again after each of their changes. */
 function read<Name extends NameFor<'operator'>>(name: Name, input: Input<Name, 'operator'>) {
   return queryOptions({
     queryKey: ['operator', name, input],
@@ -65,7 +65,7 @@ interface AccountsInput {
   readonly span?: TimeSpan | undefined
 }
 
-/** What the list of accounts is asked for; `search` is a part of a name, an email address or an id. */
+/** The query of the list of accounts; `search` is a part of a name, an email address or an ID. */
 export function accountsInput(search: string, { state, sort, span }: AccountsInput = {}) {
   const moments = span === undefined ? {} : momentsOf(span)
   return { search: search === '' ? null : search, state, sort, ...moments }

@@ -134,7 +134,7 @@ export function balanceQuery(accountId: string, as: AccountCaller) {
   })
 }
 
-/** What changed the credit of a range. */
+/** The changes of credit in a range. */
 export function statementQuery(accountId: string, as: AccountCaller, moments: Moments) {
   return queryOptions({
     queryKey: ['entries', accountId, 'statement', as, moments],

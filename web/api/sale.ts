@@ -44,7 +44,7 @@ export async function beginPayment(input: PurchaseInput) {
   return begun
 }
 
-/** Where tokens of a deposit are sent to. */
+/** The address that the tokens of a deposit are sent to. */
 export async function depositAddress(input: PurchaseInput) {
   const begun = await asMember('createPurchase', input)
   if ('url' in begun) throw new TypeError('a payment by card has no address')

@@ -25,7 +25,7 @@ onSignInAgain(() => {
   return answered
 })
 
-/** Where a change waits for the password: ends the wait, by whether it was right. Null: no change waits. */
+/** Ends the wait of a change for the password, by whether it was right. Null: no change waits. */
 export function useAskedAgain(): Answer | null {
   return asking.useValue()?.answer ?? null
 }

@@ -3,7 +3,7 @@ import { useShortcuts } from '../shell/shortcuts.ts'
 import { Icon } from './icon.tsx'
 
 interface FindFieldProps {
-  /** What is searched for: "Name, email or ID". */
+  /** The fields that are searched: "Name, email or ID". */
   readonly label: string
   /** Default: the label. */
   readonly placeholder?: string

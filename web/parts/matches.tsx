@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react'
 
-/** What a text was matched with. */
+/** A match of a text. */
 interface Match {
   readonly id: string
 }

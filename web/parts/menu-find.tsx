@@ -1,5 +1,5 @@
 interface MenuFindProps {
-  /** What is searched: "Search accounts". */
+  /** "Search accounts". */
   readonly label: string
   /** Default: the label. */
   readonly placeholder?: string

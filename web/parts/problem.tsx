@@ -4,7 +4,7 @@ interface ProblemProps {
   readonly className?: string
 }
 
-/** What went wrong, read out at once; nothing where nothing did. */
+/** A problem, read out at once; nothing without one. */
 export function Problem({ text, className = '' }: ProblemProps) {
   if (text === null || text === undefined) return null
   return (

@@ -1,6 +1,6 @@
 import { ApiError } from '../api/client.ts'
 
-/** Where a form shows what the server refused. */
+/** The places of a form that show the server's refusal. */
 interface Refusal {
   /** The server's fault of a field; null: none. */
   readonly at: (field: string) => string | null

@@ -34,7 +34,7 @@ export function Failed({ what, query: { error, refetch } }: FailedProps) {
 
 const AGAIN_MS = 3_000
 
-/** What says that the server cannot be reached, the longest there first: only that is shown. */
+/** The messages that the server cannot be reached, oldest first: only the first is shown. */
 const aways = createStore<readonly symbol[]>([])
 
 /** Whether this part of the screen says it for all. */

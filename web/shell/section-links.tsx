@@ -47,7 +47,7 @@ export interface Navigation {
   readonly sections: readonly (AccountSection | OperatorSection)[]
 }
 
-// Where the user came from: the page of the user itself belongs to no account.
+// The account that the user came from: the page of the user itself belongs to none.
 let lastAccountId: string | null = null
 
 /** The sections around a page; a profile has those of the place that was shown before it. */

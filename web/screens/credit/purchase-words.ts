@@ -39,7 +39,7 @@ export const NEXT_STEPS: Readonly<Partial<Record<string, string>>> = {
   below_minimum: 'It is below the minimum. The operator decides whether it is credited.',
 }
 
-/** What refunds and disputes have done to a purchase. */
+/** The words of a purchase that was refunded or disputed. */
 export const REVERSAL_WORDS: Readonly<Record<Reversal, StateWords>> = {
   refunded: { word: 'Refunded', tone: 'off' },
   partly_refunded: { word: 'Partly refunded', tone: 'off' },

@@ -200,7 +200,7 @@ function useFactor({ user }: Me) {
       if (by === null) return {}
       return by === 'code' ? { code } : { passkey: await signByPasskey() }
     },
-    // What the browser refuses is of the passkey too.
+    // A refusal by the browser is of the passkey too.
     isOf: (error: Error) =>
       !(error instanceof ApiError) || error.param === 'code' || error.param === 'passkey',
     field(error: Error | null): ReactNode {

@@ -10,7 +10,7 @@ import { messageOf, useEnter } from './door-form.tsx'
 const NEXT = 'tollgate-next'
 
 interface OutsideWaysProps {
-  /** Where the user goes then. */
+  /** The page that is opened then. */
   readonly next?: string
   /** The token of an invitation to accept. Default: none. */
   readonly token?: string

@@ -26,9 +26,9 @@ interface ExpiryFieldProps {
   readonly value: Expiry
   readonly onChange: (expiry: Expiry) => void
   readonly error: string | null
-  /** What happens then. Default: what happens to a key. */
+  /** The consequence of the expiry. Default: that of a key. */
   readonly then?: string
-  /** What no expiry means. Default: what it means for a key. */
+  /** The meaning of no expiry. Default: that for a key. */
   readonly never?: string
 }
 

@@ -14,7 +14,7 @@ type Detail = OperatorAction['detail']
 interface Words {
   /** The name of the operation. */
   readonly kind: string
-  /** What one such change did, where its fields say more. */
+  /** The words of one such change, if its fields say more. */
   readonly of?: (action: Change) => string
   /** Whether `of` says the name of what was changed. Default false. */
   readonly saysName?: boolean

@@ -74,7 +74,7 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
   )
 }
 
-/** What happens to the requests that run; undefined: how many is not known yet. */
+/** Says how running requests end; undefined: their number is not known yet. */
 function runningText(running: Overview['credit']['held_running'] | undefined): string {
   if (running === undefined) return 'Running requests finish and are charged.'
   const held = money(running.amount)

@@ -11,7 +11,7 @@ import { Time } from '../../parts/time.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { CreateWebhook } from './webhook-form.tsx'
 
-/** Where events are posted: the webhooks, and making one. */
+/** The webhooks, to which events are posted, and the form for a new one. */
 export function WebhooksScreen() {
   const [isCreating, setCreating] = useState(false)
   // In the memory of this page alone, until it is left.

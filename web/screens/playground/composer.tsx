@@ -3,7 +3,7 @@ import { Icon } from '../../parts/icon.tsx'
 import type { Role } from './chat-store.ts'
 
 interface ComposerProps {
-  /** What is typed. */
+  /** The typed text. */
   readonly draft: string
   readonly onDraft: (draft: string) => void
   readonly isRunning: boolean

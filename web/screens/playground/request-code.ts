@@ -5,7 +5,7 @@ import type { SpokenFormat } from './formats.ts'
 export interface ShownRequest {
   readonly body: object
   readonly format: SpokenFormat
-  /** Where the gateway is reached, without `/v1`. */
+  /** The address of the gateway, without `/v1`. */
   readonly baseUrl: string
 }
 

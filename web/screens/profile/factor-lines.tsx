@@ -34,7 +34,7 @@ export function FactorLines({ factors, onRemove, onRenew }: FactorLinesProps) {
 
 interface FactorLineProps {
   readonly factor: Factor
-  /** Where the page is. */
+  /** The host of the page. */
   readonly host: string | null
   readonly onRemove: () => void
 }
