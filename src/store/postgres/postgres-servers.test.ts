@@ -1,9 +1,10 @@
+import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createPostgresDatabase } from '../testing/postgres.ts'
 import { startSeveringProxy } from '../testing/severing-proxy.ts'
 import { startSharingPooler } from '../testing/sharing-pooler.ts'
 import type { TestDatabase } from '../testing/test-databases.ts'
-import { refuseSharedSessions } from './postgres-servers.ts'
+import { endConnection, PostgresServers, refuseSharedSessions } from './postgres-servers.ts'
 
 let database: TestDatabase
 
@@ -25,4 +26,21 @@ test('a database, or a proxy that keeps a session for each connection, is not', 
   const proxy = await startSeveringProxy(database.url)
   await refuseSharedSessions(proxy.url)
   await proxy.close()
+})
+
+test('a limit that the database sets on statements does not end the one that lifts it', async () => {
+  const client = new Client(database.url)
+  await client.connect()
+  const name = client.escapeIdentifier(new URL(database.url).pathname.slice(1))
+  // In the place of the list of settings, one that takes longer than the limit.
+  await client.query(`create view pg_settings as
+    select listed.* from pg_catalog.pg_settings as listed, pg_sleep(0.7)`)
+  await client.query(`alter database ${name} set search_path = public, pg_catalog`)
+  await client.query(`alter database ${name} set statement_timeout = 500`)
+  await client.end()
+  const servers = new PostgresServers(`${database.url}?connect_timeout=60`)
+  const opened = await servers.connect({ driver: {}, settings: 'select 1' })
+  const { rows } = await opened.client.query('show statement_timeout')
+  expect(rows).toEqual([{ statement_timeout: '0' }])
+  await endConnection(opened.client)
 })

@@ -32,8 +32,9 @@ const SERVER_WATCHES_CLIENT = `select set_config(name, case name when 'tcp_user_
     and version() !~* 'windows|mingw|msvc|visual c'`
 
 // Limits that a role or a database has are meant for other sessions: they would end migrations and reads of a large store.
-// Nor may a single statement fail because of others. Older servers do not have all of the names.
-const NO_INHERITED_LIMITS = `select set_config(name, case name when 'default_transaction_isolation' then 'read committed' else '0' end, false)
+// Nor may a single statement fail because of others. Older servers do not have all of the names. A limit of a few
+// milliseconds would end the search for them, so that one goes first.
+const NO_INHERITED_LIMITS = `set statement_timeout = 0; select set_config(name, case name when 'default_transaction_isolation' then 'read committed' else '0' end, false)
   from pg_settings where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_session_timeout',
     'idle_in_transaction_session_timeout', 'default_transaction_isolation')`
 
