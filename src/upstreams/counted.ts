@@ -68,8 +68,8 @@ export function ofAccount(error: ProviderError): ProviderError {
   return isForbidden || isWrongKey ? { ...error, httpStatus: 402 } : error
 }
 
-// Gemini answers a call with a wrong key with 400.
-const WRONG_KEY = /\bAPI key (not valid|expired)\b/i
+/** What Gemini says of a wrong key, with the status 400. */
+export const WRONG_KEY = /\bAPI key (not valid|expired)\b/i
 
 /** The report of a whole answer, whose counts are believed like those of a stream with the same text. */
 function answerReport(

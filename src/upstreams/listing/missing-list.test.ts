@@ -15,6 +15,16 @@ async function listOf(status: string, body: string) {
   return fetchVendorModels(upstreamAt(baseUrl), '/models')
 }
 
+test("a list of models that is refused in Gemini's words, as a 400, refuses our account", async () => {
+  const message = 'API key not valid. Please pass a valid API key.'
+  for (const body of [{ error: { message } }, [{ error: { code: 400, message } }]]) {
+    await expect(listOf('400 Bad Request', JSON.stringify(body))).rejects.toThrow(
+      UpstreamRefusesAccount,
+    )
+  }
+  await expect(listOf('400 Bad Request', '{"error":"no"}')).rejects.toThrow('answers 400')
+})
+
 const BODIES = ['', '404 page not found', '<h1>No</h1>', '{"error":"no"}']
 
 describe.each(BODIES)('a list of models with the body %j', (body) => {

@@ -1,5 +1,6 @@
 import { decimalOfPicos, formatDecimal } from '../../vocabulary/money.ts'
 import type { Offer, PromptAdditions } from '../../vocabulary/offer.ts'
+import { WRONG_KEY } from '../counted.ts'
 import { readRecord } from '../json-reading.ts'
 import { CatalogRefused, parseModels } from '../openrouter/catalog.ts'
 import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
@@ -40,7 +41,8 @@ export async function fetchVendorModels(
   headers: readonly string[] = [],
 ): Promise<readonly VendorModel[] | null> {
   const { httpStatus, json } = await upstream.getJson(path, { ...LIST_LIMITS, headers })
-  if (httpStatus === 401 || httpStatus === 402 || httpStatus === 403) {
+  const isWrongKey = httpStatus === 400 && WRONG_KEY.test(JSON.stringify(json) ?? '')
+  if (isWrongKey || httpStatus === 401 || httpStatus === 402 || httpStatus === 403) {
     throw new UpstreamRefusesAccount(
       `the upstream answers ${httpStatus}: check its API key and the account behind it`,
     )
