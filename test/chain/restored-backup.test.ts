@@ -6,8 +6,7 @@ import { z } from 'zod'
 import { bundled } from '../bundled.ts'
 import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
 import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
-import { XPUB } from './deposit-bench.ts'
-import { hasLooked, METRICS_TOKEN } from './has-looked.ts'
+import { hasLooked, looking } from './has-looked.ts'
 
 const keyShape = z.object({ key: z.string() })
 const accountShape = z.object({
@@ -20,16 +19,7 @@ test('a rescan from the command line credits what came since a restored backup, 
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-restored-'))
   await using closing = new AsyncDisposableStack()
   closing.defer(() => rmSync(folder, { recursive: true, force: true }))
-  const env = {
-    DATABASE_URL: 'sqlite:store.db',
-    CHAIN_ID: String(ANVIL_CHAIN_ID),
-    CHAIN_RPC_URLS: `${anvil.url},${anvil.url}/`,
-    CHAIN_TOKENS: `USDC=${anvil.usdc}:6`,
-    CHAIN_PRICE_FEEDS: 'USDC=1',
-    CHAIN_DEPOSIT_XPUB: XPUB,
-    TOLLGATE_SALE_MINIMUM: '1',
-    METRICS_TOKEN,
-  }
+  const env = { ...looking(anvil), DATABASE_URL: 'sqlite:store.db' }
   const restored = { ...env, DATABASE_URL: 'sqlite:backup.db' }
   const run = async (args: readonly string[], settings = env) => {
     const { code, out, notes } = await tollgate(args, {

@@ -3,8 +3,7 @@ import { createPostgresDatabase } from '../../src/store/testing/postgres.ts'
 import { type CrashBench, openCrashBench } from '../crash/crash-bench.ts'
 import type { ServeProcess } from '../tollgate-process.ts'
 import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
-import { XPUB } from './deposit-bench.ts'
-import { hasLooked, METRICS_TOKEN } from './has-looked.ts'
+import { hasLooked, looking } from './has-looked.ts'
 
 const DEPOSITS_A_ROUND = 8
 const UNITS = 1_000_000n
@@ -16,17 +15,7 @@ test('two gateways on one PostgreSQL, killed and started again, credit each depo
   await using anvil = await Anvil.start()
   const bench = await openCrashBench({ createDatabase: createPostgresDatabase })
   await using _closing = { [Symbol.asyncDispose]: () => bench.close() }
-  const settings = {
-    UPSTREAM_BASE_URL: '',
-    UPSTREAM_API_KEY: '',
-    CHAIN_ID: String(ANVIL_CHAIN_ID),
-    CHAIN_RPC_URLS: `${anvil.url},${anvil.url}/`,
-    CHAIN_TOKENS: `USDC=${anvil.usdc}:6`,
-    CHAIN_PRICE_FEEDS: 'USDC=1',
-    CHAIN_DEPOSIT_XPUB: XPUB,
-    TOLLGATE_SALE_MINIMUM: '1',
-    METRICS_TOKEN,
-  }
+  const settings = { ...looking(anvil), UPSTREAM_BASE_URL: '', UPSTREAM_API_KEY: '' }
   const serveTwo = () => Promise.all([bench.serve(settings), bench.serve(settings)])
   let gateways = await serveTwo()
   const to = await depositAddress(bench, gateways[0])
