@@ -284,6 +284,7 @@ describe('the cap of a client', () => {
       { max_tokens: 9, max_completion_tokens: 40_000 },
       { max_tokens: 9, max_completion_tokens: 32_768 },
     ],
+    [chatFormat, { max_tokens: 32_769 }, { max_tokens: 32_768 }],
     [completions, { max_tokens: 1e9 }, { max_tokens: 32_768 }],
     [responses, { max_output_tokens: 1e9 }, { max_output_tokens: 32_768 }],
   ])(

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { offerWith } from '../../formats/testing/exchange.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import {
   buildPriceTable,
@@ -8,6 +9,8 @@ import {
   highestTable,
   priceReadingOf,
   priceSnapshotId,
+  pricesAtTier,
+  tokenPricesAt,
 } from './price-table.ts'
 
 /** Any table that can be built: thresholds in any order, prices at random. */
@@ -135,4 +138,13 @@ describe('the highest of two tables', () => {
     expect(writesOf(highestTable(priced(4n, 4n), priced(6n, 8n)))).toEqual([6n, 8n])
     expect(writesOf(highestTable(priced(5n, 8n), priced(6n, 7n)))).toEqual([6n, 8n])
   })
+})
+
+test('a more expensive tier without listed prices has six times those of long prompts too', () => {
+  const prices = buildPriceTable([1_000], (name, step) =>
+    name === 'input' ? (step === null ? 2n : 3n) : 1n,
+  )
+  const priority = pricesAtTier(offerWith({ prices, fastPrices: null }), { priorityTier: true })
+  expect(tokenPricesAt(priority, 1_000).input).toBe(12n)
+  expect(tokenPricesAt(priority, 1_001).input).toBe(18n)
 })
