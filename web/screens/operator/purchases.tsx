@@ -129,7 +129,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
           <b>{name}</b>
         </Link>
         <span className="two">
-          <span className="mono whitespace-nowrap">{id}</span>, {byMethod(purchase)}
+          <span className="mono min-[980px]:whitespace-nowrap">{id}</span>, {byMethod(purchase)}
         </span>
         {note !== null && <span className="two">{note}</span>}
       </td>
