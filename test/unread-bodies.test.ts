@@ -33,9 +33,8 @@ async function answeredEarly(line: string, httpStatus: number) {
 async function readByServer(socket: ReturnType<typeof connect>, rest: string): Promise<void> {
   const server = world.clients.at(-1)?.req.socket
   socket.write(rest)
-  while (server?.bytesRead !== socket.bytesWritten) {
+  while (server?.bytesRead !== socket.bytesWritten)
     await new Promise((resolve) => setImmediate(resolve))
-  }
 }
 
 /** Whether a second request on the connection is answered; false: the connection ends instead. */
