@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { newReversals } from '../ledger/purchases.ts'
-import { newRemovals, REVERSAL_SENT_MS, removedSinceCredit } from '../ledger/reversals.ts'
+import { newRemovals, REMOVAL_TOLD_MS, removedSinceCredit } from '../ledger/removed-credit.ts'
 import { freeCreditExpired } from '../ledger/rules/credit.ts'
 import {
   ACCOUNTS,
@@ -188,7 +188,7 @@ export async function removalCrossings(
   return removals.map(({ accountId, reference, createdAtMs, ...removed }) => ({
     subject: `${accountId} removed ${reference}`,
     accountId,
-    endsAtMs: createdAtMs + 2 * REVERSAL_SENT_MS,
+    endsAtMs: createdAtMs + 2 * REMOVAL_TOLD_MS,
     about: { kind: 'removal', reference, ...removed },
   }))
 }
@@ -209,6 +209,6 @@ export async function reversalCrossings(
       cause: reversalCauseOf(reference),
       ...bought,
     } as const
-    return { subject: reference, accountId, endsAtMs: createdAtMs + 2 * REVERSAL_SENT_MS, about }
+    return { subject: reference, accountId, endsAtMs: createdAtMs + 2 * REMOVAL_TOLD_MS, about }
   })
 }

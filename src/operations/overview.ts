@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { getBalance, type HeldCredit } from '../ledger/activity/balance.ts'
 import { listLimitedKeys } from '../ledger/api-keys.ts'
-import { removedSinceCredit } from '../ledger/reversals.ts'
+import { removedSinceCredit } from '../ledger/removed-credit.ts'
 import type { Tables } from '../store/schema.ts'
 import {
   readUsage,

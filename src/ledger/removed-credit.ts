@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 
 /** How long after credit was removed webhooks and owners still hear of it: longer ago, no server looked in time. */
-export const REVERSAL_SENT_MS = 7 * 86_400_000
+export const REMOVAL_TOLD_MS = 7 * 86_400_000
 
 /** Credit that an operator removed from an account, and its paid credit now. */
 interface RemovedCredit {
@@ -30,7 +30,7 @@ export async function newRemovals(
     .where('entries.account_id', 'in', accountIds)
     // Few entries have references, and they have an index.
     .where('entries.reference', 'is not', null)
-    .where('entries.created_at_ms', '>', nowMs - REVERSAL_SENT_MS)
+    .where('entries.created_at_ms', '>', nowMs - REMOVAL_TOLD_MS)
     .where('entries.kind', '=', 'chargeback')
     .orderBy('entries.created_at_ms')
     .execute()
