@@ -40,14 +40,14 @@ export async function closedLoop(
 
 /**
  * Requests that come so many a second, at random moments or at even intervals, whether or not earlier ones have been
- * answered: as from many clients who know nothing of each other. `waitsMs` has how long each took from when it was due,
- * also those that failed.
+ * answered: as from many clients who know nothing of each other. Those at even intervals open their connections when they
+ * are due. `waitsMs` has how long each took from when it was due, also those that failed.
  */
 export async function arrivals(
   input: LoadInput & { readonly perSecond: number; readonly moments: 'random' | 'even' },
 ): Promise<LoadResult & { readonly waitsMs: readonly number[] }> {
   const { target, requests, perSecond, moments } = input
-  const free: LoadConnection[] = await openAll(target.address, 16)
+  const free: LoadConnection[] = moments === 'even' ? [] : await openAll(target.address, 16)
   const sender = new Sender(input)
   const waitsMs: number[] = []
   const underWay: Promise<void>[] = []

@@ -313,22 +313,25 @@ describe.each([
   const spoken: Spoken = SPOKEN[name]
 
   test.each([
-    ['breaks off', (provider: Socket) => provider.resetAndDestroy(), 'upstream_disconnected'],
-    ['ends', (provider: Socket) => provider.end('0\r\n\r\n'), 'upstream_disconnected'],
-    ['stalls', () => {}, 'upstream_timeout'],
-  ])('and %s, costs nothing, and its hold is free at once', async (__, end, errorCode) => {
-    const { to, send } = await start(spoken, { ...input, timeouts: { stallTimeoutMs: 200 } })
-    const { provider, hears } = await send()
-    provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text))
-    await hears('town')
-    end(provider)
-    expect(await to.onlyRequest()).toMatchObject({
-      errorCode,
-      state: 'released',
-      backedChargeMicros: 0,
-      backedHeldMicros: 0,
-    })
-  })
+    ['breaks off', (provider: Socket) => provider.resetAndDestroy(), 'upstream_disconnected', {}],
+    ['ends', (provider: Socket) => provider.end('0\r\n\r\n'), 'upstream_disconnected', {}],
+    ['stalls', () => {}, 'upstream_timeout', { stallTimeoutMs: 200 }],
+  ])(
+    'and %s, costs nothing, and its hold is free at once',
+    async (__, end, errorCode, timeouts) => {
+      const { to, send } = await start(spoken, { ...input, timeouts })
+      const { provider, hears } = await send()
+      provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text))
+      await hears('town')
+      end(provider)
+      expect(await to.onlyRequest()).toMatchObject({
+        errorCode,
+        state: 'released',
+        backedChargeMicros: 0,
+        backedHeldMicros: 0,
+      })
+    },
+  )
 })
 
 /** The status of one more request of the key. */

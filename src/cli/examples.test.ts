@@ -26,6 +26,7 @@ const PURCHASE = ids.next('pur')
 
 let folder: string
 let seed: string
+let apiKeyId: string
 let box: Mailbox
 
 beforeAll(async () => {
@@ -35,10 +36,10 @@ beforeAll(async () => {
   const line = openCommandLine()
   const account = await line.make('account', 'create', 'Ada')
   await line.run('credit', 'add', account, '100', '--reference', 'first')
-  const apiKeyId = await line.make('key', 'create', account, '--name', 'laptop')
+  apiKeyId = await line.make('key', 'create', account, '--name', 'laptop')
   await line.run('token', 'create', '--name', 'shop', '--scope', 'read')
   await line.run('webhook', 'create', 'https://example.com/hook')
-  await addRecords(line.storeUrl, { account, apiKeyId })
+  await addRecords({ storeUrl: line.storeUrl, account })
   await line.run('backup', seed)
   line.close()
 })
@@ -48,10 +49,13 @@ afterAll(async () => {
 })
 
 /** Adds what no command makes: an owner, a code of a known text, an unresolved request and a purchase on hold. */
-async function addRecords(
-  storeUrl: string,
-  { account, apiKeyId }: { readonly account: string; readonly apiKeyId: string },
-): Promise<void> {
+async function addRecords({
+  storeUrl,
+  account,
+}: {
+  readonly storeUrl: string
+  readonly account: string
+}): Promise<void> {
   const store = await openStore({ url: storeUrl, clock: systemClock })
   const user = await store.db.transaction().execute((trx) =>
     addUser(trx, {
@@ -115,6 +119,7 @@ test.each(LINES)('tollgate %s', async (typed) => {
   const mail = { server: parseSmtpUrl(box.url), from: { name: null, address: 'gate@example.com' } }
   const line = openCommandLine({ storeUrl: `sqlite:${file}`, mail })
   const words = typed
+    .replace('key_…', apiKeyId)
     .replace('req_…', REQUEST)
     .replace('pur_…', PURCHASE)
     .match(/"[^"]*"|\S+/g)

@@ -78,16 +78,19 @@ describe('a mistake of a newcomer', () => {
     [['account', 'create', 'Ada', 'Lovelace'], 'Quote text that has spaces.'],
     [['serve', '--port', '8788'], 'settings are environment variables, or lines of .env'],
     [
-      ['account', 'show', 'key_1'],
-      '`<account>` must be the name, external ID, email address or ID of an account, acct_…, not the ID of an API key: `tollgate account list` shows the accounts.',
+      ['account', 'show', 'key_01m8dygxmcjh2pympmxf241cgg'],
+      '`<account>` must be the external ID, name, email address or ID of an account, acct_…, not the ID of an API key: `tollgate account list` shows the accounts.',
     ],
     [
       ['key', 'show', 'acct_1'],
-      '`<key>` must be the name or ID of an API key, key_…, not the ID of an account: `tollgate key list <account>`',
+      '`<key>` must be the shown part or ID of an API key, key_…, not the ID of an account: `tollgate key list <account>`',
     ],
     [['request', 'show', 'Ada'], '`<request>` must be the ID of a request, req_…: `tollgate req'],
-    [['request', 'list', '--key', 'key_1,acct_1'], '`--key` must be the name or ID of an API key'],
-    [['account', 'show', ' '], '`<account>` must be the name, external ID, email address or ID'],
+    [
+      ['request', 'list', '--key', 'key_1,acct_1'],
+      '`--key` must be the shown part or ID of an API key',
+    ],
+    [['account', 'show', ' '], '`<account>` must be the external ID, name, email address or ID'],
     [['credit', 'add', 'acct_1', '1,000', '--reference', 'r'], 'digits without commas'],
     [['credit', 'add', 'acct_1', '1', '--free', '--expires', '31.1.2030'], 'from now, such as 12h'],
     [['account', 'statement', 'acct_1', '--since', '1/31/2027'], 'how long ago, such as 24h or 7d'],
@@ -108,7 +111,7 @@ describe('a mistake of a newcomer', () => {
 
   test('the text of a key in place of its ID is refused, and not repeated', async () => {
     const { notes } = await line.run('key', 'show', 'sk-tollgate-not_a_real_key')
-    expect(notes).toContain('`<key>` must be the name or ID of an API key')
+    expect(notes).toContain('`<key>` must be the shown part or ID of an API key')
     expect(notes).not.toContain('not_a_real_key')
   })
 })

@@ -19,7 +19,7 @@ const KINDS = {
   acct: {
     one: 'an account',
     listedBy: 'tollgate account list',
-    names: ['name', 'external ID', 'email address'],
+    names: ['external ID', 'name', 'email address'],
   },
   atok: { one: 'an admin token', listedBy: 'tollgate token list', names: ['name'] },
   code: {
@@ -28,10 +28,10 @@ const KINDS = {
     names: ['text', 'last characters'],
   },
   hook: { one: 'a webhook', listedBy: 'tollgate webhook list', names: ['address', 'host'] },
-  key: { one: 'an API key', listedBy: 'tollgate key list <account>', names: ['name'] },
+  key: { one: 'an API key', listedBy: 'tollgate key list <account>', names: ['shown part'] },
   pur: { one: 'a purchase', listedBy: 'tollgate purchase list', names: [] },
   req: { one: 'a request', listedBy: 'tollgate request list', names: [] },
-  user: { one: 'a user', listedBy: 'tollgate user list', names: ['email address', 'name'] },
+  user: { one: 'a user', listedBy: 'tollgate user list', names: ['email address'] },
 } as const satisfies Partial<Record<IdPrefix, Kind>>
 
 type KindPrefix = keyof typeof KINDS
@@ -117,8 +117,10 @@ function refuseUnnamed(
   const noun = nounOf(prefix)
   const shown = `\`${listedBy}\` shows the ${noun}s`
   const given = /^([a-z]+)_/.exec(typed)?.[1] ?? ''
-  if (!isName || isKind(given)) {
-    const other = isKind(given) ? `, not the ID of ${KINDS[given].one}` : ''
+  // An external ID may begin like the ID of another kind.
+  const isOther = isKind(given) && (prefix !== 'acct' || WHOLE_ID.test(typed))
+  if (!isName || isOther) {
+    const other = isOther ? `, not the ID of ${KINDS[given].one}` : ''
     throw new UsageFailure(
       `must be the ${waysToName(prefix)} of ${one}, ${prefix}_…${other}: ${shown}`,
     )
@@ -151,7 +153,7 @@ function nounOf(prefix: KindPrefix): string {
   return KINDS[prefix].one.replace(/^an? /, '')
 }
 
-/** Such as `name, external ID, email address or ID`. */
+/** Such as `external ID, name, email address or ID`. */
 function waysToName(prefix: KindPrefix): string {
   return eitherOf([...KINDS[prefix].names, 'ID'])
 }

@@ -102,7 +102,7 @@ export const KEY_COMMANDS: CommandGroup = {
       runs: 'getKey',
       words: 'show one API key, without its text',
       takes: [apiKey],
-      examples: ['tollgate key show laptop'],
+      examples: ['tollgate key show key_…'],
       show: KEYS.one,
     },
     {
@@ -113,9 +113,9 @@ export const KEY_COMMANDS: CommandGroup = {
       help: `Options that you leave out change nothing. The model lists of the account also
 apply.`,
       examples: [
-        'tollgate key update laptop --limit 50 --expires none',
-        'tollgate key update laptop --models-allow "acme/*"',
-        'tollgate key update laptop --models-allow none',
+        'tollgate key update key_… --limit 50 --expires none',
+        'tollgate key update key_… --models-allow "acme/*"',
+        'tollgate key update key_… --models-allow none',
       ],
       changes: true,
       takes: [
@@ -145,7 +145,7 @@ apply.`,
       words: 'give an API key a new text, which is shown only once',
       help: `The key keeps its ID, limits and spend. The previous text works until the grace
 period ends, or until the next rotation; --grace 0h refuses it at once.`,
-      examples: ['tollgate key rotate laptop', 'tollgate key rotate laptop --grace 0h'],
+      examples: ['tollgate key rotate key_…', 'tollgate key rotate key_… --grace 0h'],
       takes: [
         apiKey,
         {
@@ -169,7 +169,7 @@ period ends, or until the next rotation; --grace 0h refuses it at once.`,
       runs: 'deleteKey',
       words: 'delete an API key for good; its requests stay in Activity',
       takes: [apiKey],
-      examples: ['tollgate key delete laptop'],
+      examples: ['tollgate key delete key_…'],
       show: show(z.object({ id: z.string() }), ({ id }) => ({
         out: `deleted ${id}; its requests stay in Activity`,
       })),
@@ -180,7 +180,7 @@ period ends, or until the next rotation; --grace 0h refuses it at once.`,
       words: 'refuse new requests of an API key, until it is enabled again',
       takes: [apiKey],
       body: { disabled: true },
-      examples: ['tollgate key disable laptop'],
+      examples: ['tollgate key disable key_…'],
       show: KEYS.one,
     },
     {
@@ -189,7 +189,7 @@ period ends, or until the next rotation; --grace 0h refuses it at once.`,
       words: 'accept requests of a disabled API key again',
       takes: [apiKey],
       body: { disabled: false },
-      examples: ['tollgate key enable laptop'],
+      examples: ['tollgate key enable key_…'],
       show: KEYS.one,
     },
   ],

@@ -44,7 +44,7 @@ test('a name of two accounts changes neither: both are listed with their IDs', a
   const { exitCode, out, notes } = await line.run(...add)
   expect([exitCode, out]).toEqual([2, ''])
   expect(notes).toMatch(
-    /^tollgate: 2 accounts have the name, external ID or email address "Ada": type the ID of one\n/,
+    /^tollgate: 2 accounts have the external ID, name or email address "Ada": type the ID of one\n/,
   )
   expect(cells(notes).slice(1)).toEqual([
     ['ID', 'NAME', 'EMAIL', 'EXTERNAL ID', 'CREATED'],
@@ -55,7 +55,7 @@ test('a name of two accounts changes neither: both are listed with their IDs', a
   expect(asJson.notes).toMatch(/^.+\n$/)
   expect(JSON.parse(asJson.notes)).toEqual({
     error: {
-      message: '2 accounts have the name, external ID or email address "Ada": type the ID of one',
+      message: '2 accounts have the external ID, name or email address "Ada": type the ID of one',
       code: 'ambiguous_name',
       ids: ids.toReversed(),
     },
@@ -65,19 +65,25 @@ test('a name of two accounts changes neither: both are listed with their IDs', a
   }
 })
 
-test('the name of one account and the external ID of another are ambiguous', async () => {
+test('an external ID selects its account, whatever another account is called', async () => {
+  const id = await makeAccount('Ada', '--external-id', 'customer-42')
   await makeAccount('customer-42')
-  await makeAccount('Ada', '--external-id', 'customer-42')
-  expect(await line.run('account', 'suspend', 'customer-42')).toEqual(
-    failedWith(2, '2 accounts have the name, external ID or email address "customer-42"'),
-  )
+  expect(await line.json('account', 'show', 'customer-42')).toMatchObject({ id })
+})
+
+test('the name of an account that a person opened by signing up selects nothing', async () => {
+  const id = await makeAccount('team-vision', '--external-id', 'sign-up:user_1')
+  expect(await line.run('credit', 'add', 'team-vision', '5', '--reference', 'r')).toMatchObject({
+    exitCode: 3,
+  })
+  expect(await line.json('account', 'show', id)).toMatchObject({ name: 'team-vision' })
 })
 
 test('a name that nothing has is refused, with the command that shows the names', async () => {
   expect(await line.run('account', 'show', 'Bob')).toEqual(
     failedWith(
       3,
-      'No account has the name, external ID or email address "Bob": `tollgate account list --search "Bob"` looks for a part of a name or address.\n',
+      'No account has the external ID, name or email address "Bob": `tollgate account list --search "Bob"` looks for a part of a name or address.\n',
     ),
   )
   const id = await makeAccount('Bob Kahn')
@@ -90,20 +96,15 @@ test('a name that nothing has is refused, with the command that shows the names'
   )
 })
 
-test('a key is found by its name or by the part that lists show, and a deleted one only by filters', async () => {
+test('a key is found by the part that lists show, and not by its name, which others can have', async () => {
   await makeAccount('Ada')
-  const make = (name: string) => line.json('key', 'create', 'Ada', '--name', name)
-  const { id, prefix } = await make('laptop')
-  expect(await line.json('key', 'show', 'Laptop')).toMatchObject({ id })
-  expect(await line.json('key', 'disable', String(prefix))).toMatchObject({ id, disabled: true })
-  expect(await line.run('key', 'delete', 'laptop')).toMatchObject({ exitCode: 0 })
-  const filtered = () => line.run('request', 'list', '--key', 'laptop')
-  expect((await filtered()).exitCode).toBe(0)
-  expect(await line.run('usage', '--key', 'laptop')).toMatchObject({ exitCode: 0 })
-  const again = await make('laptop')
-  expect(await line.json('key', 'show', 'laptop')).toMatchObject({ id: again['id'] })
-  const { exitCode, notes } = await filtered()
-  expect([exitCode, cells(notes)[1]]).toEqual([2, ['ID', 'KEY', 'ACCOUNT', 'DELETED']])
+  const { id, prefix } = await line.json('key', 'create', 'Ada', '--name', 'laptop')
+  const shown = String(prefix)
+  expect(await line.json('key', 'disable', shown)).toMatchObject({ id, disabled: true })
+  expect(await line.run('key', 'delete', 'laptop')).toMatchObject({ exitCode: 3 })
+  expect(await line.run('key', 'delete', shown)).toMatchObject({ exitCode: 0 })
+  expect(await line.run('request', 'list', '--key', shown)).toMatchObject({ exitCode: 0 })
+  expect(await line.run('usage', '--key', shown)).toMatchObject({ exitCode: 0 })
 })
 
 test('a token is revoked by its name, and the audit log of a name that two tokens had is ambiguous', async () => {
@@ -151,7 +152,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await addOwner(db, 'user_ada')
     const member = { account_id: 'acct_2', user_id: 'user_ada', role: 'member', created_at_ms: 0 }
     await db.insertInto('members').values(member).execute()
-    await db.updateTable('api_keys').set({ name: 'Laptop' }).execute()
+    await db.updateTable('api_keys').set({ display_prefix: 'sk-a…z' }).execute()
+    // She was invited and has proved no address; her name she chose.
+    await addOwner(db, 'user_eve', { emailVerified: false })
+    const name = 'user_ada@example.org'
+    await db.updateTable('users').set({ name }).where('id', '=', 'user_eve').execute()
     const code = 'ABCDEF-GHJKMN-PQRSTV-WXYZ23'
     await bench.createCreditCode({
       ...CREDIT_CODES.start,
@@ -175,7 +180,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       .execute()
     for (const [prefix, typed, id] of [
       ['acct', 'USER_ada@example.org', 'acct_1'],
-      ['key', 'laptop', 'key_1'],
+      ['key', 'sk-a…z', 'key_1'],
       ['code', code.toLowerCase(), 'code_1'],
       ['code', 'wxyz23', 'code_1'],
       ['atok', 'shop', 'atok_1'],
@@ -184,6 +189,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ] as const) {
       expect([typed, await findId(prefix, typed, bench)]).toEqual([typed, id])
     }
+    await expect(findId('acct', 'user_eve@example.org', bench)).rejects.toThrow('No account has')
     await bench.close()
   })
 })

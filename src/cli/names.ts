@@ -7,8 +7,8 @@ import { listWebhooks } from '../webhooks/registry.ts'
 import { moment } from './table.ts'
 
 /*
- * Things by the names that people know. Capitals make no difference: two names that differ only in them are one name
- * here, so that a slip of the shift key never selects the other.
+ * Things by the names that operators give them or that are proved. Names that customers choose select nothing: theirs could
+ * be the name of another customer. Capitals of names and addresses make no difference.
  */
 
 /** A thing that has a typed name. */
@@ -27,42 +27,63 @@ export type LookUp = (db: Kysely<Tables>, name: string) => Promise<readonly Name
 export const NAMED_MAX = 20
 
 const accounts: LookUp = async (db, name) => {
-  const owned = db
-    .selectFrom('members')
-    .innerJoin('users', 'users.id', 'members.user_id')
-    .select('members.account_id')
-    .where('members.role', '=', 'owner')
-    .where('users.email', '=', name.toLowerCase())
+  const columns = ['id', 'name', 'email', 'external_id', 'created_at_ms'] as const
+  const external = await db
+    .selectFrom('accounts')
+    .select(columns)
+    .where('external_id', '=', name)
+    .execute()
+  // External IDs are unique: scripts can rely on them, whatever other accounts are called.
+  if (external.length > 0) return thingsOf(external, accountCells)
   const rows = await db
     .selectFrom('accounts')
-    .select(['id', 'name', 'email', 'external_id', 'created_at_ms'])
-    .where(({ or, eb }) =>
+    .select(columns)
+    .where(({ or, and, eb }) =>
       or([
-        isNamed({ column: 'name', name }),
+        and([isNamed({ column: 'name', name }), isNotSignUp()]),
         isNamed({ column: 'email', name }),
-        eb('external_id', '=', name),
-        eb('id', 'in', owned),
+        eb('id', 'in', ownedBy(db, name)),
       ]),
     )
     .orderBy('id', 'desc')
     .limit(NAMED_MAX)
     .execute()
-  return thingsOf(rows, (row) => ({
+  return thingsOf(rows, accountCells)
+}
+
+function accountCells(
+  row: Pick<Tables['accounts'], 'name' | 'email' | 'external_id' | 'created_at_ms'>,
+) {
+  return {
     NAME: row.name,
     EMAIL: row.email ?? '-',
     'EXTERNAL ID': row.external_id ?? '-',
     CREATED: moment(row.created_at_ms),
-  }))
+  }
 }
 
-const apiKeys: LookUp = async (db, name) => {
+/** Whether an account was not opened by the person whose name it has. */
+function isNotSignUp(): RawBuilder<boolean> {
+  return sql<boolean>`(external_id is null or external_id not like 'sign-up:%')`
+}
+
+/** The accounts of the owner with an email address that was proved. An invitation alone proves none. */
+function ownedBy(db: Kysely<Tables>, email: string) {
+  return db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select('members.account_id')
+    .where('members.role', '=', 'owner')
+    .where('users.email', '=', email.toLowerCase())
+    .where(({ or, eb }) => or([eb('users.email_verified', '=', 1), eb('users.vouched', '=', 1)]))
+}
+
+const apiKeys: LookUp = async (db, prefix) => {
   const rows = await db
     .selectFrom('api_keys')
     .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
     .select(['api_keys.id', 'display_prefix', 'deleted_at_ms', 'accounts.name as account_name'])
-    .where(({ or, eb }) =>
-      or([isNamed({ column: 'api_keys.name', name }), eb('display_prefix', '=', name)]),
-    )
+    .where('display_prefix', '=', prefix)
     .orderBy(sql`deleted_at_ms is not null`)
     .orderBy('api_keys.id', 'desc')
     .limit(NAMED_MAX)
@@ -118,18 +139,13 @@ const codes: LookUp = async (db, name) => {
   }))
 }
 
-const users: LookUp = async (db, name) => {
+const users: LookUp = async (db, email) => {
   const rows = await db
     .selectFrom('users')
     .select(['id', 'email', 'name'])
-    .where(({ or }) => or([isNamed({ column: 'email', name }), isNamed({ column: 'name', name })]))
-    .orderBy('id')
-    .limit(NAMED_MAX)
+    .where('email', '=', email.toLowerCase())
     .execute()
-  return thingsOf(rows, (row) => ({
-    EMAIL: row.email,
-    NAME: row.name,
-  }))
+  return thingsOf(rows, (row) => ({ EMAIL: row.email, NAME: row.name }))
 }
 
 const webhooks: LookUp = async (db, name) => {

@@ -112,7 +112,7 @@ describe('--help', () => {
 add credit to an account, or remove it
 
 Arguments:
-  account           the account: its name, external ID, email address or ID, acct_…
+  account           the account: its external ID, name, email address or ID, acct_…
   dollars           the amount, such as 25 or 0.50, without a $ sign; a negative amount removes paid
                     credit
 
@@ -180,7 +180,10 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
       /`--expires` must be a date such as 2027-01-31, a time such as/,
     ],
     [['key', 'create', 'acct_1', '--name', ''], /`--name` must be 1 to 200 characters/],
-    [['request', 'list', '--key', 'sk-1'], /`--key` must be the name or ID of an API key, key_…/],
+    [
+      ['request', 'list', '--key', 'sk-1'],
+      /`--key` must be the shown part or ID of an API key, key_…/,
+    ],
     [['request', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['account', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['request', 'list', '--state', 'done'], /`--state` must be open, unresolved, provisional/],

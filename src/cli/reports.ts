@@ -48,7 +48,7 @@ export const USAGE_COMMAND: OperationCommand = {
     accountOption('query.account'),
     {
       flags: '--key <key>',
-      words: 'only this API key, also if it was deleted: its name or ID',
+      words: 'only this API key, also if it was deleted: its shown part or ID',
       to: 'query.key',
       find: (text, opened) => findId('key', text, { ...opened, alsoEnded: true }),
     },

@@ -77,7 +77,7 @@ export function listOptions(list: PagedList, what: string): readonly Taken[] {
 export function accountOption(to: Taken['to']): Taken {
   return {
     ...idArgument('acct', '--account <account>', to),
-    words: 'only this account: its name, external ID, email address or ID',
+    words: 'only this account: its external ID, name, email address or ID',
   }
 }
 

@@ -96,9 +96,9 @@ test.each([
   [
     ['user', 'role', 'acct_none', 'eve@example.org', 'owner'],
     3,
-    /No user has the email address or name "eve@example\.org": `tollgate user list` shows the users/,
+    /No user has the email address "eve@example\.org": `tollgate user list` shows the users/,
   ],
-  [['user', 'role', 'acct_none', 'Eve', 'owner'], 3, /No user has the email address or name "Eve"/],
+  [['user', 'role', 'acct_none', 'Eve', 'owner'], 3, /No user has the email address "Eve"/],
   [['action', 'list', '--by', 'shap'], 3, /No admin token has the name "shap": `tollgate token li/],
   [['user', 'invite', 'ada@example.org'], 2, /`--account` is required unless/],
   [['user', 'invite', 'ada', '--operator'], 2, /`<email>` must be an email address/],

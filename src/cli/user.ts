@@ -78,7 +78,7 @@ export const USER_COMMANDS: CommandGroup = {
         {
           ...idArgument('acct', '--account <account>', 'body.account_id'),
           words:
-            'give the person access to this account: its name, external ID, email address or ID',
+            'give the person access to this account: its external ID, name, email address or ID',
         },
         {
           flags: '--role <role>',
@@ -160,7 +160,7 @@ export const USER_COMMANDS: CommandGroup = {
         {
           ...idArgument('acct', '--account <account>', 'body.account_id'),
           words:
-            'only end the membership of this account: its name, external ID, email address or ID',
+            'only end the membership of this account: its external ID, name, email address or ID',
         },
         {
           flags: '--operator',

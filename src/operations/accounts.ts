@@ -39,7 +39,11 @@ function create(parts: OperationParts) {
     paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
     summary:
       'Create an account without credit. If an account already has the `external_id`, it is returned unchanged with 200.',
-    body: newAccountBody.extend({ external_id: externalIdField.nullish() }),
+    body: newAccountBody.extend({
+      external_id: externalIdField
+        .nullish()
+        .describe('The ID of the account in another system. Absent or null: none.'),
+    }),
     example: { name: 'Ada Lovelace' },
     answers: { 200: accountShape, 201: accountShape },
     async run({ caller, by, body }) {
@@ -77,7 +81,7 @@ const lowBalanceField = amountField
 
 const newAccountBody = z.strictObject({
   name: nameField,
-  email: emailField.nullish(),
+  email: emailField.nullish().describe('An email address. Absent or null: none.'),
   fee_basis_points: feeField.optional(),
   models: modelsField,
   ...limitFields,
@@ -142,18 +146,21 @@ function change(parts: OperationParts) {
       'Change the given fields of an account. `disabled: true` suspends it: its keys are refused.',
     body: z.strictObject({
       name: nameField.optional(),
-      email: emailField.nullable().optional(),
+      email: emailField.nullable().optional().describe('An email address; null: none.'),
       disabled: z.boolean().optional(),
       note: text({ charsMax: NOTE_CHARS_MAX })
         .nullable()
         .optional()
         .describe(
-          `Why the account is suspended, at most ${NOTE_CHARS_MAX} characters; its members can read it. Only with \`disabled: true\`.`,
+          `Why the account is suspended, at most ${NOTE_CHARS_MAX} characters; its members can read it. Only with \`disabled: true\`. Null: no reason.`,
         ),
       fee_basis_points: feeField.optional(),
       models: modelsField,
       ...limitFields,
-      external_id: externalIdField.nullable().optional(),
+      external_id: externalIdField
+        .nullable()
+        .optional()
+        .describe('The ID of the account in another system; null: none.'),
       metadata: metadataField,
       billing: billingField,
       low_balance: lowBalanceField,

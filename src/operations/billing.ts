@@ -10,11 +10,11 @@ const line = (charsMax: number) => text({ charsMax }).nullable().default(null)
 /** The name, address and tax ID that the receipts of an account are for, as the text that is stored; null: none. */
 export const billingField = z
   .strictObject({
-    name: line(NAME_CHARS_MAX),
+    name: line(NAME_CHARS_MAX).describe('The name of the buyer; null: none.'),
     address: line(ADDRESS_CHARS_MAX).describe(
-      'The address on one line, such as `Kai 3, 20457 Hamburg, Germany`.',
+      'The address on one line, such as `Kai 3, 20457 Hamburg, Germany`; null: none.',
     ),
-    tax_id: line(TAX_ID_CHARS_MAX),
+    tax_id: line(TAX_ID_CHARS_MAX).describe('The tax ID of the buyer; null: none.'),
   })
   .nullable()
   .transform((billing) => {

@@ -147,7 +147,7 @@ const receiptShape = z
             .enum(REVERSAL_CAUSES)
             .nullable()
             .describe(
-              'The main cause. Null: not known, such as for a change while a dispute is open, or of one that 0.2.0 recorded.',
+              'The main cause. Null: not known, for example for a change while a dispute is open, or for one that 0.2.0 recorded.',
             ),
           created_at: timeField,
         }),

@@ -93,7 +93,7 @@ export const upstreamShape = z
     state: z
       .enum(UPSTREAM_STATES)
       .describe(
-        '`key_refused`: it refuses the key of the gateway, or has no credit for it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or all requests of the last 15 minutes, at least three, got no answer. `failing`: at least 10% of the requests of the last 15 minutes, and at least three, failed there.',
+        '`key_refused`: it refuses the key of the gateway, or has no credit for it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or all requests of the last 15 minutes, at least three, failed without a usable answer. `failing`: at least 10% of the requests of the last 15 minutes, and at least three, failed there.',
       ),
     models: z.int().describe('The number of models of its last list that are offered.'),
     requests: z.int().describe('The number of requests in the last 24 hours.'),

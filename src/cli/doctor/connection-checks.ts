@@ -113,11 +113,11 @@ export async function checkPrices(
     const ageMs = clock.nowMs() - listed.refreshedAtMs
     const age = `${counted(listed.models, 'model')}, read ${durationText(ageMs)} ago`
     if (ageMs > pricesStaleAfterMs) {
-      const message = `${age}: too old to run requests. Start the server, or run \`tollgate catalog refresh\``
+      const message = `${age}: too old to run requests. Start the server, or refresh them under Health on its page; its log says why a refresh failed`
       return { check, state: 'failed', message }
     }
     if (ageMs > 3 * catalogRefreshMs) {
-      const message = `${age}, and the server reads them every ${durationText(catalogRefreshMs)}: see its log, or run \`tollgate catalog refresh\``
+      const message = `${age}, and the server reads them every ${durationText(catalogRefreshMs)}: see its log, or refresh them under Health on its page`
       return { check, state: 'warning', message }
     }
     return { check, state: 'ok', message: age }
