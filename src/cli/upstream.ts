@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { listShape } from '../operations/fields.ts'
 import { upstreamShape } from '../operations/upstreams.ts'
-import { formatDecimal, showDollars } from '../vocabulary/money.ts'
+import { formatDecimal, showDollars, showMicros } from '../vocabulary/money.ts'
 import { type AskedUpstream, askAll } from './ask-upstreams.ts'
 import type { CommandInput } from './command-context.ts'
 import { addHelp } from './help-text.ts'
@@ -23,7 +23,7 @@ both, and \`tollgate upstream check\` asks each upstream.`,
         : fittingTable(
             [
               ...['UPSTREAM', 'DIALECT', 'STATE', 'MODELS', 'REQUESTS', 'FAILED'],
-              ...['FIRST BYTE', 'IN FLIGHT', 'LISTED', 'LAST FAILURE'],
+              ...['FIRST BYTE', 'COST', 'IN FLIGHT', 'LISTED', 'LAST FAILURE'],
             ],
             upstreams.map((row) => [
               row.name,
@@ -33,6 +33,7 @@ both, and \`tollgate upstream check\` asks each upstream.`,
               row.requests,
               row.failed,
               row.first_byte_ms === null ? '-' : `${row.first_byte_ms} ms`,
+              showMicros(row.cost),
               `${row.in_flight}${row.in_flight_max === null ? '' : ` of ${row.in_flight_max}`}`,
               moment(row.listed_at),
               row.last_failure === null ? '-' : `${row.last_failure.code} ${row.last_failure.at}`,

@@ -8,13 +8,14 @@ import {
   lastFailure,
   medianFirstBytes,
 } from '../ledger/activity/request-figures.ts'
-import type { Decimal } from '../vocabulary/money.ts'
+import { addMicros, type Decimal, ZERO_MICROS } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import {
   errorCodeField,
   listAnswer,
   listShape,
+  moneyField,
   timeAnswer,
   timeField,
   timeOrNull,
@@ -101,6 +102,7 @@ export const upstreamShape = z
     errors: z
       .array(z.object({ code: errorCodeField, requests: z.int() }))
       .describe('The errors by code, the most frequent first.'),
+    cost: moneyField.describe("The provider's cost of these requests, in micro-dollars."),
     first_byte_ms: z
       .int()
       .nullable()
@@ -132,12 +134,13 @@ export const upstreamShape = z
 function figuresOf(
   counts: readonly CodeCount[],
   name: string,
-): Pick<z.infer<typeof upstreamShape>, 'requests' | 'failed' | 'errors'> {
+): Pick<z.infer<typeof upstreamShape>, 'requests' | 'failed' | 'errors' | 'cost'> {
   const own = counts.filter(({ upstream }) => upstream === name)
   const errors = own
     .flatMap(({ code, requests }) => (code === null ? [] : [{ code, requests }]))
     .sort((a, b) => b.requests - a.requests || a.code.localeCompare(b.code))
-  return { requests: sumOf(own), failed: sumOf(errors), errors }
+  const cost = own.reduce((sum, { costMicros }) => addMicros(sum, costMicros), ZERO_MICROS)
+  return { requests: sumOf(own), failed: sumOf(errors), errors, cost }
 }
 
 function sumOf(counts: readonly Pick<CodeCount, 'requests'>[]): number {
@@ -162,7 +165,7 @@ export function upstreamState({
 }: {
   readonly facts: UpstreamFacts
   /** Its requests of the last minutes. */
-  readonly judged: readonly CodeCount[]
+  readonly judged: readonly Pick<CodeCount, 'code' | 'requests'>[]
   /** Null: it was never listed. */
   readonly listAgeMs: number | null
 }): (typeof UPSTREAM_STATES)[number] {

@@ -26,6 +26,9 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     admin.world.simulator.script({ path: '/chat/completions', status: 500 })
     const failed = await admin.chat(text)
     await admin.world.gateway.settled()
+    const requests = await admin.get('/v1/admin/requests?state=provisional')
+    const [answered] = Object(requests.json['data'])
+    expect(Number(answered.provider_cost)).toBeGreaterThan(0)
     const { httpStatus, json } = await admin.get('/v1/admin/upstreams')
     expect([httpStatus, json['data']]).toEqual([
       200,
@@ -39,6 +42,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
           requests: 2,
           failed: 1,
           errors: [{ code: 'upstream_error', requests: 1 }],
+          cost: Math.round(Number(answered.provider_cost) * 1e6),
           first_byte_ms: expect.any(Number),
           in_flight: 0,
           in_flight_max: null,

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 import { firstIdOf } from '../../vocabulary/ids.ts'
-import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import { type Micros, micros, roundedCost, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { type RequestFilter, requestsLike } from './activity.ts'
 import { isUnsettled } from './unsettled.ts'
 
@@ -99,6 +99,8 @@ export interface CodeCount {
   readonly upstream: string
   readonly code: string | null
   readonly requests: number
+  /** The provider's cost, released requests included. */
+  readonly costMicros: Micros
 }
 
 /** Counts the requests since a moment by upstream and error code. */
@@ -108,12 +110,24 @@ export async function countCodes(
 ): Promise<readonly CodeCount[]> {
   const rows = await db
     .selectFrom('all_requests')
-    .select(({ fn }) => ['upstream', 'error_code as code', fn.countAll<number>().as('requests')])
+    .select(({ fn }) => [
+      'upstream',
+      'error_code as code',
+      fn.countAll<number>().as('requests'),
+      fn.sum('cost_micros').as('cost_micros'),
+      fn.sum('cost_rest_pico').as('cost_rest_pico'),
+    ])
     .where('id', '>=', firstIdOf({ prefix: 'req', timeMs: sinceMs }))
     .groupBy(['upstream', 'error_code'])
     .execute()
   // PostgreSQL answers counts as text.
-  return rows.map((row) => ({ ...row, requests: Number(row.requests) }))
+  return rows.map(({ upstream, code, ...row }) => ({
+    ...{ upstream, code, requests: Number(row.requests) },
+    costMicros: roundedCost({
+      costMicros: Number(row.cost_micros),
+      costRestPico: Number(row.cost_rest_pico),
+    }),
+  }))
 }
 
 /** Counts the running requests of each upstream; an upstream without any is left out. */

@@ -21,6 +21,7 @@ const HEALTHY: ListedUpstream = {
   requests: 40,
   failed: 0,
   errors: [],
+  cost: 0,
   first_byte_ms: 640,
   in_flight: 0,
   in_flight_max: null,

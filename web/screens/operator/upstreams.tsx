@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { type ListedUpstream, upstreamsQuery } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
 import { count, counted, percent } from '../../format/numbers.ts'
 import { ago, dayAndShortMinute, duration } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -22,6 +23,7 @@ const HEADS = [
   { text: 'Requests', className: 'num' },
   { text: 'Errors', className: 'num' },
   { text: 'First byte', className: 'num hide-m' },
+  { text: 'Cost', className: 'num' },
   { text: 'In flight', className: 'num' },
   { text: 'Last list', className: 'hide-m' },
 ] as const
@@ -43,7 +45,7 @@ export function UpstreamsScreen() {
         row={(upstream) => <UpstreamRow key={upstream.name} upstream={upstream} />}
       />
       {query.data !== undefined && query.data.data.length > 0 && (
-        <p className="note mt-3">Requests, errors and first byte: last 24 hours.</p>
+        <p className="note mt-3">Requests, errors, first byte and cost: last 24 hours.</p>
       )}
     </>
   )
@@ -66,6 +68,7 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
         <Errors requests={requests} failed={failed} />
       </td>
       <FirstByteCell ms={firstByteMs} />
+      <td className="num hide-s">{money(upstream.cost)}</td>
       <td className="num hide-s">
         <InFlight upstream={upstream} />
       </td>
@@ -172,6 +175,7 @@ function Figures({ upstream }: { upstream: ListedUpstream }) {
           {stat('Requests', count(requests), 'in the last 24 hours')}
           {stat('Errors', percent(failed, requests), counted(failed, 'request'))}
           {stat('First byte', firstByteMs === null ? '–' : duration(firstByteMs), 'median')}
+          {stat('Cost', money(upstream.cost), 'in the last 24 hours')}
           {stat('In flight', count(running), most === null ? 'no maximum' : `of ${count(most)}`)}
           {stat('Models', count(models), 'in its last list')}
         </section>
