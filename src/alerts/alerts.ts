@@ -89,8 +89,11 @@ async function noteOf(
 /** Notes the credit that operators removed from these accounts, if it was not noted yet. */
 async function noteRemovals(input: AlertsInput, accountIds: readonly string[]): Promise<void> {
   const { db, clock } = input
-  const removals = await removalCrossings(db, { accountIds, nowMs: clock.nowMs() })
-  await noteAll(input, await notNoted(db, removals))
+  let found: readonly Crossing[]
+  do {
+    found = await removalCrossings(db, { accountIds, nowMs: clock.nowMs(), limit: PAGE })
+    await noteAll(input, found)
+  } while (found.length === PAGE)
 }
 
 /** Notes the refunds and disputes that were not noted yet. */

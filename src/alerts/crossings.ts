@@ -1,6 +1,11 @@
 import type { Kysely } from 'kysely'
 import { newReversals } from '../ledger/purchases.ts'
-import { newRemovals, REMOVAL_TOLD_MS, removedSinceCredit } from '../ledger/removed-credit.ts'
+import {
+  newRemovals,
+  REMOVAL_TOLD_MS,
+  removalSubject,
+  removedSinceCredit,
+} from '../ledger/removed-credit.ts'
 import { freeCreditExpired } from '../ledger/rules/credit.ts'
 import {
   ACCOUNTS,
@@ -179,14 +184,18 @@ function freeCreditCrossing(account: AccountRow, nowMs: number): readonly Crossi
   ]
 }
 
-/** The credit that operators removed from these accounts in the last seven days, noted or not. */
+/** The credit that operators removed from these accounts and that was not noted yet, at most `limit`. */
 export async function removalCrossings(
   db: Kysely<Tables>,
-  of: { readonly accountIds: readonly string[]; readonly nowMs: number },
+  of: {
+    readonly accountIds: readonly string[]
+    readonly nowMs: number
+    readonly limit: number
+  },
 ): Promise<readonly Crossing[]> {
   const removals = await newRemovals(db, of)
   return removals.map(({ accountId, reference, createdAtMs, ...removed }) => ({
-    subject: `${accountId} removed ${reference}`,
+    subject: removalSubject({ accountId, reference }),
     accountId,
     endsAtMs: createdAtMs + 2 * REMOVAL_TOLD_MS,
     about: { kind: 'removal', reference, ...removed },

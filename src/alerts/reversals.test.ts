@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
@@ -208,6 +209,24 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await remove(100)
     await look()
     expect((await letters()).slice(1)).toMatchObject([{ kind: 'removal', balanceMicros: 400 }])
+  })
+
+  test('each of many removals is emailed once, however many were noted before', async () => {
+    const { db } = bench.store
+    pass(1)
+    // SQLite takes 32,766 parameters.
+    const counted = sql`with recursive counted(n) as (
+      select 1 union all select n + 1 from counted where n < 33000)`
+    await sql`insert into entries (account_id, number, kind, purse, amount_micros, reference, created_at_ms)
+      ${counted} select 'acct_1', 1000 + n, 'chargeback', 'backed', -1, 'many-' || n, ${sql.lit(nowMs)}
+        from counted`.execute(db)
+    await sql`insert into alerts (subject, step, account_id, created_at_ms)
+      ${counted} select 'acct_1 removed many-' || n, 0, 'acct_1', 0 from counted where n > 501`.execute(
+      db,
+    )
+    await look()
+    expect(await letters()).toHaveLength(501)
+    await db.deleteFrom('entries').where('reference', 'like', 'many-%').execute()
   })
 
   test('credit that was removed before credit was last added no longer counts', async () => {

@@ -16,10 +16,18 @@ interface RemovedCredit {
   readonly balanceMicros: number
 }
 
-/** The credit that operators removed from these accounts in the last seven days, oldest first. */
+/** The credit that operators removed from these accounts in the last seven days and alerts have not noted, oldest first. */
 export async function newRemovals(
   db: Kysely<Tables>,
-  { accountIds, nowMs }: { readonly accountIds: readonly string[]; readonly nowMs: number },
+  {
+    accountIds,
+    nowMs,
+    limit,
+  }: {
+    readonly accountIds: readonly string[]
+    readonly nowMs: number
+    readonly limit: number
+  },
 ): Promise<readonly RemovedCredit[]> {
   if (accountIds.length === 0) return []
   const rows = await db
@@ -28,11 +36,13 @@ export async function newRemovals(
     .select(['entries.account_id', 'entries.reference', 'entries.amount_micros'])
     .select(['entries.created_at_ms', 'accounts.backed_balance_micros'])
     .where('entries.account_id', 'in', accountIds)
-    // Few entries have references, and they have an index.
-    .where('entries.reference', 'is not', null)
+    // As the index of these entries has it, which is chosen by the text of the query.
+    .where(sql<boolean>`entries.kind <> 'charge' and entries.kind <> 'write_off'`)
     .where('entries.created_at_ms', '>', nowMs - REMOVAL_TOLD_MS)
     .where('entries.kind', '=', 'chargeback')
+    .where(IS_NEW)
     .orderBy('entries.created_at_ms')
+    .limit(limit)
     .execute()
   return rows.map((row) => ({
     accountId: row.account_id,
@@ -42,6 +52,18 @@ export async function newRemovals(
     balanceMicros: row.backed_balance_micros,
   }))
 }
+
+/** The subject of the alert about removed credit. */
+export function removalSubject({
+  accountId,
+  reference,
+}: Pick<RemovedCredit, 'accountId' | 'reference'>): string {
+  return `${accountId} removed ${reference}`
+}
+
+/** As {@link removalSubject} has it. */
+const IS_NEW = sql<boolean>`not exists (select 1 from alerts
+  where subject = entries.account_id || ' removed ' || coalesce(entries.reference, ''))`
 
 /**
  * The credit that was removed from accounts since credit was last added to them, by refunds, by disputes and by

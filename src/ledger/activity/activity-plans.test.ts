@@ -18,7 +18,7 @@ import { ForgottenHolds } from '../instances/forgotten-holds.ts'
 import { abandonEarlierInstances } from '../instances/open-instance.ts'
 import { Presence } from '../instances/presence.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
-import { removedSinceCredit } from '../removed-credit.ts'
+import { newRemovals, removedSinceCredit } from '../removed-credit.ts'
 import { greedy, type Query, stepsOf } from '../testing/plans.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
@@ -59,6 +59,7 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
   await listBought(db, { accountId: 'A1', before: 9, limit: 5 })
   await findCredit(db, { accountId: 'A1', reference: 'r1' })
   await removedSinceCredit(db, ['A1', 'A2'])
+  await newRemovals(db, { accountIds: ['A1', 'A2'], nowMs: 0, limit: 5 })
   await getBalance(db, { accountId: 'A1', nowMs: 0 })
   const after = { instanceId: 'I', requestId: 'req_1' }
   await listUnsettled(db, { after: { ...after, state: 'provisional' }, limit: 5 })
@@ -79,7 +80,7 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
 /**
  * The queries of `readAll`; a list of more than unsettled requests is two, and a page of a statement before a moment five.
  */
-const READS = 23
+const READS = 24
 
 test('on SQLite no read goes through all of Activity, however it is filtered', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
@@ -116,6 +117,8 @@ test('on SQLite no read goes through all of Activity, however it is filtered', a
   // By the numbers of its entries, all charges since the last credit would be read.
   const removed = plans.find(({ sql }) => sql.includes('last_credit_number'))
   expect(removed?.steps).toContain('USING INDEX entries_reference (account_id=?')
+  const removals = plans.find(({ sql }) => sql.includes('from alerts'))
+  expect(removals?.steps).toContain('USING INDEX entries_other (account_id=? AND created_at_ms>?)')
 })
 
 const REQUESTS = 20_000
