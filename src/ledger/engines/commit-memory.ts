@@ -218,9 +218,16 @@ const OF_LOST_ROWS: ReadonlySet<string> = new Set(['noOwner', 'unknownAccount', 
  */
 export function isDone(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
   if (verdict === null || verdict === undefined) return false
+  // Another account had the external ID.
+  if (verdict === 'externalIdTaken') return false
+  if (command.kind === 'createAccount') {
+    return typeof verdict === 'object' && 'id' in verdict && verdict.id === command.input.id
+  }
   if (typeof verdict !== 'object' || !('kind' in verdict)) return true
   const { kind } = verdict
   switch (command.kind) {
+    case 'addCredit':
+      return kind === 'added' || kind === 'exists'
     case 'redeemCode':
       return kind === 'redeemed' || kind === 'exists'
     case 'dismissPurchase':

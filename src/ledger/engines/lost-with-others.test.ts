@@ -145,6 +145,63 @@ test.each(CASES)(
   },
 )
 
+interface RefusedCase extends Pick<Case, 'what' | 'first' | 'second'> {
+  /** Of the account of the other gateway. */
+  readonly accountId: string
+}
+
+const TEN = { ...FIVE, amountMicros: micros(10) }
+
+const REFUSED_CASES: readonly RefusedCase[] = [
+  {
+    what: 'other credit of the same reference',
+    first: (ledger) =>
+      ledger.addCredit({ accountId: 'A', purse: 'backed', reference: 'r1', ...FIVE }),
+    second: (ledger) =>
+      ledger.addCredit({ accountId: 'A', purse: 'backed', reference: 'r1', ...TEN }),
+    accountId: 'A',
+  },
+  {
+    what: 'an external ID that another account had got',
+    first: async (ledger) => {
+      await ledger.createAccount({ id: 'B', name: 'Bob', externalId: 'x' })
+      await ledger.addCredit({ accountId: 'B', purse: 'backed', reference: 'r1', ...FIVE })
+    },
+    second: (ledger) => ledger.updateAccount({ id: 'A', externalId: 'x' }),
+    accountId: 'B',
+  },
+  {
+    what: 'a new account in place of one that has its external ID',
+    first: async (ledger) => {
+      await ledger.createAccount({ id: 'B', name: 'Bob', externalId: 'x' })
+      await ledger.addCredit({ accountId: 'B', purse: 'backed', reference: 'r1', ...FIVE })
+    },
+    second: (ledger) => ledger.createAccount({ id: 'C', name: 'Bob', externalId: 'x' }),
+    accountId: 'B',
+  },
+]
+
+test.each(REFUSED_CASES)(
+  '$what is not asked for again, so what another gateway had done first is there again',
+  async ({ first, second, accountId }) => {
+    await world.run('account A')
+    await world.keep()
+    const way: SeveringProxy = await startSeveringProxy(world.url)
+    const other = world.beside({ url: way.url, instanceId: 'J' })
+    await first(other)
+    await connected(world.ledger)
+    await second(world.ledger)
+    way.shut()
+    await world.goBack()
+    way.open()
+    await connected(other)
+    expect((await world.bench.account(accountId)).backedBalanceMicros).toBe(5)
+    expect(world.gaps).toEqual([])
+    await other.close()
+    await way.close()
+  },
+)
+
 test('a command that was refused is not run again, and nothing of it counts as lost', async () => {
   await world.run('account A')
   await world.keep()
