@@ -253,6 +253,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(0)
   })
 
+  test('a refund of a purchase that was credited in the currency of its price, though the charge is in another one, removes its part', async () => {
+    const { source, sale } = await bench.paid()
+    stripe.pay(source, { currency: 'eur' })
+    stripe.refund(source, 500)
+    await sale.look(source)
+    expect(await bench.balance()).toBe(CREDIT / 2)
+  })
+
   test('while Stripe is away nothing moves, and all is found when it is back', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()

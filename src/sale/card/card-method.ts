@@ -58,7 +58,7 @@ export class CardMethod {
 
   /** The present state of a purchase at its provider. Rejects with `PaymentUnavailable`. */
   async look(row: PurchaseRow): Promise<PurchaseFact> {
-    return factOf(await this.provider.look(row), row)
+    return factOf(asRecorded(await this.provider.look(row), row), row)
   }
 
   /** Looks at a payment without a row in the store: once it is paid, an admin decides. */
@@ -77,6 +77,15 @@ export class CardMethod {
 
 const UNKNOWN =
   'the store had no record of this payment when it was found: perhaps a backup was restored'
+
+/**
+ * Version 0.2.0 recorded each payment in the currency of its price, also where the charge was in another one: what was
+ * credited so has to stay the same payment, else no refund of it would remove credit.
+ */
+function asRecorded(fact: CardFact, { state, paid }: PurchaseRow): CardFact {
+  if (fact.kind !== 'paid' || state !== 'credited' || paid?.paidCurrency !== CURRENCY) return fact
+  return { ...fact, paid: { ...fact.paid, currency: CURRENCY } }
+}
 
 /** Judges a purchase by the totals of its payment: only a payment as asked becomes credit automatically. */
 function factOf(fact: CardFact, row: PurchaseRow): PurchaseFact {
