@@ -33,21 +33,38 @@ test('stores side by side are served side by side', () => {
   lock.release()
 })
 
-test.each([
-  ['that exists', true],
-  ['that the first server is about to make', false],
-])('a store %s is served once, whichever symbolic link leads to it', async (_, exists) => {
-  if (exists) await writeFile(file, '')
+async function linkElsewhere(): Promise<string> {
   const link = join(folder, 'elsewhere', 'link.db')
   await mkdir(join(folder, 'elsewhere'))
   await symlink('../store.db', link)
-  const lock = acquireServeLock(link)
-  await writeFile(file, '')
-  expect(() => acquireServeLock(file)).toThrow(ServeLockHeld)
-  expect(() => acquireServeLock(link)).toThrow(ServeLockHeld)
-  lock.release()
-  acquireServeLock(file).release()
-})
+  return link
+}
+
+/** A link in a folder that is a link too. */
+async function linkInLinkedFolder(): Promise<string> {
+  await mkdir(join(folder, 'site', 'releases', '7'), { recursive: true })
+  await symlink('releases/7', join(folder, 'site', 'current'))
+  await symlink('../../../store.db', join(folder, 'site', 'releases', '7', 'store.db'))
+  return join(folder, 'site', 'current', 'store.db')
+}
+
+test.each([
+  ['that exists', true, linkElsewhere],
+  ['that the first server is about to make', false, linkElsewhere],
+  ['that the first server is about to make, over linked folders', false, linkInLinkedFolder],
+])(
+  'a store %s is served once, whichever symbolic link leads to it',
+  async (_, exists, makeLink) => {
+    if (exists) await writeFile(file, '')
+    const link = await makeLink()
+    const lock = acquireServeLock(link)
+    await writeFile(file, '')
+    expect(() => acquireServeLock(file)).toThrow(ServeLockHeld)
+    expect(() => acquireServeLock(link)).toThrow(ServeLockHeld)
+    lock.release()
+    acquireServeLock(file).release()
+  },
+)
 
 test('the lock of another process holds, and is free once that was killed', async () => {
   const child = spawn(process.execPath, [CHILD, file], { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -161,7 +161,7 @@ function behindLinks(file: string): string {
 /** Where a symbolic link leads, to a file or to nothing; null: the path is none. */
 function targetOf(file: string): string | null {
   try {
-    return resolve(dirname(file), readlinkSync(file))
+    return resolve(behindLinks(dirname(file)), readlinkSync(file))
   } catch {
     return null
   }
