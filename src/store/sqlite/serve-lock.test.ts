@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { acquireServeLock, ServeLockHeld } from './sqlite-connection.ts'
@@ -65,6 +66,16 @@ test.each([
     acquireServeLock(file).release()
   },
 )
+
+test('a server that locks beside the link, as 0.2.0 does, is noticed', async () => {
+  const link = await linkElsewhere()
+  const earlier = new DatabaseSync(`${link}.lock`)
+  earlier.exec('pragma journal_mode = memory; begin exclusive')
+  expect(() => acquireServeLock(link)).toThrow(ServeLockHeld)
+  earlier.close()
+  acquireServeLock(link).release()
+  acquireServeLock(file).release()
+})
 
 test('the lock of another process holds, and is free once that was killed', async () => {
   const child = spawn(process.execPath, [CHILD, file], { stdio: ['pipe', 'pipe', 'inherit'] })

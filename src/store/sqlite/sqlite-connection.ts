@@ -182,11 +182,37 @@ const held = new Set<DatabaseSync>()
 
 /**
  * Takes the lock file beside a SQLite store, `<file>.lock`, which one serving process can have at a time, whichever
- * symbolic link led to the store. The lock is an open exclusive transaction on a separate SQLite file, because Node has no other file lock; the
- * system frees it however the process ends. Throws `ServeLockHeld`.
+ * symbolic link led to the store. Where a link leads to the store, it takes the one beside the link too, which 0.2.0
+ * has. Throws `ServeLockHeld`.
  */
 export function acquireServeLock(file: string): ServeLock {
-  const lockFile = `${behindLinks(file)}.lock`
+  const places = new Set([`${behindLinks(file)}.lock`, behindLinks(`${file}.lock`)])
+  const connections: DatabaseSync[] = []
+  const release = () => {
+    for (const connection of connections.splice(0)) {
+      held.delete(connection)
+      connection.close()
+    }
+  }
+  try {
+    for (const place of places) connections.push(lockedFile(place))
+  } catch (error) {
+    release()
+    if (!isBusy(error)) throw error
+    throw new ServeLockHeld(
+      `another tollgate serves from ${file}: stop it first, or set DATABASE_URL to another store`,
+      { cause: error },
+    )
+  }
+  for (const connection of connections) held.add(connection)
+  return { release }
+}
+
+/**
+ * Locks a file. The lock is an open exclusive transaction on a separate SQLite file, because Node has no other file
+ * lock; the system frees it however the process ends.
+ */
+function lockedFile(lockFile: string): DatabaseSync {
   mkdirSync(dirname(lockFile), { recursive: true })
   const connection = new DatabaseSync(lockFile, { timeout: 0 })
   try {
@@ -194,19 +220,9 @@ export function acquireServeLock(file: string): ServeLock {
     connection.exec('pragma journal_mode = memory')
     connection.exec('pragma locking_mode = exclusive')
     connection.exec('begin exclusive')
+    return connection
   } catch (error) {
     connection.close()
-    if (!isBusy(error)) throw error
-    throw new ServeLockHeld(
-      `another tollgate serves from ${file}: stop it first, or set DATABASE_URL to another store`,
-      { cause: error },
-    )
-  }
-  held.add(connection)
-  return {
-    release() {
-      held.delete(connection)
-      connection.close()
-    },
+    throw error
   }
 }
