@@ -85,6 +85,8 @@ export async function openServedStore(
     },
   })
   closing.defer(() => instance.close())
+  // Heartbeats have the time of this clock.
+  await removeOldMarks(store.db, instance.nowMs())
   return { store, ledger, instanceId, isAlive: () => instance.isAlive(), storeClock: instance }
 }
 
@@ -127,9 +129,7 @@ class StoreGapTeller {
   /** Warns of what was found within the last day, by any gateway. */
   async start(): Promise<void> {
     const { clock, telemetry } = this.#wiring
-    const nowMs = clock.nowMs()
-    await removeOldMarks(this.#store.db, nowMs)
-    const [newest] = await listStoreGaps(this.#store.db, nowMs - DAY_MS)
+    const [newest] = await listStoreGaps(this.#store.db, clock.nowMs() - DAY_MS)
     if (newest !== undefined) {
       telemetry.storeHadGone(wordsOf({ ...newest, isAtLeast: false }), newest.foundAtMs + DAY_MS)
     }
