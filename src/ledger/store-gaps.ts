@@ -26,11 +26,12 @@ export async function listStoreGaps(
   return rows.map((row) => STORE_GAPS.read(row))
 }
 
-// Longer than any gateway believes that its newest commit must be in the store.
-const STOPPED_KEPT_MS = 24 * 3_600_000
+// A gateway believes for an hour that its newest commit must be in the store, and while its machine sleeps the hour
+// doesn't pass.
+const STOPPED_KEPT_MS = 30 * 24 * 3_600_000
 
 /**
- * Removes the marks of instances that stopped a day ago. One that others took for dead may come back: without its mark,
+ * Removes the marks of instances that stopped 30 days ago. One that others took for dead may come back: without its mark,
  * it would find its commits gone, and run them again over later changes.
  */
 export async function removeOldMarks(db: Kysely<Tables>, nowMs: number): Promise<void> {

@@ -18,6 +18,8 @@ const FINAL_70 = {
   facts: FACTS,
 } as const
 
+const DAY_MS = 24 * 3_600_000
+
 describe('a database that went back', () => {
   let world: RewoundBench
 
@@ -235,7 +237,7 @@ describe('a database that went back', () => {
     world.proxy.shut()
     await stopInstance(db, instance)
     // As each gateway does when it starts.
-    await removeOldMarks(db, Date.now())
+    await removeOldMarks(db, Date.now() + 29 * DAY_MS)
     const other = world.beside()
     await other.updateAccount({ id: 'A', disabled: true })
     await other.close()
@@ -245,7 +247,7 @@ describe('a database that went back', () => {
     expect(await world.bench.account('A')).toMatchObject({ disabled: true })
     const marks = () => db.selectFrom('commit_marks').select('instance_id').execute()
     expect(await marks()).toEqual([{ instance_id: 'I' }])
-    await removeOldMarks(db, Date.now() + 24 * 3_600_000)
+    await removeOldMarks(db, Date.now() + 31 * DAY_MS)
     expect(await marks()).toEqual([])
   })
 
