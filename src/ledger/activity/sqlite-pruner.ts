@@ -24,8 +24,8 @@ const OF_IDS = `from requests where id in (select value from json_each(?1)) and
 const MARKED = Object.keys(prunedDay(0))
 
 /**
- * Prunes a SQLite store. It runs in a thread, so that the write lock is held for its two statements and not
- * for other work of the event loop between them.
+ * Prunes a SQLite store. It runs in a thread, so that the write lock is held for its own statements, which are
+ * a read of the days, an insert a day, and two of the requests, and not for other work of the event loop between them.
  */
 class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   readonly #connection: DatabaseSync
