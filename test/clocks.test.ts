@@ -2,14 +2,13 @@ import { expect, test } from 'vitest'
 import { rotateApiKey } from '../src/ledger/api-keys.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { Management, textOf } from './endpoints/management.ts'
+import { startWorld } from './world.ts'
 
 const HOUR_MS = 3_600_000
+const AHEAD = { nowMs: () => Date.now() + HOUR_MS }
 
 /** A gateway whose machine's clock is an hour ahead of that of the database. */
-const admin = Management.ofFile({
-  database: createPostgresDatabase,
-  clock: { nowMs: () => Date.now() + HOUR_MS },
-})
+const admin = Management.ofFile({ database: createPostgresDatabase, clock: AHEAD })
 const { world } = admin
 
 async function keyWithId() {
@@ -48,4 +47,30 @@ test('a webhook is told of events from its creation on, and a test message is du
   for (const { json } of [made, sent]) {
     expect(Date.parse(textOf(json, 'created_at'))).toBeLessThan(Date.now() + HOUR_MS / 2)
   }
+})
+
+test('the marks of a gateway that has stopped stay for 30 days by the clock of the database', async () => {
+  const { db } = world.gateway.store
+  const stoppedAtMs = Date.now() - 30 * 24 * HOUR_MS
+  for (const [id, atMs] of [
+    ['inst_stays', stoppedAtMs + HOUR_MS / 2],
+    ['inst_goes', stoppedAtMs - HOUR_MS / 2],
+  ] as const) {
+    const times = { started_at_ms: atMs, heartbeat_at_ms: atMs, stopped_at_ms: atMs }
+    await db
+      .insertInto('instances')
+      .values({ id, ...times, program_schema: 1 })
+      .execute()
+    await db.insertInto('commit_marks').values({ instance_id: id, commits: 1 }).execute()
+  }
+  const { DATABASE_URL } = world.config
+  const beside = await startWorld({
+    settings: { DATABASE_URL: String(DATABASE_URL) },
+    clock: AHEAD,
+  })
+  const marks = await db.selectFrom('commit_marks').select('instance_id').execute()
+  const kept = marks.map((mark) => mark.instance_id)
+  expect(kept).toContain('inst_stays')
+  expect(kept).not.toContain('inst_goes')
+  await beside.close()
 })
