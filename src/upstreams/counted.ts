@@ -68,8 +68,12 @@ export function ofAccount(error: ProviderError): ProviderError {
   return isForbidden || isWrongKey ? { ...error, httpStatus: 402 } : error
 }
 
-/** What Gemini says of a wrong key, with the status 400. */
-export const WRONG_KEY = /\bAPI key (not valid|expired)\b/i
+/**
+ * The whole of what Gemini says of a wrong key, with the status 400. Vendors repeat values of the request in their messages:
+ * a part of one must not say that our account is refused.
+ */
+export const WRONG_KEY =
+  /^API key (not valid\. Please pass a valid|expired\. Please renew the) API key\.?$/i
 
 /** The report of a whole answer, whose counts are believed like those of a stream with the same text. */
 function answerReport(

@@ -85,6 +85,37 @@ describe('our account', () => {
       { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID' },
       402,
     ],
+    [
+      'Gemini, an old key',
+      wire(openaiCompatible, 'chat'),
+      400,
+      { code: 400, message: 'API key expired. Please renew the API key.' },
+      402,
+    ],
+    [
+      'a server that repeats a value in quotes',
+      wire(openaiCompatible, 'chat'),
+      400,
+      { message: "Invalid value: 'API key not valid. Please pass a valid API key.'" },
+      400,
+    ],
+    [
+      'a server that repeats a value first',
+      wire(openaiCompatible, 'chat'),
+      400,
+      { message: 'API key not valid. Please pass a valid API key. is not one of low, high' },
+      400,
+    ],
+    [
+      'Anthropic, repeating a value',
+      wire(anthropic, 'messages'),
+      400,
+      {
+        type: 'invalid_request_error',
+        message: 'tools.0.name: Your credit balance is too low to access the Anthropic API.',
+      },
+      400,
+    ],
     ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 402],
   ])('%s', (_, of, httpStatus, members, expected) => {
     expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)

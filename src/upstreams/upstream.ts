@@ -6,7 +6,7 @@ import type { StreamEvent, WireFormat } from '../formats/format.ts'
 import type { ProviderError } from '../formats/provider-error.ts'
 import { parseUpstreamJson } from '../json/body.ts'
 import type { JsonEdit } from '../json/edit.ts'
-import type { JsonBody, JsonObject } from '../json/walk.ts'
+import type { JsonBody, JsonObject, JsonValue } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { FairQueue } from '../vocabulary/fair-queue.ts'
 import type { Decimal, Picos } from '../vocabulary/money.ts'
@@ -333,7 +333,7 @@ export class Upstream {
   async getJson(
     pathAndQuery: string,
     bounds: ResponseBounds & FetchHeaders,
-  ): Promise<{ readonly httpStatus: number; readonly json: unknown }> {
+  ): Promise<{ readonly httpStatus: number; readonly json: JsonValue | undefined }> {
     const { httpStatus, bytes } = await this.getBytes(pathAndQuery, bounds)
     const json = parseUpstreamJson(bytes)
     if (json === undefined && httpStatus === 200) {

@@ -48,8 +48,9 @@ const messages: Wire = {
   },
 }
 
-// Anthropic answers a call of an account without credit with 400 and this message.
-const EMPTY_ACCOUNT = /credit balance is too low/i
+// Anthropic answers a call of an account without credit with 400 and a message that begins so. Elsewhere in a message, the
+// words may be the client's.
+const EMPTY_ACCOUNT = /^Your credit balance is too low to access the \w+ API\./i
 
 /** Anthropic's own API. */
 export const anthropic: Dialect = {

@@ -22,7 +22,9 @@ test("a list of models that is refused in Gemini's words, as a 400, refuses our 
       UpstreamRefusesAccount,
     )
   }
-  await expect(listOf('400 Bad Request', '{"error":"no"}')).rejects.toThrow('answers 400')
+  for (const body of ['{"error":"no"}', '[]', 'no', JSON.stringify({ note: message })]) {
+    await expect(listOf('400 Bad Request', body)).rejects.toThrow('answers 400')
+  }
 })
 
 const BODIES = ['', '404 page not found', '<h1>No</h1>', '{"error":"no"}']

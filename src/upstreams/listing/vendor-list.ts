@@ -1,8 +1,10 @@
+import { isJsonObject, type JsonValue } from '../../json/walk.ts'
 import { decimalOfPicos, formatDecimal } from '../../vocabulary/money.ts'
 import type { Offer, PromptAdditions } from '../../vocabulary/offer.ts'
 import { WRONG_KEY } from '../counted.ts'
 import { readRecord } from '../json-reading.ts'
 import { CatalogRefused, parseModels } from '../openrouter/catalog.ts'
+import { readProviderError } from '../openrouter/provider-error.ts'
 import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 import type { WrittenModel, WrittenPriceName, WrittenPrices } from '../upstream-settings.ts'
 import type { KnownModel } from './known-prices.ts'
@@ -41,7 +43,7 @@ export async function fetchVendorModels(
   headers: readonly string[] = [],
 ): Promise<readonly VendorModel[] | null> {
   const { httpStatus, json } = await upstream.getJson(path, { ...LIST_LIMITS, headers })
-  const isWrongKey = httpStatus === 400 && WRONG_KEY.test(JSON.stringify(json) ?? '')
+  const isWrongKey = httpStatus === 400 && WRONG_KEY.test(errorMessage(json))
   if (isWrongKey || httpStatus === 401 || httpStatus === 402 || httpStatus === 403) {
     throw new UpstreamRefusesAccount(
       `the upstream answers ${httpStatus}: check its API key and the account behind it`,
@@ -54,6 +56,12 @@ export async function fetchVendorModels(
   const rows = readRecord(json)?.['data']
   if (!Array.isArray(rows)) throw new CatalogRefused('the answer has no list of models in `data`')
   return rows.flatMap((row: unknown) => readVendorModel(row) ?? [])
+}
+
+/** The message of an error, which may be alone in a list. */
+function errorMessage(json: JsonValue | undefined): string {
+  const root = Array.isArray(json) ? json[0] : json
+  return isJsonObject(root) ? readProviderError(root, null).message : ''
 }
 
 function readVendorModel(row: unknown): VendorModel | null {
