@@ -98,6 +98,11 @@ const POLICY_KINDS = [
 ]
 const POLICY_TEXT =
   /content[ _](policy|management|filter)|moderation|flagged|safety system|usage (polic|guideline)/i
+// Words about our own account, whose refusal may mention policies too. In the text they count at its start alone: a text
+// that a vendor repeats from a client must not say that our account is refused.
+const ACCOUNT_KIND = /^(account|organization|project|access)_/i
+const ACCOUNT_TEXT =
+  /^((error|forbidden|(access|permission) denied)[:.,] )?(your|this|the) (account|organi[sz]ation|project|access)\b/i
 const UNSUPPORTED_TEXT =
   /unsupported|not supported|does not support|not permitted|unknown (parameter|field|argument)|unrecognized/i
 const UNKNOWN_TEXT =
@@ -133,12 +138,14 @@ function recognize(
   )
 }
 
-/** Whether a provider refuses what the request says. */
+/** Whether a provider refuses what the request says, and not the account that sends it. */
 export function refusesContent({
   kinds,
   message,
 }: Pick<ProviderError, 'kinds' | 'message'>): boolean {
-  return kinds.some((kind) => POLICY_KINDS.includes(kind)) || POLICY_TEXT.test(message)
+  if (kinds.some((kind) => POLICY_KINDS.includes(kind))) return true
+  const isOfAccount = kinds.some((kind) => ACCOUNT_KIND.test(kind)) || ACCOUNT_TEXT.test(message)
+  return !isOfAccount && POLICY_TEXT.test(message)
 }
 
 /** A refusal of the cap that the gateway set itself. */
