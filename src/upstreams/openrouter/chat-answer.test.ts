@@ -92,6 +92,15 @@ describe('the report of a whole answer', () => {
     [{ error: {} }],
     [{ type: 'error' }],
     [{ object: 'error', message: 'x', code: 400 }],
+    [{ choices: [{ finish_reason: 'error' }] }],
+    [{ choices: [{ text: '', finish_reason: 'error' }] }],
+    [
+      {
+        choices: [
+          { message: { content: '', reasoning: 'Hm', tool_calls: [] }, finish_reason: 'error' },
+        ],
+      },
+    ],
   ])('%j is an error', (answer) => {
     expect(chat.readAnswer(answerOf(answer)).kind).toBe('error')
   })
@@ -102,6 +111,9 @@ describe('the report of a whole answer', () => {
     [{ choices: null }],
     [{ choices: ['error'] }],
     [{ choices: [{ message: { content: 'Half' }, finish_reason: 'error' }] }],
+    [{ choices: [{ text: 'Half', finish_reason: 'error' }] }],
+    [{ choices: [{ message: { tool_calls: [{ id: 'call_1' }] }, finish_reason: 'error' }] }],
+    [{ choices: [{ finish_reason: 'error' }, { message: { content: 'Whole' } }] }],
   ])('%j is no error', (answer) => {
     expect(chat.readAnswer(answerOf(answer)).kind).toBe('success')
   })

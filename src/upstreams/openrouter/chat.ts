@@ -7,6 +7,7 @@ import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
+import { objectAt } from '../json-reading.ts'
 import type {
   AnswerReading,
   RewriteInput,
@@ -90,7 +91,7 @@ function rewrites(input: RewriteInput): readonly JsonEdit[] {
 
 function readAnswer(answer: JsonBody): AnswerReading {
   const reported = readReport(answer)
-  const error = readError(answer.root)
+  const error = readAnswerError(answer.root)
   return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
 }
 
@@ -105,15 +106,27 @@ function readReport(answer: JsonBody): Reported {
   }
 }
 
-/**
- * The error in an answer or chunk with status 200: at the top level or in a choice. Null if there is none. A whole
- * answer may have the finish reason `error` without one: its client gets what was written until then.
- */
+/** The error in an answer or chunk with status 200: at the top level or in a choice. Null if there is none. */
 function readError(root: JsonObject): ProviderError | null {
   const isError = root['type'] === 'error' || root['object'] === 'error'
   if (isError || member(root, 'error') !== undefined) return readProviderError(root, null)
   const failed = choicesOf(root).find((choice) => member(choice, 'error') !== undefined)
   return failed === undefined ? null : readProviderError(failed, null)
+}
+
+/**
+ * As {@link readError}; the finish reason `error` is one too, if no choice has text or calls of tools: else the client gets
+ * what was written until then.
+ */
+function readAnswerError(root: JsonObject): ProviderError | null {
+  return choicesOf(root).some(isWritten) ? readError(root) : readChunkError(root)
+}
+
+function isWritten(choice: JsonObject): boolean {
+  const { content, refusal, tool_calls, images } = objectAt(choice, 'message')
+  return [choice['text'], content, refusal, tool_calls, images].some(
+    (part) => (typeof part === 'string' || Array.isArray(part)) && part.length > 0,
+  )
 }
 
 /** As {@link readError}; in a stream, the finish reason `error` is one too. */
