@@ -137,6 +137,11 @@ describe('a stream of a server like OpenAI', () => {
     })
   })
 
+  test('that counts along with its text, and then zeros, has an empty choice in the last chunk', () => {
+    const { readings, reported } = read(chat, [growing(7), chunk({ choices: [], usage: zero })])
+    expect([readings[1]?.kind, reported.usage]).toEqual(['replaced', COUNTED])
+  })
+
   const prompt = { prompt_tokens: 30 }
   const ofPrompt = usageOf('30 in, 0 out')
   test.each([

@@ -86,7 +86,10 @@ export abstract class TallyObserver implements StreamObserver {
   }
 }
 
-/** By position: the usage until an event, and the usage that the event reports. */
+/**
+ * By position: the usage until an event, and the usage that the event reports. A new object for each event that reports
+ * any, even if no count changes: by this an observer sees that an event has counts.
+ */
 function laterUsage(earlier: TokenUsage | null, later: TokenUsage | null): TokenUsage | null {
   if (earlier === null || later === null) return later ?? earlier
   if (promptTokensOf(later) > 0) return later
