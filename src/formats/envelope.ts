@@ -18,7 +18,10 @@ export function errorEnvelope(
   )
 }
 
-/** A problem of a request whose path was not read, in both layouts at once: they share no name with two values. */
+/**
+ * A problem of a request whose path was not read, in both layouts at once. Only for the problems of a head that can't be
+ * read: their `error.type` is the same in both layouts, which others, such as 402, 404 and 503, have in two values.
+ */
 export function eitherEnvelope(problem: Problem, requestId: string): string {
   return JSON.stringify({ type: 'error', ...openAiError(problem), request_id: requestId })
 }
