@@ -337,7 +337,7 @@ test.each([
 })
 
 test('a search tool without a date, or a choice of it, is accepted in every format', () => {
-  for (const format of [chat, messages]) {
+  for (const format of FORMATS) {
     const tool = { type: 'web_search' }
     for (const members of [{ tools: [{ ...tool, name: 'web_search' }] }, { tool_choice: tool }]) {
       expect(callWith(format, members).tools.serverTools).toBe(true)
