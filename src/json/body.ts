@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Problem } from '../vocabulary/problem.ts'
-import { JSON_TREE_BYTES_MAX, surveyJson } from './bound.ts'
+import { JSON_DEPTH_MAX, JSON_TREE_BYTES_MAX, surveyJson } from './bound.ts'
 import {
   closesAt,
   decodeString,
@@ -40,8 +40,7 @@ export function parseJsonBody(
   const survey = surveyJson(bytes, JSON_TREE_BYTES_MAX)
   if (survey === null) {
     throw new Problem('invalid_json', {
-      message:
-        'The body is nested deeper than 512 levels, or has more values than the gateway reads.',
+      message: `The body is nested deeper than ${JSON_DEPTH_MAX} levels, or has more values than the gateway reads.`,
     })
   }
   reserveTree(survey.treeBytes)

@@ -7,8 +7,7 @@ import { parseJsonBody } from './body.ts'
 import { JSON_DEPTH_MAX, surveyJson } from './bound.ts'
 
 const MIB = 1024 * 1024
-const TOO_MANY =
-  'The body is nested deeper than 512 levels, or has more values than the gateway reads.'
+const TOO_MANY = `The body is nested deeper than ${JSON_DEPTH_MAX} levels, or has more values than the gateway reads.`
 const NO_BOUND = Number.MAX_SAFE_INTEGER
 
 /** The problem that a body is refused with; null if it is taken. */
