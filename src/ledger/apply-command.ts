@@ -55,6 +55,16 @@ export function isRunAgain({ kind, by = null }: LedgerCommand): boolean {
   return isRunAgain === 'ofOperators' ? by !== null : isRunAgain
 }
 
+/** Whether the store has what a command is for. By position: command, and verdict; undefined: it has none. */
+export function isDone<Kind extends CommandKind>(
+  { kind, input }: LedgerCommand<Kind>,
+  verdict: LedgerVerdict<Kind> | undefined,
+): boolean {
+  if (verdict === null || verdict === undefined) return false
+  const { isDone: says }: CommandTable[Kind] = COMMANDS[kind]
+  return says?.(verdict, input) ?? true
+}
+
 /** The form in which a command is kept to be run again. By position: the command, and the verdict on it. */
 export function keptCommand<Kind extends CommandKind>(
   given: LedgerCommand<Kind>,

@@ -49,6 +49,8 @@ import {
   type DismissPurchaseInput,
   type DismissVerdict,
   dismissPurchase,
+  isDismissed,
+  isPosted,
   type PostPurchaseInput,
   type PurchaseVerdict,
   postPurchase,
@@ -91,6 +93,11 @@ interface Command<Input, Verdict> {
    * those that an operator gave are run again.
    */
   readonly isRunAgain: boolean | 'ofOperators'
+  /**
+   * Whether the store has what the command is for, by this command or an earlier one; false also where its rows are not
+   * there, which another gateway may still have to book again. Absent: unless the verdict is null.
+   */
+  readonly isDone?: (verdict: Verdict, input: Input) => boolean
   /** How the command is run again, if not with the same input. */
   readonly again?: Again<Input, Verdict>
   /** Whether it waits for a commit that happens anyway, for a moment. Default false. */
@@ -120,6 +127,7 @@ const ROWS = {
     rule: openHold,
     locks: accountIdOf,
     isRunAgain: false,
+    isDone: () => false,
     uncounted: uncountedByHold,
   }),
   /** The verdict is null if no such hold was opened. */
@@ -137,6 +145,7 @@ const ROWS = {
     rule: rebook,
     locks: ({ opened }) => opened.input.accountId,
     isRunAgain: false,
+    isDone: ({ kind }) => kind === 'rebooked',
     uncounted: (work, { opened }, nowMs) => uncountedByHold(work, opened.input, nowMs),
   }),
   noteGeneration: command<Parameters<HoldLedger['noteGeneration']>[0], null>({
@@ -154,6 +163,8 @@ const ROWS = {
     rows: (named, { requestId }) => nameRequest(named, requestId, undefined),
     rule: (work, input, { nowMs }) => correctRequest(work, input, nowMs),
     isRunAgain: 'ofOperators',
+    // An open request has yet to end again.
+    isDone: (verdict) => verdict.kind !== 'unknownRequest' && verdict.state !== 'open',
     isIdle: true,
     ...CORRECTION,
   }),
@@ -176,6 +187,7 @@ const ROWS = {
     rule: (work, input, { nowMs }) => addCredit(work, input, nowMs),
     locks: accountIdOf,
     isRunAgain: true,
+    isDone: ({ kind }) => kind === 'added' || kind === 'exists',
     ...CREDIT_MOVE,
   }),
   /** Redeems a code for an account. A code can be redeemed once. */
@@ -188,6 +200,7 @@ const ROWS = {
     rule: (work, input, { nowMs }) => redeemCode(work, input, nowMs),
     locks: accountIdOf,
     isRunAgain: true,
+    isDone: ({ kind }) => kind === 'redeemed' || kind === 'exists',
     subject: (work, { accountId, codeHash }) => ({
       ...codeSubject(work.creditCodes.get(codeHash)),
       accountId,
@@ -212,6 +225,7 @@ const ROWS = {
     rule: (work, input, { nowMs }) => postPurchase(work, input, nowMs),
     locks: accountIdOf,
     isRunAgain: true,
+    isDone: isPosted,
     again: RECEIPT_AGAIN,
     subject: (work, { source }) => purchaseSubject(work.purchases.get(source), {}),
   }),
@@ -222,6 +236,7 @@ const ROWS = {
     },
     rule: dismissPurchase,
     isRunAgain: true,
+    isDone: isDismissed,
     subject: (work, { purchaseId, note }) =>
       purchaseSubject(
         work.purchases.find(({ id }) => id === purchaseId),
@@ -248,6 +263,8 @@ const ROWS = {
     rule: (work, input, { nowMs }) => createAccount(work, input, nowMs),
     locks: ({ id }) => id,
     isRunAgain: true,
+    // Another account had the external ID.
+    isDone: (account, { id }) => account.id === id,
     subject: (_, { id, ownerId, ...fields }) =>
       accountSubject(id, { ...fieldsOf(fields), ...(ownerId == null ? {} : { owner: ownerId }) }),
   }),
@@ -257,6 +274,7 @@ const ROWS = {
     rule: (work, input, { nowMs }) => updateAccount(work, input, nowMs),
     locks: ({ id }) => id,
     isRunAgain: true,
+    isDone: (verdict) => verdict !== 'externalIdTaken',
     uncounted: (work, { id, allowance: to }, nowMs) =>
       uncountedChange('account', { row: work.accounts.get(id), to, nowMs }),
     ...ACCOUNT_CHANGE,

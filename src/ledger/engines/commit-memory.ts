@@ -1,4 +1,4 @@
-import { isRunAgain, keptCommand } from '../apply-command.ts'
+import { isDone, isRunAgain, keptCommand } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Settled, SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
@@ -207,42 +207,6 @@ function unpacked({ text, others, nowMs }: KeptBatch): LostBatch {
 function isKeptWhole(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
   // A command that was refused has left nothing to lose.
   return isRunAgain(command) && isDone(command, verdict)
-}
-
-/** Verdicts that say that a row of a command is not there. */
-const OF_LOST_ROWS: ReadonlySet<string> = new Set(['noOwner', 'unknownAccount', 'unknownRequest'])
-
-/**
- * Whether the store has what a command is for, by this command or an earlier one. False where its rows are not there: if
- * they were lost, another gateway may still have to book them again. By position: command, verdict.
- */
-export function isDone(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
-  if (verdict === null || verdict === undefined) return false
-  // Another account had the external ID.
-  if (verdict === 'externalIdTaken') return false
-  if (command.kind === 'createAccount') {
-    return typeof verdict === 'object' && 'id' in verdict && verdict.id === command.input.id
-  }
-  if (typeof verdict !== 'object' || !('kind' in verdict)) return true
-  const { kind } = verdict
-  switch (command.kind) {
-    case 'addCredit':
-      return kind === 'added' || kind === 'exists'
-    case 'redeemCode':
-      return kind === 'redeemed' || kind === 'exists'
-    case 'dismissPurchase':
-      return 'purchase' in verdict && verdict.purchase.state === 'dismissed'
-    case 'postPurchase':
-      // An approval takes effect once the purchase is held again.
-      return command.input.hadReceiptNumber === undefined
-        ? !OF_LOST_ROWS.has(kind)
-        : 'purchase' in verdict && verdict.purchase.state === 'credited'
-    case 'correct':
-      // Its request has yet to end again.
-      return kind !== 'unknownRequest' && !('state' in verdict && verdict.state === 'open')
-    default:
-      return !OF_LOST_ROWS.has(kind)
-  }
 }
 
 function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['grant'] {

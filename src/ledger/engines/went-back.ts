@@ -1,9 +1,9 @@
 import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
-import { knowingNumbers } from '../apply-command.ts'
+import { isDone, knowingNumbers } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
+import type { OperatorAction } from '../operator-actions.ts'
 import type { RebookInput } from '../rules/rebook.ts'
-import { type CommitMemory, isDone, type LostBatch, type Witness } from './commit-memory.ts'
-import { actorsOf, withKnownActors } from './lost-actors.ts'
+import type { CommitMemory, LostBatch, Witness } from './commit-memory.ts'
 import { STATEMENTS } from './postgres-statements.ts'
 import type { PostgresWriter } from './postgres-writer.ts'
 
@@ -152,7 +152,7 @@ function merged(commands: readonly LedgerCommand[]): LedgerCommand[] {
 function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
   // A hold whose answer was lost is released. If the store has lost the hold too, there is nothing to release.
   if (command.kind === 'settle' && command.input.resolution.kind === 'released') return true
-  return command.kind !== 'openHold' && isDone(command, verdict)
+  return isDone(command, verdict)
 }
 
 /**
@@ -208,4 +208,35 @@ export async function dropLostActors(writer: PostgresWriter, rebooking: Rebookin
   if (actorIds.length === 0) return
   const [found] = await writer.replies(() => [writer.run(STATEMENTS.read_actors, [actorIds])])
   rebooking.keepActors(new Set(found.rows.map((row) => String(row['id']))))
+}
+
+/** The users and admin tokens that a command names: the new owner of an account, and who gave the command. */
+function actorsOf(command: LedgerCommand): string[] {
+  const { by = null } = command
+  const giver = by === null ? null : 'userId' in by ? by.userId : by.token.id
+  const owner = command.kind === 'createAccount' ? command.input.ownerId : null
+  return [giver, owner ?? null].filter((id) => id !== null)
+}
+
+/**
+ * A command without the users and admin tokens that the store does not know, which it would refuse: an account has no
+ * owner then, and the audit log names the lost user or token as text alone.
+ */
+function withKnownActors(command: LedgerCommand, known: ReadonlySet<string>): LedgerCommand {
+  if (actorsOf(command).every((id) => known.has(id))) return command
+  const by = knownGiver(command.by ?? null, known)
+  if (command.kind !== 'createAccount') return { ...command, by }
+  const { ownerId = null, ...input } = command.input
+  const hasOwner = ownerId !== null && known.has(ownerId)
+  return { ...command, by, input: { ...input, ownerId: hasOwner ? ownerId : null } }
+}
+
+function knownGiver(by: OperatorAction | null, known: ReadonlySet<string>): OperatorAction | null {
+  if (by === null) return null
+  const { id, action } = by
+  if ('userId' in by) {
+    return known.has(by.userId) ? by : { id, action, token: { id: null, name: by.userId } }
+  }
+  const { id: tokenId, name } = by.token
+  return tokenId === null || known.has(tokenId) ? by : { id, action, token: { id: null, name } }
 }

@@ -128,6 +128,20 @@ function takeReceiptNumber(work: UnitOfWork, free?: number): number {
   return number
 }
 
+/** Whether the store has what a look found. An approval takes effect once the purchase is held again. */
+export function isPosted(
+  verdict: PurchaseVerdict,
+  { hadReceiptNumber }: PostPurchaseInput,
+): boolean {
+  if (verdict.kind === 'unknownAccount') return false
+  return hadReceiptNumber === undefined || verdict.purchase.state === 'credited'
+}
+
+/** Whether the store has the decision that a purchase adds no credit. */
+export function isDismissed(verdict: DismissVerdict): boolean {
+  return verdict.kind !== 'unknownPurchase' && verdict.purchase.state === 'dismissed'
+}
+
 /** How a purchase that the store has lost is booked again: with the receipt number that it had. */
 export const RECEIPT_AGAIN = {
   withNumber(input: PostPurchaseInput, verdict: PurchaseVerdict): PostPurchaseInput {
