@@ -41,6 +41,13 @@ describe('our account', () => {
       402,
     ],
     [
+      'Anthropic, a disabled organization',
+      wire(anthropic, 'messages'),
+      400,
+      { type: 'invalid_request_error', message: 'This organization has been disabled.' },
+      402,
+    ],
+    [
       'Anthropic, a bad request',
       wire(anthropic, 'messages'),
       400,

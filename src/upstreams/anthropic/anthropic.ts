@@ -44,13 +44,14 @@ const messages: Wire = {
   ],
   readError(root, httpStatus): ProviderError {
     const error = layout.readError(root, httpStatus)
-    return EMPTY_ACCOUNT.test(error.message) ? { ...error, httpStatus: 402 } : ofAccount(error)
+    return UNUSABLE_ACCOUNT.test(error.message) ? { ...error, httpStatus: 402 } : ofAccount(error)
   },
 }
 
-// Anthropic answers a call of an account without credit with 400 and a message that begins so. Elsewhere in a message, the
-// words may be the client's.
-const EMPTY_ACCOUNT = /^Your credit balance is too low to access the \w+ API\./i
+// Anthropic answers a call of an account that has no credit, or was disabled, with 400 and a message that begins so.
+// Elsewhere in a message, the words may be the client's.
+const UNUSABLE_ACCOUNT =
+  /^(?:Your credit balance is too low to access the \w+ API|This organization has been disabled)\./i
 
 /** Anthropic's own API. */
 export const anthropic: Dialect = {
