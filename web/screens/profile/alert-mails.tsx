@@ -31,7 +31,7 @@ export function AlertMails() {
           />
           <span>
             At 75%, 90% and 100% of the credit, of an allowance and of a key’s limit, a week before
-            free credit expires, and at each refund or dispute of a purchase
+            free credit expires, and at each refund, dispute or removal of credit
           </span>
         </label>
         <p className="note">
