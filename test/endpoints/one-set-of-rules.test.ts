@@ -195,7 +195,7 @@ const ROWS: readonly Row[] = [
           state: ['open', 'final', 'done', '', 'OPEN'],
           model: ['acme/none', '', 'a\u0000b'],
           // A name is for commands alone.
-          account: ['acct_0', '', 'key_0'],
+          account: ['acct_0', '', 'key_01m8dygxmcjh2pympmxf241cgg'],
           key: ['key_0', 'sk-1', ''],
         }[field],
       ),

@@ -176,7 +176,6 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['purchases', 'The number of purchases.'],
   ['requests', 'The number of requests.'],
   ['role', '`member`: uses keys and Activity. `owner`: also manages credit and members.'],
-  ['tax_id', 'A tax ID.'],
   ['time_zone', 'The time zone, such as `Europe/Berlin`.'],
   ['top_provider', 'The limits of the model.'],
   ['url', 'An address, `https://…`.'],

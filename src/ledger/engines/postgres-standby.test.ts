@@ -171,6 +171,8 @@ describe('requests of a gateway', () => {
     const other = ledgerAt(primary.url('postgres'), ({ outcome }) => outcomes.push(outcome))
     expect((await ask(other, 'B', 2_000_000_000)).kind).toBe('refused')
     expect(outcomes).toEqual(['unwritten'])
+    // A release that waited too would be the earlier commit that these holds wait for.
+    await ledger.sure()
     await set('synchronous_standby_names', 'gone')
     expect((await refusal()).message).toMatch(/the commit waits for the standby$/)
     // The server has nothing to wait for where nothing is written: that is no sign that it takes writes.
