@@ -56,7 +56,7 @@ export class Alerts {
   }
 
   /**
-   * Whatever happened before there were alerts about it is noted without emails: else an upgrade would email every old
+   * Alerts about what happened before they were introduced are noted without emails: else an upgrade would email every old
    * account.
    */
   async #begin(): Promise<void> {

@@ -40,7 +40,7 @@ function fieldWords(fields: Readonly<Record<string, unknown>>): string {
     .join(' ')
 }
 
-/** Whoever changed something and has no ID. */
+/** The names of actors that have no ID. */
 const WITHOUT_ID = new Set<string>([COMMAND_LINE, 'ADMIN_API_TOKEN'])
 
 /**

@@ -65,7 +65,7 @@ test('a name of two accounts changes neither: both are listed with their IDs', a
   }
 })
 
-test('an external ID selects its account, whatever another account is called', async () => {
+test('an external ID selects its account, even if another account has it as its name', async () => {
   const id = await makeAccount('Ada', '--external-id', 'customer-42')
   await makeAccount('customer-42')
   expect(await line.json('account', 'show', 'customer-42')).toMatchObject({ id })

@@ -33,7 +33,7 @@ const accounts: LookUp = async (db, name) => {
     .select(columns)
     .where('external_id', '=', name)
     .execute()
-  // External IDs are unique: scripts can rely on them, whatever other accounts are called.
+  // External IDs are unique: scripts can rely on them, even if another account has the same name.
   if (external.length > 0) return thingsOf(external, accountCells)
   const rows = await db
     .selectFrom('accounts')

@@ -51,12 +51,12 @@ import {
   dismissPurchase,
   isDismissed,
   isPosted,
+  namePurchase,
   type PostPurchaseInput,
   type PurchaseVerdict,
   postPurchase,
   purchaseSubject,
   RECEIPT_AGAIN,
-  RECEIPTS,
 } from './rules/post-purchase.ts'
 import { type Again, type RebookInput, type RebookVerdict, rebook } from './rules/rebook.ts'
 import {
@@ -211,17 +211,7 @@ const ROWS = {
    * with `StoreRefused` for impossible totals.
    */
   postPurchase: recorded<PostPurchaseInput, PurchaseVerdict>({
-    rows(named, input) {
-      named.accountIds.add(input.accountId)
-      named.looks.push({ of: 'purchases', by: 'source', value: input.source })
-      if (input.fact.kind === 'paid') {
-        named.looks.push({ of: 'receiptNumbers', by: 'id', value: RECEIPTS })
-      }
-      if (input.hadReceiptNumber !== undefined) {
-        const value = String(input.hadReceiptNumber)
-        named.looks.push({ of: 'purchases', by: 'receipt_number', value })
-      }
-    },
+    rows: namePurchase,
     rule: (work, input, { nowMs }) => postPurchase(work, input, nowMs),
     locks: accountIdOf,
     isRunAgain: true,
@@ -231,9 +221,8 @@ const ROWS = {
   }),
   /** Decides that a held purchase adds no credit. */
   dismissPurchase: recorded<DismissPurchaseInput, DismissVerdict>({
-    rows(named, { purchaseId: value }) {
-      named.looks.push({ of: 'purchases', by: 'id', value })
-    },
+    rows: ({ looks }, { purchaseId: value }) =>
+      void looks.push({ of: 'purchases', by: 'id', value }),
     rule: dismissPurchase,
     isRunAgain: true,
     isDone: isDismissed,
@@ -263,7 +252,6 @@ const ROWS = {
     rule: (work, input, { nowMs }) => createAccount(work, input, nowMs),
     locks: ({ id }) => id,
     isRunAgain: true,
-    // Another account had the external ID.
     isDone: (account, { id }) => account.id === id,
     subject: (_, { id, ownerId, ...fields }) =>
       accountSubject(id, { ...fieldsOf(fields), ...(ownerId == null ? {} : { owner: ownerId }) }),

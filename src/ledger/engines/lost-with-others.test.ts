@@ -126,24 +126,38 @@ const CASES: readonly Case[] = [
 test.each(CASES)(
   '$what is there again, also where another gateway books first what it is about',
   async ({ first, second, shown, expected }) => {
-    await world.run('account A')
-    await world.keep()
-    const way: SeveringProxy = await startSeveringProxy(world.url)
-    const other = world.beside({ url: way.url, instanceId: 'J' })
-    await first(other)
+    const other = await startOther()
+    await first(other.ledger)
     await connected(world.ledger)
     await second(world.ledger)
     expect(await shown()).toBe(expected)
-    way.shut()
-    await world.goBack()
-    way.open()
-    await connected(other)
+    await other.goBackFirst()
     expect(await world.told.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
     expect(await shown()).toBe(expected)
     await other.close()
-    await way.close()
   },
 )
+
+/** Starts another gateway, which reconnects after the first one when the database goes back. */
+async function startOther() {
+  await world.run('account A')
+  await world.keep()
+  const way: SeveringProxy = await startSeveringProxy(world.url)
+  const ledger = world.beside({ url: way.url, instanceId: 'J' })
+  return {
+    ledger,
+    async goBackFirst() {
+      way.shut()
+      await world.goBack()
+      way.open()
+      await connected(ledger)
+    },
+    async close() {
+      await ledger.close()
+      await way.close()
+    },
+  }
+}
 
 interface RefusedCase extends Pick<Case, 'what' | 'first' | 'second'> {
   /** Of the account of the other gateway. */
@@ -151,6 +165,11 @@ interface RefusedCase extends Pick<Case, 'what' | 'first' | 'second'> {
 }
 
 const TEN = { ...FIVE, amountMicros: micros(10) }
+
+async function makeBob(ledger: BatchedLedger): Promise<void> {
+  await ledger.createAccount({ id: 'B', name: 'Bob', externalId: 'x' })
+  await ledger.addCredit({ accountId: 'B', purse: 'backed', reference: 'r1', ...FIVE })
+}
 
 const REFUSED_CASES: readonly RefusedCase[] = [
   {
@@ -163,19 +182,13 @@ const REFUSED_CASES: readonly RefusedCase[] = [
   },
   {
     what: 'an external ID that another account had got',
-    first: async (ledger) => {
-      await ledger.createAccount({ id: 'B', name: 'Bob', externalId: 'x' })
-      await ledger.addCredit({ accountId: 'B', purse: 'backed', reference: 'r1', ...FIVE })
-    },
+    first: makeBob,
     second: (ledger) => ledger.updateAccount({ id: 'A', externalId: 'x' }),
     accountId: 'B',
   },
   {
     what: 'a new account in place of one that has its external ID',
-    first: async (ledger) => {
-      await ledger.createAccount({ id: 'B', name: 'Bob', externalId: 'x' })
-      await ledger.addCredit({ accountId: 'B', purse: 'backed', reference: 'r1', ...FIVE })
-    },
+    first: makeBob,
     second: (ledger) => ledger.createAccount({ id: 'C', name: 'Bob', externalId: 'x' }),
     accountId: 'B',
   },
@@ -184,21 +197,14 @@ const REFUSED_CASES: readonly RefusedCase[] = [
 test.each(REFUSED_CASES)(
   '$what is not asked for again, so what another gateway had done first is there again',
   async ({ first, second, accountId }) => {
-    await world.run('account A')
-    await world.keep()
-    const way: SeveringProxy = await startSeveringProxy(world.url)
-    const other = world.beside({ url: way.url, instanceId: 'J' })
-    await first(other)
+    const other = await startOther()
+    await first(other.ledger)
     await connected(world.ledger)
     await second(world.ledger)
-    way.shut()
-    await world.goBack()
-    way.open()
-    await connected(other)
+    await other.goBackFirst()
     expect((await world.bench.account(accountId)).backedBalanceMicros).toBe(5)
     expect(world.gaps).toEqual([])
     await other.close()
-    await way.close()
   },
 )
 

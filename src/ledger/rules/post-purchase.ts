@@ -11,11 +11,11 @@ import {
   reversedCredit,
 } from '../../vocabulary/purchase.ts'
 import type { ActionSubject } from '../operator-actions.ts'
-import type { UnitOfWork } from '../work.ts'
+import type { NamedRows, UnitOfWork } from '../work.ts'
 import { post } from './credit.ts'
 
 /** The row of the last number of the receipts. */
-export const RECEIPTS = 'receipts'
+const RECEIPTS = 'receipts'
 
 export interface PostPurchaseInput
   extends Pick<PurchaseRow, 'accountId' | 'method' | 'source' | 'creditMicros' | 'priceUnits'> {
@@ -126,6 +126,19 @@ function takeReceiptNumber(work: UnitOfWork, free?: number): number {
   if (row === undefined) work.receiptNumbers.insert({ id: RECEIPTS, lastNumber })
   else if (lastNumber !== row.lastNumber) work.receiptNumbers.update({ ...row, lastNumber })
   return number
+}
+
+/** Names the rows of a purchase that a look found. */
+export function namePurchase(named: NamedRows, input: PostPurchaseInput): void {
+  named.accountIds.add(input.accountId)
+  named.looks.push({ of: 'purchases', by: 'source', value: input.source })
+  if (input.fact.kind === 'paid') {
+    named.looks.push({ of: 'receiptNumbers', by: 'id', value: RECEIPTS })
+  }
+  if (input.hadReceiptNumber !== undefined) {
+    const value = String(input.hadReceiptNumber)
+    named.looks.push({ of: 'purchases', by: 'receipt_number', value })
+  }
 }
 
 /** Whether the store has what a look found. An approval takes effect once the purchase is held again. */

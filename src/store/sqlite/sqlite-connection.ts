@@ -181,8 +181,8 @@ export interface ServeLock {
 const held = new Set<DatabaseSync>()
 
 /**
- * Takes the lock file beside a SQLite store, `<file>.lock`, which one serving process can have at a time, whichever
- * symbolic link led to the store. Where a link leads to the store, it takes the one beside the link too, which 0.2.0
+ * Takes the lock file beside a SQLite store, `<file>.lock`, which one serving process can have at a time, also if
+ * symbolic links lead to the store. Where a link leads to the store, it takes the one beside the link too, which 0.2.0
  * has. Throws `ServeLockHeld`.
  */
 export function acquireServeLock(file: string): ServeLock {
