@@ -42,15 +42,7 @@ function answerChat(server: StandIn, answer: StandInAnswer): void {
   server.answer(`/requests/${ANSWER_ID}`, json({ ...REQUESTS[4], id: ANSWER_ID }))
 }
 
-/** Which a phone has behind a button. */
-async function openSettings(page: Page): Promise<void> {
-  const more = page.getByRole('button', { name: 'More settings' })
-  await page.getByLabel('Message').waitFor()
-  if (await more.isVisible()) await more.click()
-}
-
 async function ask(page: Page): Promise<void> {
-  await openSettings(page)
   await page.getByLabel('System').fill('You are brief.')
   await page.getByLabel('Message').fill('What tells a toll gate from a turnstile?')
   await page.keyboard.press('Control+Enter')
@@ -63,7 +55,7 @@ const SCREENS: readonly Screen[] = [
     path: `${at('connect')}?client=codex&model=openai/gpt-6-mini`,
     text: 'Put it into ~/.codex/config.toml.',
   },
-  { name: 'playground', path: at('playground'), act: openSettings, text: 'Stream the answer' },
+  { name: 'playground', path: at('playground'), text: 'Stream the answer' },
   {
     name: 'playground-estimate',
     path: at('playground'),

@@ -1,5 +1,5 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import type { Model } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -43,6 +43,8 @@ export function PlaygroundScreen() {
     chat.type({ model: picked })
     void navigate({ search: { model: picked }, replace: true })
   }
+  const isNarrow = useIsNarrow()
+  const picker = <ModelPicker models={models} value={modelId} onChange={pickModel} />
   return (
     <>
       <Head
@@ -50,15 +52,7 @@ export function PlaygroundScreen() {
         onNew={isRunning || chat.messages.length === 0 ? null : chat.clear}
       />
       <div className="playground">
-        <section className="card asked" aria-label="Settings">
-          <ModelPicker models={models} value={modelId} onChange={pickModel} />
-          <SettingsForm
-            typed={chat.typed}
-            onChange={chat.type}
-            takesTemperature={takesTemperature}
-          />
-          <PlaygroundNote />
-        </section>
+        {isNarrow && picker}
         <section className="card conversation" aria-label="Conversation" aria-busy={isRunning}>
           {chat.messages.length === 0 ? (
             <Beginning modelId={modelId} />
@@ -84,10 +78,32 @@ export function PlaygroundScreen() {
             />
           )}
         </section>
+        <section className="card asked" aria-label="Settings">
+          {!isNarrow && picker}
+          <SettingsForm
+            typed={chat.typed}
+            onChange={chat.type}
+            takesTemperature={takesTemperature}
+          />
+          <PlaygroundNote />
+        </section>
       </div>
       {isCodeShown && next !== null && <ViewCode {...next} onClose={() => setCodeShown(false)} />}
     </>
   )
+}
+
+const NARROW = '(max-width: 1120px)'
+
+/** Whether the settings are below the conversation: the model is then chosen above it. */
+function useIsNarrow(): boolean {
+  return useSyncExternalStore(watchWidth, () => matchMedia(NARROW).matches)
+}
+
+function watchWidth(onChange: () => void): () => void {
+  const query = matchMedia(NARROW)
+  query.addEventListener('change', onChange)
+  return () => query.removeEventListener('change', onChange)
 }
 
 interface HeadProps {

@@ -1,4 +1,4 @@
-import { useId, useState } from 'react'
+import { useId } from 'react'
 import { Field } from '../../parts/field.tsx'
 import type { Typed } from './chat-store.ts'
 
@@ -12,69 +12,57 @@ interface SettingsFormProps {
 export function SettingsForm(props: SettingsFormProps) {
   const { typed, onChange, takesTemperature } = props
   const systemId = useId()
-  // On a phone, the conversation is below the settings.
-  const [isOpen, setOpen] = useState(false)
   const isCapWrong = typed.cap.trim() !== '' && !/^[1-9]\d*$/.test(typed.cap.trim())
   const degree = Number(typed.temperature)
   const isDegreeWrong = !(degree >= 0 && degree <= 2)
   return (
     <>
-      <button
-        type="button"
-        className="btn only-s"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {isOpen ? 'Fewer settings' : 'More settings'}
-      </button>
-      <div className={`grid gap-4 ${isOpen ? '' : 'hide-s'}`}>
-        <div className="fld">
-          <label htmlFor={systemId}>System prompt</label>
-          <textarea
-            id={systemId}
-            className="inp area"
-            rows={3}
-            value={typed.system}
-            placeholder="How the model should answer"
-            onChange={(event) => onChange({ system: event.target.value })}
-          />
-        </div>
-        <div className="pair">
-          <Field
-            label="Output cap"
-            name="cap"
-            className="num"
-            inputMode="numeric"
-            autoComplete="off"
-            value={typed.cap}
-            onChange={(event) => onChange({ cap: event.target.value })}
-            error={isCapWrong ? 'A whole number of tokens, or nothing.' : null}
-            hint="Tokens. Sets the hold."
-          />
-          {takesTemperature && (
-            <Field
-              label="Temperature"
-              name="temperature"
-              placeholder="default"
-              className="num"
-              inputMode="decimal"
-              autoComplete="off"
-              value={typed.temperature}
-              onChange={(event) => onChange({ temperature: event.target.value })}
-              error={isDegreeWrong ? '0 to 2, or nothing.' : null}
-              hint="0 to 2"
-            />
-          )}
-        </div>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={typed.isStreamed}
-            onChange={(event) => onChange({ isStreamed: event.target.checked })}
-          />
-          Stream the answer
-        </label>
+      <div className="fld">
+        <label htmlFor={systemId}>System prompt</label>
+        <textarea
+          id={systemId}
+          className="inp area"
+          rows={3}
+          value={typed.system}
+          placeholder="How the model should answer"
+          onChange={(event) => onChange({ system: event.target.value })}
+        />
       </div>
+      <div className="pair">
+        <Field
+          label="Output cap"
+          name="cap"
+          className="num"
+          inputMode="numeric"
+          autoComplete="off"
+          value={typed.cap}
+          onChange={(event) => onChange({ cap: event.target.value })}
+          error={isCapWrong ? 'A whole number of tokens, or nothing.' : null}
+          hint="Tokens. Sets the hold."
+        />
+        {takesTemperature && (
+          <Field
+            label="Temperature"
+            name="temperature"
+            placeholder="default"
+            className="num"
+            inputMode="decimal"
+            autoComplete="off"
+            value={typed.temperature}
+            onChange={(event) => onChange({ temperature: event.target.value })}
+            error={isDegreeWrong ? '0 to 2, or nothing.' : null}
+            hint="0 to 2"
+          />
+        )}
+      </div>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={typed.isStreamed}
+          onChange={(event) => onChange({ isStreamed: event.target.checked })}
+        />
+        Stream the answer
+      </label>
     </>
   )
 }
