@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { expectFits } from './chromium.ts'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
@@ -49,6 +50,22 @@ const SCREENS: readonly Screen[] = [
 ]
 
 testScreens(SCREENS)
+
+test('the ID of a purchase is on one line, however wide the window is', async ({
+  page,
+  server,
+}) => {
+  server.answer('/operator/purchases', json({ ...EMPTY, data: [...HELD, ...REVERSED] }))
+  await page.goto(`${server.address}/app/${PATH}?list=all`)
+  const ids = page.locator('td .mono')
+  await ids.first().waitFor()
+  for (const width of [360, 821, 1024, 1120, 1121, 1279, 1280, 1440]) {
+    await page.setViewportSize({ width, height: 900 })
+    const lines = await ids.evaluateAll((all) => all.map((one) => one.getClientRects().length))
+    expect([width, lines]).toEqual([width, Array(HELD.length + REVERSED.length).fill(1)])
+    await expectFits(page)
+  }
+})
 
 test('a purchase is dismissed with a note once the password is there, and credited by keys alone', async ({
   page,

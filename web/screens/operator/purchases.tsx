@@ -21,10 +21,13 @@ const LISTS = [
   { value: 'all', text: 'All' },
 ] as const
 
+// Up to the width of a laptop, the credit is below the account, so that IDs are whole.
+const BELOW_NAME = 'hidden min-[821px]:max-[1121px]:inline'
+
 const HEADS = [
   { text: 'Purchase' },
   { text: 'State' },
-  { text: 'Credit', className: 'num' },
+  { text: 'Credit', className: 'num hide-m' },
   { text: 'Paid', className: 'num hide-m' },
   { text: 'Time', className: 'hide-m' },
   { text: 'Decide', isHidden: true },
@@ -117,6 +120,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
     note,
   } = purchase
   const { word, tone } = purchaseWords(purchase)
+  const left = `${money(reversed)} removed, ${money(credit - reversed)} left`
   const isOpen = state === 'held' || state === 'below_minimum'
   return (
     <tr>
@@ -129,7 +133,11 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
           <b>{name}</b>
         </Link>
         <span className="two">
-          <span className="mono min-[980px]:whitespace-nowrap">{id}</span>, {byMethod(purchase)}
+          <span className="mono whitespace-nowrap">{id}</span>, {byMethod(purchase)}
+          <span className={BELOW_NAME}>
+            , {money(credit)}
+            {reversed > 0 && `, ${left}`}
+          </span>
         </span>
         {note !== null && <span className="two">{note}</span>}
       </td>
@@ -142,13 +150,9 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
           </>
         )}
       </td>
-      <td className="num">
+      <td className="num hide-m">
         {money(credit)}
-        {reversed > 0 && (
-          <span className="two">
-            {money(reversed)} removed, {money(credit - reversed)} left
-          </span>
-        )}
+        {reversed > 0 && <span className="two">{left}</span>}
       </td>
       <td className="num hide-s hide-m">
         {paid === null ? <span className="dimmed">–</span> : paidText(paid)}
@@ -164,7 +168,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
 /** The buttons of a purchase that waits for a decision. */
 function Decide({ purchase: { account_name: name, credit }, onDecide }: PurchaseRowProps) {
   return (
-    <span className="inline-flex gap-2">
+    <span className="inline-flex gap-2 min-[821px]:max-[1280px]:flex-col">
       <button
         type="button"
         className="btn"
