@@ -135,7 +135,7 @@ interface Field {
   readonly word: string
   /** Default: an amount as dollars, other values as they are. */
   readonly show?: (value: NonNullable<Value>) => string
-  /** The word for null. Default: none. */
+  /** What null means. Default: the thing is not there. */
   readonly none?: string
 }
 
@@ -183,7 +183,7 @@ function asBilling(value: Value): string {
 }
 
 /**
- * The changes of an action, with old and new values: "Fee 5% → 2.5% · Email none → a@b.example". A name that did not change
+ * The changes of an action, with old and new values: "Fee 5% → 2.5% · Email added: a@b.example". A name that did not change
  * is left out where {@link actionWords} says it.
  */
 export function changeWords(action: OperatorAction): string {
@@ -200,13 +200,15 @@ export function changeWords(action: OperatorAction): string {
 }
 
 function fieldWords(
-  { word, show = String, none = 'none' }: Field,
+  { word, show = String, none }: Field,
   { value, old }: { readonly value: Value; readonly old: Value | undefined },
 ): readonly string[] {
-  if (value === undefined || value === old) return []
-  const text = (one: Value | undefined) => (one == null ? none : show(one))
-  if (old !== undefined) return [`${word} ${text(old)} → ${text(value)}`]
-  return value === null ? [] : [`${word} ${text(value)}`.trim()]
+  if (value === old) return []
+  if (old === undefined) return value === null ? [] : [`${word} ${show(value)}`.trim()]
+  const text = (one: Value) => (one === null ? none : show(one))
+  if (none === undefined && old === null) return [`${word} added: ${text(value)}`]
+  if (none === undefined && value === null) return [`${word} removed: ${text(old)}`]
+  return [`${word} ${text(old)} → ${text(value)}`]
 }
 
 /** The balance before and after credit was added, and the charge before and after a request was settled. */
