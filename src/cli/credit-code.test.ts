@@ -15,15 +15,23 @@ async function makeCode(...args: string[]) {
 test('a code is shown once, and gives its credit to one account', async () => {
   const { exitCode, out, notes } = await line.run('credit', 'code', 'create', '5')
   expect([exitCode, out]).toEqual([0, expect.stringMatching(/^(?:[0-9A-Z]{6}-){3}[0-9A-Z]{6}\n$/)])
-  expect(notes).toMatch(/^This is the only time the text of code_\w{26} is shown\. Send it to/)
+  expect(notes).toMatch(
+    /^Created a code for \$5\.00 \(code_\w{26}\)\. This is the only time its text is shown: send it/,
+  )
   const code = out.trim().toLowerCase()
   const [ada, bob] = [await makeAccount('Ada'), await makeAccount('Bob')]
   const redeemed = await line.run('credit', 'redeem', ada, code)
-  expect(redeemed).toMatchObject({ exitCode: 0, out: `added $5.00 of paid credit to ${ada}\n` })
+  expect(redeemed).toMatchObject({
+    exitCode: 0,
+    out: `added $5.00 of paid credit to Ada (${ada})\n`,
+  })
   expect(await line.run('credit', 'redeem', ada, code)).toMatchObject({
     exitCode: 0,
-    out: 'this account redeemed the code before: nothing changed\n',
+    out: `Ada (${ada}) redeemed the code before: nothing changed\n`,
   })
+  expect((await line.run('credit', 'code', 'show', code)).out).toContain(
+    `redeemed by: Ada (${ada})\n`,
+  )
   expect(await line.run('credit', 'redeem', bob, code)).toMatchObject({
     exitCode: 1,
     notes: 'tollgate: Another account has redeemed this credit code.\n',

@@ -2,8 +2,8 @@ import { entryShape } from '../operations/credit.ts'
 import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
-import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
-import { listOptions, PURSE_WORDS, readDollars, shownRows } from './rows.ts'
+import { type CommandGroup, type OperationCommand, show, showNamed } from './operation-command.ts'
+import { listOptions, PURSE_WORDS, readDollars, shownRows, withLine } from './rows.ts'
 import { moment } from './table.ts'
 import { readExpiry } from './times.ts'
 
@@ -59,12 +59,15 @@ const ADD: OperationCommand = {
       read: readExpiry,
     },
   ],
-  show: show(entryShape, (entry, httpStatus) => {
-    const { account_id, amount, purse } = entry
-    if (httpStatus === 200) return { out: 'this reference was used before: nothing changed' }
+  show: showNamed(entryShape, async (entry, { httpStatus, named }) => {
+    const { amount, purse } = entry
+    const whose = await named.account(entry.account_id)
+    if (httpStatus === 200) {
+      return { out: `this reference of ${whose} was used before: nothing changed` }
+    }
     return amount < 0
-      ? { out: `removed ${showMicros(-amount)} of ${PURSE_WORDS[purse]} credit from ${account_id}` }
-      : { out: `added ${showMicros(amount)} of ${PURSE_WORDS[purse]} credit to ${account_id}` }
+      ? { out: `removed ${showMicros(-amount)} of ${PURSE_WORDS[purse]} credit from ${whose}` }
+      : { out: `added ${showMicros(amount)} of ${PURSE_WORDS[purse]} credit to ${whose}` }
   }),
   help: `A shell replaces $2 in $25, so that 5 is left: type amounts without a $ sign.
 \`tollgate account entries <account>\` shows what was added and removed.`,
@@ -88,12 +91,15 @@ const REDEEM: OperationCommand = {
     },
   ],
   examples: ['tollgate credit redeem Ada ABCDEF-GHJKMN-PQRSTV-WXYZ23'],
-  show: show(entryShape, ({ account_id, amount }, httpStatus) => ({
-    out:
-      httpStatus === 200
-        ? 'this account redeemed the code before: nothing changed'
-        : `added ${showMicros(amount)} of paid credit to ${account_id}`,
-  })),
+  show: showNamed(entryShape, async ({ account_id, amount }, { httpStatus, named }) => {
+    const whose = await named.account(account_id)
+    return {
+      out:
+        httpStatus === 200
+          ? `${whose} redeemed the code before: nothing changed`
+          : `added ${showMicros(amount)} of paid credit to ${whose}`,
+    }
+  }),
 }
 
 const CODE_COMMANDS: CommandGroup = {
@@ -122,7 +128,7 @@ const CODE_COMMANDS: CommandGroup = {
       examples: ['tollgate credit code create 25 --expires 90d'],
       show: show(createdCreditCodeShape, (made) => ({
         out: made.code,
-        note: `This is the only time the text of ${made.id} is shown. Send it to your customer.`,
+        note: `Created a code for ${showMicros(made.amount)} (${made.id}). This is the only time its text is shown: send it to your customer.`,
       })),
     },
     {
@@ -139,7 +145,13 @@ const CODE_COMMANDS: CommandGroup = {
       words: 'show one code, with the account that redeemed it',
       takes: [code],
       examples: ['tollgate credit code show WXYZ23'],
-      show: CODES.one,
+      show: showNamed(creditCodeShape, async (found, { named }) => {
+        const { redeemed_by } = found
+        const { out } = CODES.one({ body: found, httpStatus: 200 })
+        return redeemed_by === null
+          ? { out }
+          : { out: withLine(out, `redeemed by: ${await named.account(redeemed_by)}`) }
+      }),
     },
     {
       name: 'revoke',

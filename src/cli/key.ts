@@ -3,7 +3,7 @@ import { apiKeyShape, createdApiKeyShape } from '../operations/api-key-answer.ts
 import { showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
 import { allowanceText, limitOptions } from './limits.ts'
-import { type CommandGroup, show } from './operation-command.ts'
+import { type CommandGroup, showNamed } from './operation-command.ts'
 import {
   listOptions,
   METADATA_OPTION,
@@ -13,6 +13,7 @@ import {
   orNone,
   readDollars,
   shownRows,
+  withLine,
 } from './rows.ts'
 import { moment } from './table.ts'
 import { readExpiry, readGrace } from './times.ts'
@@ -34,8 +35,14 @@ const KEYS = shownRows(apiKeyShape, {
   details: { ...MODEL_DETAILS, metadata: metadataDetail },
 })
 
+/** One key, with its account. */
+const showKey = showNamed(apiKeyShape, async (apiKey, { named }) => {
+  const { out } = KEYS.one({ body: apiKey, httpStatus: 200 })
+  return { out: withLine(out, `account: ${await named.account(apiKey.account_id)}`) }
+})
+
 const account = idArgument('acct', '<account>', 'params.account_id')
-const apiKey = idArgument('key', '<key>', 'params.key_id')
+const keyArgument = idArgument('key', '<key>', 'params.key_id')
 
 /** `tollgate key`: API keys. */
 export const KEY_COMMANDS: CommandGroup = {
@@ -76,9 +83,9 @@ export const KEY_COMMANDS: CommandGroup = {
         'tollgate key create Ada --name ci --models-allow "nova/*"',
         'tollgate key create Ada --allowance 5/day',
       ],
-      show: show(createdApiKeyShape, (made) => ({
-        out: made.key,
-        note: `This is the only time the text of ${made.id} is shown.`,
+      show: showNamed(createdApiKeyShape, async ({ id, key }, { named }) => ({
+        out: key,
+        note: `Created ${await named.apiKey(id)}. This is the only time its text is shown.`,
       })),
     },
     {
@@ -101,9 +108,9 @@ export const KEY_COMMANDS: CommandGroup = {
       name: 'show',
       runs: 'getKey',
       words: 'show one API key, without its text',
-      takes: [apiKey],
+      takes: [keyArgument],
       examples: ['tollgate key show key_…'],
-      show: KEYS.one,
+      show: showKey,
     },
     {
       name: 'update',
@@ -119,7 +126,7 @@ apply.`,
       ],
       changes: true,
       takes: [
-        apiKey,
+        keyArgument,
         { flags: '--name <name>', words: 'a new name', to: 'body.name' },
         {
           flags: '--limit <dollars>',
@@ -137,7 +144,7 @@ apply.`,
         ...limitOptions('changed'),
         METADATA_OPTION,
       ],
-      show: KEYS.one,
+      show: showKey,
     },
     {
       name: 'rotate',
@@ -147,7 +154,7 @@ apply.`,
 period ends, or until the next rotation; --grace 0h refuses it at once.`,
       examples: ['tollgate key rotate key_…', 'tollgate key rotate key_… --grace 0h'],
       takes: [
-        apiKey,
+        keyArgument,
         {
           flags: '--grace <time>',
           words: 'how long the previous text still works, at most 7d; default: 24h',
@@ -155,9 +162,9 @@ period ends, or until the next rotation; --grace 0h refuses it at once.`,
           read: readGrace,
         },
       ],
-      show: show(createdApiKeyShape, ({ id, key, previous_expires_at }) => ({
+      show: showNamed(createdApiKeyShape, async ({ id, key, previous_expires_at }, { named }) => ({
         out: key,
-        note: `This is the only time the new text of ${id} is shown. ${
+        note: `Rotated ${await named.apiKey(id)}. This is the only time its new text is shown. ${
           previous_expires_at === null
             ? 'The previous text is refused.'
             : `The previous text works until ${moment(previous_expires_at)}.`
@@ -168,29 +175,29 @@ period ends, or until the next rotation; --grace 0h refuses it at once.`,
       name: 'delete',
       runs: 'deleteKey',
       words: 'delete an API key for good; its requests stay in Activity',
-      takes: [apiKey],
+      takes: [keyArgument],
       examples: ['tollgate key delete key_…'],
-      show: show(z.object({ id: z.string() }), ({ id }) => ({
-        out: `deleted ${id}; its requests stay in Activity`,
+      show: showNamed(z.object({ id: z.string() }), async ({ id }, { named }) => ({
+        out: `deleted ${await named.apiKey(id)}; its requests stay in Activity`,
       })),
     },
     {
       name: 'disable',
       runs: 'changeKey',
       words: 'refuse new requests of an API key, until it is enabled again',
-      takes: [apiKey],
+      takes: [keyArgument],
       body: { disabled: true },
       examples: ['tollgate key disable key_…'],
-      show: KEYS.one,
+      show: showKey,
     },
     {
       name: 'enable',
       runs: 'changeKey',
       words: 'accept requests of a disabled API key again',
-      takes: [apiKey],
+      takes: [keyArgument],
       body: { disabled: false },
       examples: ['tollgate key enable key_…'],
-      show: KEYS.one,
+      show: showKey,
     },
   ],
 }

@@ -4,9 +4,9 @@ import type { apiKeyShape } from '../operations/api-key-answer.ts'
 import { LIMIT_WORDS } from '../operations/limits.ts'
 import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import type { Taken } from './operation-command.ts'
 import { orNone, readDollars } from './rows.ts'
 import { UsageFailure } from './terminal.ts'
+import type { Taken } from './typed-input.ts'
 
 /** The spend of an allowance in its period, such as `$2.50 of $20.00/day`. */
 export function allowanceText({

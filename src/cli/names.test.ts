@@ -29,13 +29,20 @@ test.each([
   const named = typed ?? id
   expect(await line.json('account', 'show', named)).toMatchObject({ id })
   const added = await line.run('credit', 'add', named, '5', '--reference', 'r')
-  expect(added.out).toBe(`added $5.00 of paid credit to ${id}\n`)
+  expect(added.out).toBe(`added $5.00 of paid credit to Ada Lovelace (${id})\n`)
+  const removed = await line.run('credit', 'add', named, '-1', '--reference', 'less')
+  expect(removed.out).toBe(`removed $1.00 of paid credit from Ada Lovelace (${id})\n`)
   expect(await line.json('key', 'create', named)).toMatchObject({ account_id: id })
   expect(await line.json('action', 'list', '--account', named)).toMatchObject({
-    data: [{ action: 'createKey' }, { action: 'addCredit' }, { action: 'createAccount' }],
+    data: ['createKey', 'addCredit', 'addCredit', 'createAccount'].map((action) => ({ action })),
   })
   const invited = ['user', 'invite', 'eve@example.com', '--account', named, '--role', 'member']
-  expect(await line.run(...invited)).toMatchObject({ exitCode: 0 })
+  expect(await line.run(...invited)).toMatchObject({
+    exitCode: 0,
+    notes: expect.stringContaining(
+      `This link makes eve@example.com a member of Ada Lovelace (${id}). It works once, until `,
+    ),
+  })
 })
 
 test('a name of two accounts changes neither: both are listed with their IDs', async () => {

@@ -169,6 +169,37 @@ export const LOOK_UPS = {
   user: users,
 } as const
 
+/** The names of things by their IDs, so that a person sees whom a command has changed. An unknown ID stays alone. */
+export interface Named {
+  /** Such as `Ada (acct_…)`. */
+  account(accountId: string): Promise<string>
+  /** Such as `"laptop" (key_…) of Ada (acct_…)`, also of a deleted key. */
+  apiKey(apiKeyId: string): Promise<string>
+}
+
+/** Reads the names in a store. */
+export function namedIn(db: Kysely<Tables>): Named {
+  const account = async (id: string): Promise<string> => {
+    const row = await db
+      .selectFrom('accounts')
+      .select('name')
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return row === undefined ? id : `${row.name} (${id})`
+  }
+  return {
+    account,
+    async apiKey(id) {
+      const row = await db
+        .selectFrom('api_keys')
+        .select(['name', 'account_id'])
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row === undefined ? id : `"${row.name}" (${id}) of ${await account(row.account_id)}`
+    },
+  }
+}
+
 /** By position: the rows, the cells of a row, and whether it has ended. */
 function thingsOf<Row extends { readonly id: string }>(
   rows: readonly Row[],

@@ -22,42 +22,19 @@ import {
 } from './command-context.ts'
 import { addHelp, type HelpText } from './help-text.ts'
 import { findingHint } from './ids.ts'
+import { type Named, namedIn } from './names.ts'
 import type { FittingTable } from './table.ts'
-import { AmbiguousName, CommandFailure, showProgress, UsageFailure } from './terminal.ts'
-
-/** An argument or an option of a command: a field of its operation's input. */
-export interface Taken {
-  /** As the help shows it: `<account>`, `--limit <dollars>`. */
-  readonly flags: string
-  readonly words: string
-  /** The place of the field, such as `params.account_id`, `query.limit`, `body.name` or `body.models.allow`. */
-  readonly to: `${Place}.${string}`
-  /** Its flags in earlier releases: they still work, and no help shows them. */
-  readonly formerly?: string
-  /** Converts the typed text to the field's value; absent: the text itself. The schema checks it. */
-  readonly read?: (text: string, nowMs: number) => unknown
-  /** In place of `read`, for an option that may be given several times: all of its texts. */
-  readonly readAll?: (texts: readonly string[]) => unknown
-  /** Replaces the text of a field by one that only the open store knows. Throws Problem and UsageFailure. */
-  readonly find?: (text: string, opened: CommandContext) => Promise<string>
-  /** The value of an option that is left out. */
-  readonly fallback?: string
-}
-
-type Place = 'params' | 'query' | 'body'
+import { CommandFailure, showProgress } from './terminal.ts'
+import { findValues, nameOf, type Sent, sentOf, type TypedRow } from './typed-input.ts'
 
 /** A command that runs an operation, as an admin. */
-export interface OperationCommand extends HelpText {
+export interface OperationCommand extends HelpText, TypedRow {
   readonly name: string
   /** The command's name in earlier releases: it still runs, and no help shows it. */
   readonly formerly?: string
   /** The operation's name. */
   readonly runs: string
   readonly words: string
-  /** Arguments first, in the order in which they are typed. */
-  readonly takes: readonly Taken[]
-  /** Fixed fields of the body. */
-  readonly body?: Readonly<Record<string, unknown>>
   readonly show: Show
   /** A remark before a long operation, not with `--json`. Throws `CommandFailure` before the store is opened. */
   readonly begins?: (input: CommandInput) => string
@@ -65,8 +42,6 @@ export interface OperationCommand extends HelpText {
   readonly progress?: (done: number) => string
   /** Whether it may be the first on a store, which it makes. */
   readonly makesStore?: true
-  /** Whether at least one option must be given. */
-  readonly changes?: true
 }
 
 /** Commands below one word, such as `tollgate key`. */
@@ -94,7 +69,15 @@ export interface Shown {
   readonly failure?: string
 }
 
-type Show = (answered: Answered) => Shown | Promise<Shown>
+type Show = (answered: Answered, ran: ShowInput) => Shown | Promise<Shown>
+
+/** What a command can show in addition to its response. */
+interface ShowInput {
+  /** The input that the operation got. */
+  readonly sent: Sent
+  /** The names of things that the response has the IDs of. */
+  readonly named: Named
+}
 
 /** Shows an answer of a shape. */
 export function show<Shape extends z.ZodType>(
@@ -102,6 +85,17 @@ export function show<Shape extends z.ZodType>(
   inWords: (body: z.output<Shape>, httpStatus: number) => Shown,
 ): (answered: Answered) => Shown {
   return ({ body, httpStatus }) => inWords(shape.parse(body), httpStatus)
+}
+
+/** As {@link show}, of an answer that names an account or a key by its ID alone. */
+export function showNamed<Shape extends z.ZodType>(
+  shape: Shape,
+  inWords: (
+    body: z.output<Shape>,
+    ran: ShowInput & { readonly httpStatus: number },
+  ) => Promise<Shown>,
+): Show {
+  return ({ body, httpStatus }, ran) => inWords(shape.parse(body), { ...ran, httpStatus })
 }
 
 /** The command of a row, which runs its operation and prints the response, or the group of a row. */
@@ -141,14 +135,17 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       if (begins !== undefined && !isJson) terminal.note(begins)
       const letters: Letter[] = []
       const run = async () => {
-        await findValues(sent, { row, opened })
+        await findValues(sent, { takes: row.takes, opened })
         const onProgress = progress && showProgress(terminal, progress)
         const ran = { runs: row.runs, ...sent, ...(onProgress && { onProgress }) }
         return runOperation(input, { ...opened, letters }, ran)
       }
       const answered = await run().catch((error: unknown) => rethrowTyped(error, { row, isJson }))
       const isText = answered.body instanceof Readable
-      const { out, note, noteUnsent, failure } = await row.show(answered)
+      const { out, note, noteUnsent, failure } = await row.show(answered, {
+        sent,
+        named: namedIn(opened.store.db),
+      })
       const shown = typeof out === 'string' ? out : out(terminal.columnsMax)
       terminal.out(isJson && !isText ? JSON.stringify(answered.body) : shown)
       if (note !== undefined && !isJson) terminal.note(note)
@@ -279,108 +276,6 @@ export async function openSale(
   const opened = { db, ledger, ids, clock, isSimulator, onCreditChanged, publicUrl: () => pageUrl }
   const made = makeSale(sale, { ...opened, deposits: chain?.methods ?? [] })
   return { sale: made?.sale ?? null, chain }
-}
-
-/** The input of the operation, from the typed words and options. */
-function sentOf(
-  { takes, body, changes }: OperationCommand,
-  words: readonly string[],
-  {
-    options,
-    nowMs,
-  }: { readonly options: Readonly<Record<string, unknown>>; readonly nowMs: number },
-) {
-  const sent: Sent = { params: {}, query: {}, body: { ...body } }
-  let isChanged = false
-  for (const [index, taken] of takes.entries()) {
-    const { flags, formerly = flags, to } = taken
-    const isOption = flags.startsWith('--')
-    const given = (name: string) => options[new Option(name).attributeName()]
-    const value = isOption ? (given(flags) ?? given(formerly)) : words[index]
-    if (value === undefined) continue
-    isChanged ||= isOption
-    const [place, ...path] = to.split('.')
-    put(ownerOf(sent, place), { path, value: readTyped(value, { taken, nowMs }), flags })
-  }
-  if (changes === true && !isChanged) {
-    const names = takes.map(nameOf).filter((name) => name.startsWith('--'))
-    throw new UsageFailure(
-      `nothing to change: give ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`,
-    )
-  }
-  return sent
-}
-
-interface Sent {
-  readonly params: Record<string, string>
-  readonly query: Record<string, unknown>
-  readonly body: Record<string, unknown>
-}
-
-/** The fields of one place. */
-function ownerOf(sent: Sent, place: string | undefined): Record<string, unknown> {
-  return place === 'params' || place === 'query' ? sent[place] : sent.body
-}
-
-/** Replaces the values of the input that only the store knows. */
-async function findValues(
-  sent: Sent,
-  { row: { takes }, opened }: { readonly row: OperationCommand; readonly opened: CommandContext },
-): Promise<void> {
-  for (const { flags, to, find } of takes) {
-    const [place, field = ''] = to.split('.')
-    if (find === undefined) continue
-    const owner = ownerOf(sent, place)
-    const text = owner[field]
-    if (typeof text !== 'string') continue
-    owner[field] = await find(text, opened).catch((error: unknown) => rethrowNamed(error, flags))
-  }
-}
-
-/** Sets a field, or a field of an object in a field. */
-function put(
-  owner: Record<string, unknown>,
-  {
-    path: [field = '', ...rest],
-    value,
-    flags,
-  }: { readonly path: readonly string[]; readonly value: unknown; readonly flags: string },
-): void {
-  if (rest.length === 0) {
-    owner[field] = value
-    return
-  }
-  if (owner[field] === null) {
-    throw new UsageFailure(`\`${nameOf({ flags })}\` cannot be given with \`--${field} none\`.`)
-  }
-  const inner = { ...Object(owner[field]) }
-  put(inner, { path: rest, value, flags })
-  owner[field] = inner
-}
-
-function readTyped(
-  value: unknown,
-  { taken, nowMs }: { readonly taken: Taken; readonly nowMs: number },
-): unknown {
-  const { flags, read = String, readAll } = taken
-  try {
-    return Array.isArray(value) && readAll !== undefined
-      ? readAll(value.map(String))
-      : read(String(value), nowMs)
-  } catch (error) {
-    return rethrowNamed(error, flags)
-  }
-}
-
-/** Rethrows what is wrong with a typed value, with the name of its argument or option in front. */
-function rethrowNamed(error: unknown, flags: string): never {
-  if (!(error instanceof UsageFailure) || error instanceof AmbiguousName) throw error
-  throw new UsageFailure(`\`${nameOf({ flags })}\` ${error.message}.`, { cause: error })
-}
-
-/** Its name on the command line: `--limit`, or `<dollars>`. */
-function nameOf({ flags }: Pick<Taken, 'flags'>): string {
-  return flags.startsWith('--') ? (flags.split(' ')[0] ?? flags) : flags
 }
 
 /** Rethrows a refusal with the command line's names of the fields; for a person also where to find an ID. */

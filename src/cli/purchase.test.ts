@@ -57,7 +57,7 @@ test('a held purchase is listed, shown and credited once', async () => {
   expect(shown).toContainEqual(['paid', '$24.00'])
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 0,
-    out: `added $24.00 of paid credit to ${accountId}\n`,
+    out: `added $24.00 of paid credit to Ada (${accountId})\n`,
   })
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 1,
@@ -119,7 +119,7 @@ test('refunded and disputed purchases are listed with their amounts, and each ki
 })
 
 test('a purchase is dismissed with a note, and only while it is held', async () => {
-  await makeHeld('pur_2')
+  const accountId = await makeHeld('pur_2')
   for (const [args, code, said] of [
     [['dismiss', 'pur_2'], 2, '`--note` is required'],
     [['dismiss', 'pur_9', '--note', 'x'], 3, 'No purchase has the ID "pur_9"'],
@@ -130,7 +130,10 @@ test('a purchase is dismissed with a note, and only while it is held', async () 
     expect([exitCode, notes], args.join(' ')).toEqual([code, expect.stringContaining(said)])
   }
   const dismissed = await line.run('purchase', 'dismiss', 'pur_2', '--note', 'paid back')
-  expect(dismissed).toMatchObject({ exitCode: 0, out: 'dismissed pur_2: no credit was added\n' })
+  expect(dismissed).toMatchObject({
+    exitCode: 0,
+    out: `dismissed pur_2 of Ada (${accountId}): no credit was added\n`,
+  })
   expect(await line.json('purchase', 'show', 'pur_2')).toMatchObject({
     state: 'dismissed',
     note: 'a dollar short; paid back',

@@ -2,7 +2,7 @@ import { adminPurchaseShape, listedPurchaseShape } from '../operations/purchases
 import { showMicros } from '../vocabulary/money.ts'
 import { PURCHASE_STATES, REVERSALS, type Reversal } from '../vocabulary/purchase.ts'
 import { idArgument } from './ids.ts'
-import { type CommandGroup, show } from './operation-command.ts'
+import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { accountOption, listOptions, shownRows, stateOption } from './rows.ts'
 import { moment, table } from './table.ts'
 
@@ -97,8 +97,8 @@ export const PURCHASE_COMMANDS: CommandGroup = {
       words: 'add the credit of a purchase that is on hold or below the minimum',
       takes: [purchase],
       examples: ['tollgate purchase credit pur_…'],
-      show: show(adminPurchaseShape, ({ account_id, credit, reversed }) => ({
-        out: `added ${showMicros(credit - reversed)} of paid credit to ${account_id}`,
+      show: showNamed(adminPurchaseShape, async ({ account_id, credit, reversed }, { named }) => ({
+        out: `added ${showMicros(credit - reversed)} of paid credit to ${await named.account(account_id)}`,
       })),
     },
     {
@@ -114,7 +114,9 @@ export const PURCHASE_COMMANDS: CommandGroup = {
         },
       ],
       examples: ['tollgate purchase dismiss pur_… --note "paid back at Stripe"'],
-      show: show(adminPurchaseShape, ({ id }) => ({ out: `dismissed ${id}: no credit was added` })),
+      show: showNamed(adminPurchaseShape, async ({ id, account_id }, { named }) => ({
+        out: `dismissed ${id} of ${await named.account(account_id)}: no credit was added`,
+      })),
     },
   ],
 }

@@ -2,7 +2,7 @@ import { requestShape } from '../operations/requests.ts'
 import { parseDecimal, showDollarText, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { findIds, idArgument } from './ids.ts'
-import { type CommandGroup, show } from './operation-command.ts'
+import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { accountOption, listOptions, shownRows, stateOption } from './rows.ts'
 import { moment, table } from './table.ts'
 import { UsageFailure } from './terminal.ts'
@@ -42,7 +42,7 @@ export const REQUEST_COMMANDS: CommandGroup = {
         accountOption('query.account'),
         {
           flags: '--key <keys>',
-          words: 'only these API keys, deleted ones too: names or IDs, comma-separated',
+          words: 'only these API keys, deleted ones too: shown parts or IDs, comma-separated',
           to: 'query.key',
           find: (text, opened) => findIds('key', text, opened),
         },
@@ -98,7 +98,9 @@ export const REQUEST_COMMANDS: CommandGroup = {
 charge once its deadline has passed. Settle one by hand only if you know its
 cost from the provider; a cost of 0 charges nothing.`,
       examples: ['tollgate request settle req_… 0.0123'],
-      show: show(requestShape, ({ charge }) => ({ out: `settled: charged ${showMicros(charge)}` })),
+      show: showNamed(requestShape, async ({ id, account_id, charge }, { named }) => ({
+        out: `settled ${id}: charged ${showMicros(charge)} to ${await named.account(account_id)}`,
+      })),
     },
   ],
 }

@@ -4,9 +4,10 @@ import type { modelsShape } from '../operations/model-lists.ts'
 import type { Answered } from '../operations/operation.ts'
 import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
-import { type Shown, show, type Taken } from './operation-command.ts'
+import { type Shown, show } from './operation-command.ts'
 import { CUT_WIDTH_MIN, type FittingTable, fittingTable } from './table.ts'
 import { UsageFailure } from './terminal.ts'
+import type { Taken } from './typed-input.ts'
 
 type PagedList = Parameters<typeof readPlace>[0]
 
@@ -53,6 +54,11 @@ export function shownRows<Shape extends z.ZodType>(
       }
     }),
   }
+}
+
+/** A result with one more line below it. */
+export function withLine(out: Shown['out'], line: string): FittingTable {
+  return (columnsMax) => `${typeof out === 'string' ? out : out(columnsMax)}\n${line}`
 }
 
 /** The options of every list. By position: the list, and what `--after` takes. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { momentField } from '../operations/fields.ts'
-import type { Taken } from './operation-command.ts'
 import { UsageFailure } from './terminal.ts'
+import type { Taken } from './typed-input.ts'
 
 /*
  * Dates, times and durations as a person types them, in the units of an operation.

@@ -61,7 +61,7 @@ works.`,
       examples: ['tollgate token create --name shop --scope keys,credit --expires 90d'],
       show: show(createdAdminTokenShape, (made) => ({
         out: made.token,
-        note: `This is the only time the text of ${made.id} is shown.`,
+        note: `Created "${made.name}" (${made.id}), with scope ${made.scopes.join()}. This is the only time its text is shown.`,
       })),
     },
     {

@@ -38,7 +38,9 @@ test('an invitation is printed once, as a link to the page, for an operator or a
     0,
     expect.stringMatching(/^https:\/\/gate\.example\.com\/app\/invite#[\w-]{32}\n$/),
   ])
-  expect(operator.notes).toContain('works once')
+  expect(operator.notes).toMatch(
+    /^This link makes ada@example\.org an operator\. It works once, until /,
+  )
   const account = /acct_\w+/.exec((await line.run('account', 'list')).out)?.[0] ?? ''
   const member = await line.json('user', 'invite', 'eve@example.org', '--account', account)
   expect(member).toMatchObject({ object: 'link', kind: 'invitation', email: 'eve@example.org' })
@@ -64,7 +66,9 @@ test('the role of a member is changed by email address as well as by ID', async 
   ] as const) {
     const { exitCode, notes, out } = await line.run('user', 'role', account, user, role)
     expect([exitCode, notes]).toEqual([0, ''])
-    expect(out).toContain(`grace@example.org is now ${role === 'owner' ? 'an owner' : 'a member'}`)
+    expect(out).toContain(
+      `grace@example.org is now ${role === 'owner' ? 'an owner' : 'a member'} of Grace (${account})`,
+    )
   }
 })
 

@@ -2,30 +2,44 @@ import { listShape } from '../operations/fields.ts'
 import { memberShape } from '../operations/members.ts'
 import { linkShape, removalShape, userShape } from '../operations/people.ts'
 import { idArgument } from './ids.ts'
-import { type CommandGroup, show } from './operation-command.ts'
+import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { CUT_WIDTH_MIN, fittingTable, moment } from './table.ts'
 
 const LOOPBACK = /^https?:\/\/(?:localhost|127\.|\[::1\])/
 
-const showLink = show(linkShape, ({ url, expires_at }) => ({
-  out: url,
-  note: `The link works once, until ${moment(expires_at)}.${
-    LOOPBACK.test(url)
-      ? '\nIt works only on this machine: set TOLLGATE_PUBLIC_URL to the address of the page for people elsewhere.'
-      : ''
-  }`,
-  noteUnsent: 'Only you have seen it: send it to the person.',
-}))
-
-const showRemoval = show(removalShape, ({ email, user, operator, account_ids, invitations }) => {
-  const ended = [
-    ...(user ? [`${email} can no longer sign in`] : []),
-    ...(operator ? [`${email} is no longer an operator`] : []),
-    ...account_ids.map((id) => `${email} is no longer a member of ${id}`),
-    ...(invitations === 0 ? [] : [`open invitations ended: ${invitations}`]),
+const showLink = showNamed(linkShape, async ({ url, email, kind, expires_at }, { sent, named }) => {
+  const { account_id, role, operator } = sent.body
+  const rights = [
+    ...(operator === true ? ['an operator'] : []),
+    ...(typeof account_id === 'string'
+      ? [`${role === 'owner' ? 'an owner' : 'a member'} of ${await named.account(account_id)}`]
+      : []),
   ]
-  return { out: ended.join('\n') }
+  const effect =
+    kind === 'reset' ? `lets ${email} set a new password` : `makes ${email} ${rights.join(' and ')}`
+  const localOnly = LOOPBACK.test(url)
+    ? '\nIt works only on this machine: set TOLLGATE_PUBLIC_URL to the address of the page for people elsewhere.'
+    : ''
+  return {
+    out: url,
+    note: `This link ${effect}. It works once, until ${moment(expires_at)}.${localOnly}`,
+    noteUnsent: 'Only you have seen it: send it to the person.',
+  }
 })
+
+const showRemoval = showNamed(
+  removalShape,
+  async ({ email, user, operator, account_ids, invitations }, { named }) => {
+    const accounts = await Promise.all(account_ids.map((id) => named.account(id)))
+    const ended = [
+      ...(user ? [`${email} can no longer sign in`] : []),
+      ...(operator ? [`${email} is no longer an operator`] : []),
+      ...accounts.map((account) => `${email} is no longer a member of ${account}`),
+      ...(invitations === 0 ? [] : [`open invitations ended: ${invitations}`]),
+    ]
+    return { out: ended.join('\n') }
+  },
+)
 
 const email = {
   flags: '<email>',
@@ -138,9 +152,10 @@ export const USER_COMMANDS: CommandGroup = {
       ],
       help: '`tollgate user members <account>` shows the members and their roles.',
       examples: ['tollgate user role Ada ada@example.com owner'],
-      show: show(memberShape, ({ email, role }) => ({
-        out: `${email} is now ${role === 'owner' ? 'an owner' : 'a member'} of the account`,
-      })),
+      show: showNamed(memberShape, async ({ email, role }, { sent, named }) => {
+        const whose = await named.account(sent.params['account_id'] ?? '')
+        return { out: `${email} is now ${role === 'owner' ? 'an owner' : 'a member'} of ${whose}` }
+      }),
     },
     {
       name: 'reset',

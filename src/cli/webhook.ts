@@ -82,7 +82,7 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       examples: ['tollgate webhook create https://example.com/hook --events balance.low'],
       show: show(createdWebhookShape, (made) => ({
         out: made.secret,
-        note: `This is the only time the secret of ${made.id} is shown. Try it: \`tollgate webhook test ${made.id}\``,
+        note: `Created ${made.id}, which posts to ${made.url}. This is the only time its secret is shown. Try it: \`tollgate webhook test ${made.id}\``,
       })),
     },
     {
