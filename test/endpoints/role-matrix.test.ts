@@ -1,0 +1,286 @@
+import { beforeAll, expect, test } from 'vitest'
+import type { Operation } from '../../src/operations/operation.ts'
+import { describedOperations } from '../../src/operations/operations.ts'
+import { createAdminToken } from '../../src/people/admin-tokens.ts'
+import { makeLink } from '../../src/people/links.ts'
+import { ADMIN_SCOPES, type AdminScope } from '../../src/vocabulary/role.ts'
+import { type Browser, inviteGuest, linkParts, setUpOperator } from '../page/page-client.ts'
+import { type TestAccount, worldOfFile } from '../world.ts'
+import { ADMIN_TOKEN } from './management.ts'
+
+/** Every operation of the admin API, of keys and of the page, against every caller, by what docs/ says of both. */
+
+type PathKind = 'admin' | 'key' | 'anyone' | 'member' | 'operator'
+
+interface Route {
+  readonly name: string
+  readonly kind: PathKind
+  readonly method: Operation['method']
+  readonly path: string
+  readonly takesBody: boolean
+}
+
+const PATH_KINDS = ['admin', 'key', 'anyone', 'member', 'operator'] as const
+
+const ROUTES: readonly Route[] = describedOperations().flatMap(({ name, method, paths, body }) =>
+  PATH_KINDS.flatMap((kind) => {
+    const path = paths[kind]
+    return path === undefined ? [] : [{ name, kind, method, path, takesBody: body !== null }]
+  }),
+)
+
+/** Of docs/people.md: owners alone redeem codes, buy credit and decide who is a member. */
+const OWNERS_ALONE =
+  /\/redeem$|^POST .*\/purchases$|\/page$|\/members(?:\/|$)|\/invitations(?:\/|$)/
+
+/** Of the table in docs/admin-tokens.md: the first line that fits. */
+const SCOPES: readonly (readonly [RegExp, AdminScope])[] = [
+  [/^GET .*\/webhooks$/, 'everything'],
+  [/^GET |\/sale\/check$/, 'read'],
+  [/\/(?:credit|redeem|settle|dismiss)$|\/codes(?:\/|$)/, 'credit'],
+  [/^(?:POST|PATCH) \/v1\/admin\/accounts(?:\/\{account_id\})?$|\/keys(?:\/|$)/, 'keys'],
+  [/./, 'everything'],
+]
+
+/** What a caller sends, and what docs/ says of it. */
+interface Sender {
+  readonly headers: Readonly<Record<string, string>>
+  readonly is: 'nobody' | 'key' | 'member' | 'owner' | 'operator' | 'stranger' | 'token'
+  /** Of a token: its scope; null: revoked. Of a key: why it is refused. */
+  readonly scope?: AdminScope | null
+  readonly refused?: readonly [httpStatus: number, code: string]
+}
+
+type Expected = 'served' | readonly [httpStatus: number, code: string]
+
+function expectedOf({ kind, method, path }: Route, sender: Sender): Expected {
+  const line = `${method} ${path}`
+  switch (kind) {
+    case 'anyone':
+      return 'served'
+    case 'key':
+      if (sender.is === 'key') return sender.refused ?? 'served'
+      return [401, sender.is === 'token' ? 'invalid_api_key' : 'missing_api_key']
+    case 'admin': {
+      if (sender.is !== 'token' || sender.scope === null) return [401, 'invalid_admin_token']
+      const needed = SCOPES.find(([shape]) => shape.test(line))?.[1]
+      const isAllowed = sender.scope === 'everything' || sender.scope === needed
+      return isAllowed ? 'served' : [403, 'admin_scope_missing']
+    }
+    case 'member':
+      if (sender.is === 'member')
+        return OWNERS_ALONE.test(line) ? [403, 'owner_required'] : 'served'
+      if (sender.is === 'owner' || sender.is === 'operator') return 'served'
+      return sender.is === 'stranger' ? [404, 'not_found'] : [401, 'not_signed_in']
+    case 'operator':
+      if (sender.is === 'operator') return 'served'
+      return 'cookie' in sender.headers ? [404, 'not_found'] : [401, 'not_signed_in']
+  }
+}
+
+interface Place {
+  readonly account: TestAccount
+  readonly ids: Readonly<Record<string, string>>
+  /** A word that only texts of this account have. */
+  readonly mark: string
+}
+
+const SENDERS = [
+  'nobody',
+  'a key',
+  'a disabled key',
+  'a key of a suspended account',
+  'a key of another account',
+  'a revoked token',
+  ...ADMIN_SCOPES.map((scope) => `a token with ${scope}` as const),
+  'the token of the settings',
+  'a member of another account',
+  'an owner of another account',
+  'the owner of a suspended account',
+  'a member',
+  'an owner',
+  'an operator',
+] as const
+
+type SenderName = (typeof SENDERS)[number]
+
+let own: Place
+let other: Place
+let suspended: Place
+let senders: Readonly<Record<SenderName, Sender>>
+
+const world = worldOfFile({
+  mode: 'simulator',
+  settings: { ADMIN_API_TOKEN: ADMIN_TOKEN, TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: '1000000' },
+})
+
+beforeAll(async () => {
+  await world.account()
+  const operator = await setUpOperator(world)
+  own = await makePlace('vermilion')
+  other = await makePlace('cerulean')
+  suspended = await makePlace('ochre')
+  const of = (place: Place, role: 'owner' | 'member') =>
+    inviteGuest(world, {
+      email: `${role}-of@${place.mark}.example`,
+      accountId: place.account.id,
+      role,
+    })
+  const suspendedOwner = await of(suspended, 'owner')
+  await change(`accounts/${suspended.account.id}`, { disabled: true })
+  const disabled = await world.account()
+  const { json: keys } = await operator.get(`operator/accounts/${disabled.id}/keys`)
+  await change(`keys/${Object(keys['data'])[0].id}`, { disabled: true })
+  const revoked = await token('read')
+  await send({ method: 'DELETE', path: `/v1/admin/tokens/${revoked.id}`, headers: SETTINGS })
+  const scoped = Object.fromEntries(
+    await Promise.all(
+      ADMIN_SCOPES.map(async (scope) => [
+        `a token with ${scope}`,
+        { headers: bearer((await token(scope)).text), is: 'token', scope },
+      ]),
+    ),
+  ) as Record<`a token with ${AdminScope}`, Sender>
+  const key = ({ apiKey }: TestAccount): Sender => ({ headers: bearer(apiKey), is: 'key' })
+  senders = {
+    ...scoped,
+    nobody: { headers: {}, is: 'nobody' },
+    'a key': key(own.account),
+    'a disabled key': { ...key(disabled), refused: [401, 'api_key_disabled'] },
+    'a key of a suspended account': {
+      ...key(suspended.account),
+      refused: [403, 'account_suspended'],
+    },
+    'a key of another account': key(other.account),
+    'a revoked token': { headers: bearer(revoked.text), is: 'token', scope: null },
+    'the token of the settings': { headers: SETTINGS, is: 'token', scope: 'everything' },
+    'a member of another account': { headers: session(await of(other, 'member')), is: 'stranger' },
+    'an owner of another account': { headers: session(await of(other, 'owner')), is: 'stranger' },
+    'the owner of a suspended account': { headers: session(suspendedOwner), is: 'stranger' },
+    'a member': { headers: session(await of(own, 'member')), is: 'member' },
+    'an owner': { headers: session(await of(own, 'owner')), is: 'owner' },
+    'an operator': { headers: session(operator), is: 'operator' },
+  }
+})
+
+const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
+const SETTINGS = bearer(ADMIN_TOKEN)
+
+function session({ cookies }: Browser): Readonly<Record<string, string>> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  return { cookie }
+}
+
+interface Sent {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+async function send({ method, path, headers, body }: Sent) {
+  const isReading = method === 'GET'
+  const answer = await fetch(world.url(path), {
+    method,
+    redirect: 'manual',
+    // From the page, so that what is refused is the caller.
+    headers: {
+      ...headers,
+      origin: new URL(world.url('/')).origin,
+      'content-type': 'application/json',
+    },
+    ...(isReading ? {} : { body: JSON.stringify(body ?? {}) }),
+  })
+  const text = await answer.text()
+  return { httpStatus: answer.status, text, code: /"code":"(\w+)"/.exec(text)?.[1] ?? null }
+}
+
+async function change(path: string, body: object): Promise<void> {
+  const sent = { method: 'PATCH', path: `/v1/admin/${path}`, headers: SETTINGS, body }
+  expect((await send(sent)).httpStatus).toBe(200)
+}
+
+async function token(scope: AdminScope): Promise<{ readonly id: string; readonly text: string }> {
+  const { store, ids } = world.gateway
+  const { adminToken, text } = await createAdminToken(
+    { db: store.db, ids, clock: { nowMs: Date.now } },
+    { name: scope, scopes: [scope], expiresAtMs: null, madeBy: null, by: null },
+  )
+  return { id: adminToken.id, text }
+}
+
+/** An account with everything that an operation can name, each with the account's mark where it has a text. */
+async function makePlace(mark: string): Promise<Place> {
+  const account = await world.account()
+  const { db } = world.gateway.store
+  const completed = await world.chat(account.apiKey)
+  await completed.text()
+  await change(`accounts/${account.id}`, { name: mark, email: `books@${mark}.example` })
+  const keyRow = db.selectFrom('api_keys').select('id').where('account_id', '=', account.id)
+  const { id: key_id } = await keyRow.executeTakeFirstOrThrow()
+  await change(`keys/${key_id}`, { name: `key of ${mark}` })
+  const purchase_id = await world.purchase(account.id, null)
+  const membership = { accountId: account.id, role: 'member' } as const
+  const email = `open@${mark}.example`
+  await makeLink(linkParts(world), { kind: 'invitation', email, isOperator: false, membership })
+  const { id: invitation_id } = await db
+    .selectFrom('links')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow()
+  const guest = { email: `member@${mark}.example`, accountId: account.id, role: 'member' } as const
+  const me = await (await inviteGuest(world, guest)).get('me')
+  const request_id = completed.headers.get('x-request-id') ?? ''
+  const ids = {
+    ...{ account_id: account.id, user_id: Object(me.json['user']).id },
+    ...{ key_id, request_id, purchase_id, invitation_id },
+  }
+  return { account, ids, mark }
+}
+
+const pathOf = ({ path }: Route, { ids }: Place): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none_0')
+
+/** A call that reads, or that is refused for its body or for what it names before it changes something. */
+function harmlessPath(route: Route, place: Place): string {
+  if (route.method === 'GET') {
+    const query = route.name === 'getGeneration' ? `?id=${place.ids['request_id']}` : ''
+    return pathOf(route, place) + query
+  }
+  if (route.takesBody) return pathOf(route, place)
+  const ids = { account_id: place.ids['account_id'] ?? '' }
+  return pathOf(route, { ...place, ids })
+}
+
+/** Operations that take no body and name nothing, so that a call of them is never harmless. */
+const RUN_ELSEWHERE = ['leaveAccount', 'refreshCatalog', 'checkSale']
+
+test.each(ROUTES)('$method $path answers every caller as docs/ says', async (route) => {
+  for (const name of SENDERS) {
+    const sender = senders[name]
+    const expected = expectedOf(route, sender)
+    const { headers } = sender
+    const { method } = route
+    if (expected !== 'served') {
+      const answer = await send({ method, path: pathOf(route, own), headers })
+      const seen = `${name}: ${answer.text}`
+      expect([answer.httpStatus, answer.code], seen).toEqual(expected)
+      // The IDs are those of the call, which a refusal may repeat.
+      expect(answer.text, seen).not.toContain(own.mark)
+      continue
+    }
+    if (RUN_ELSEWHERE.includes(route.name)) continue
+    const body = { not_a_field: true }
+    const answer = await send({ method, path: harmlessPath(route, own), headers, body })
+    const seen = `${name}: ${answer.text}`
+    expect(answer.httpStatus, seen).toBeLessThan(500)
+    expect([401, 403], seen).not.toContain(answer.httpStatus)
+    if (sender.is === 'operator' || sender.is === 'token') continue
+    const foreign = name.includes('another') ? [own] : [other, suspended]
+    for (const { mark, ids } of foreign) {
+      expect(answer.text, seen).not.toContain(mark)
+      if (!name.includes('another'))
+        for (const id of Object.values(ids)) expect(answer.text, seen).not.toContain(id)
+    }
+  }
+})
