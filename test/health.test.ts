@@ -8,7 +8,7 @@ import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
 import { readReadiness, sendChat } from './readiness.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld, type TestAccount, type World } from './world.ts'
 
 let world: World | null = null
 
@@ -117,6 +117,23 @@ test.each([401, 402])(
     expect(await readiness(world)).toEqual(READY)
   },
 )
+
+test('a firewall of the vendor that blocks the prompts of one account leaves it ready', async () => {
+  world = await startWorld({ vendor: 'openai' })
+  const accounts = [await world.account(), await world.account()]
+  world.simulator.script({ status: 403, errorBody: 'html', times: 'always' })
+  const send = async ({ apiKey }: { apiKey: string }) => {
+    const refused = await sendChat(world as World, { apiKey })
+    await refused.body.dump()
+    return refused.statusCode
+  }
+  const [one, another] = accounts as [TestAccount, TestAccount]
+  expect([await send(one), await send(one), await send(one)]).toEqual([503, 503, 503])
+  expect(await readiness(world)).toEqual(READY)
+  // Then it is more likely to be about the gateway.
+  expect(await send(another)).toBe(503)
+  expect(await readiness(world)).toEqual({ httpStatus: 503, failing: ['upstream_account'] })
+})
 
 test('prices past their age make it unready', async () => {
   let aheadMs = 0

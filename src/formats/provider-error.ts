@@ -11,6 +11,10 @@ export interface ProviderError {
   readonly messagesType: string | null
   /** The provider's own text, which is matched against known phrases and never shown. */
   readonly message: string
+  /**
+   * Whether a refusal of our account is only likely: nothing that the provider says is about an account. Default: no.
+   */
+  readonly isUnsaid?: true
 }
 
 /** The client's problem for a provider's error. */
@@ -43,15 +47,15 @@ export function problemForProviderError(
   return new Problem(recognized.code, { ...input, ...recognized.input, httpStatus })
 }
 
-/** Whether a problem is the provider's refusal of our account, which clients do not see. */
-export function refusesAccount({ code, cause }: Problem): boolean {
-  return (
-    code === 'service_unavailable' &&
-    typeof cause === 'object' &&
-    cause !== null &&
-    'httpStatus' in cause &&
-    (cause.httpStatus === 401 || cause.httpStatus === 402)
-  )
+/**
+ * How a problem is the provider's refusal of our account, which clients do not see: `likely` if the provider says nothing of
+ * an account; null: it is none.
+ */
+export function accountRefusal({ code, cause }: Problem): 'said' | 'likely' | null {
+  if (code !== 'service_unavailable' || typeof cause !== 'object' || cause === null) return null
+  if (!('httpStatus' in cause) || (cause.httpStatus !== 401 && cause.httpStatus !== 402))
+    return null
+  return 'isUnsaid' in cause ? 'likely' : 'said'
 }
 
 /** Statuses about the request, which are kept, with the codes of their fixed messages. */
@@ -100,9 +104,9 @@ const POLICY_TEXT =
   /content[ _](policy|management|filter)|moderation|flagged|safety system|usage (polic|guideline)/i
 // Words about our own account, whose refusal may mention policies too. In the text they count at its start alone: a text
 // that a vendor repeats from a client must not say that our account is refused.
-const ACCOUNT_KIND = /^(account|organization|project|access)_/i
+const ACCOUNT_KIND = /^(account|organization|project|access|unsupported_country)_/i
 const ACCOUNT_TEXT =
-  /^((error|forbidden|(access|permission) denied)[:.,] )?(your|this|the) (account|organi[sz]ation|project|access)\b/i
+  /^((error|forbidden|(access|permission) denied)[:.,] )?(your|this|the) (account|organi[sz]ation|project|access|api key)\b/i
 const UNSUPPORTED_TEXT =
   /unsupported|not supported|does not support|not permitted|unknown (parameter|field|argument)|unrecognized/i
 const UNKNOWN_TEXT =
@@ -144,8 +148,15 @@ export function refusesContent({
   message,
 }: Pick<ProviderError, 'kinds' | 'message'>): boolean {
   if (kinds.some((kind) => POLICY_KINDS.includes(kind))) return true
-  const isOfAccount = kinds.some((kind) => ACCOUNT_KIND.test(kind)) || ACCOUNT_TEXT.test(message)
-  return !isOfAccount && POLICY_TEXT.test(message)
+  return !namesAccount({ kinds, message }) && POLICY_TEXT.test(message)
+}
+
+/** Whether an error is, by its own words, about the account that sends the request. */
+export function namesAccount({
+  kinds,
+  message,
+}: Pick<ProviderError, 'kinds' | 'message'>): boolean {
+  return kinds.some((kind) => ACCOUNT_KIND.test(kind)) || ACCOUNT_TEXT.test(message)
 }
 
 /** A refusal of the cap that the gateway set itself. */

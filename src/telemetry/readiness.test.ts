@@ -160,6 +160,20 @@ test('a process is not ready from a refusal of its account until the provider ac
   expect(faults()).toEqual({})
 })
 
+test('refusals that may be about the request alone count from the second account on, with none accepted in between', () => {
+  const of = (likelyOf: string) => readiness.accountRefused({ ...REQUEST, likelyOf })
+  expect([of('acct_1'), of('acct_1'), of('acct_1')]).toEqual([false, false, false])
+  expect([faults(), readiness.isAccountRefused('one')]).toEqual([{}, false])
+  readiness.accountAccepted(REQUEST)
+  expect(of('acct_2')).toBe(false)
+  // The catalog is accepted from an account whose requests are not.
+  readiness.accountAccepted({ upstream: 'one', asker: 'catalog' })
+  expect(of('acct_1')).toBe(true)
+  expect(Object.keys(faults())).toEqual(['upstream_account'])
+  expect([of('acct_1'), readiness.accountAccepted(REQUEST)]).toEqual([false, true])
+  expect([of('acct_1'), faults()]).toEqual([false, {}])
+})
+
 test('after half a minute a refused account is worth a try, and still counts as refused', () => {
   readiness.accountRefused(REQUEST)
   nowMs += 29_999

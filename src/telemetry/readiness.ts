@@ -31,6 +31,8 @@ export interface AccountCall {
   readonly asker: AccountAsker
   /** Why the provider refuses it, in our words; absent: only the status is known. */
   readonly said?: string
+  /** The account whose request was refused in words that may be about the request alone. Default: it is about ours. */
+  readonly likelyOf?: string
 }
 
 // Three heartbeats: one may be late, and one may fail.
@@ -39,6 +41,9 @@ const STORE_SILENCE_MS_MAX = 15_000
 // A load balancer that sends this server nothing would never see the refusals end: after this long without
 // another one, requests are worth a try.
 const REFUSAL_BELIEVED_MS = 30_000
+
+// One customer, whose prompts a vendor's firewall blocks, must not take the server out of its load balancer.
+const LIKELY_REFUSALS_BELIEVED = 2
 
 /**
  * Whether it is worth sending requests to this process, judged by its ordinary work: heartbeats and commits
@@ -54,6 +59,8 @@ export class Readiness {
   #storeFailure: StoreFault | 'unknown' | null = null
   /** By upstream: why it refuses our key, where it says so. */
   readonly #saidOfKey = new Map<string, string>()
+  /** By upstream: the accounts with likely refusals since a request was last accepted. */
+  readonly #likelyOf = new Map<string, Set<string>>()
   #hasUnnamedProxy = false
   /** A warning about the store for operators, and until when it holds. */
   #storeWarning: { readonly words: string; readonly untilMs: number } | null = null
@@ -112,8 +119,12 @@ export class Readiness {
     return this.#storeFailure !== null
   }
 
-  /** An upstream refused our account. True if no refusal of it was known. */
-  accountRefused({ upstream, asker, said }: AccountCall): boolean {
+  /**
+   * An upstream refused our account. True if no refusal of it was known. A likely refusal counts once the requests of a
+   * second account have one too, with none accepted in between.
+   */
+  accountRefused({ upstream, asker, said, likelyOf }: AccountCall): boolean {
+    if (likelyOf !== undefined && !this.#isBelieved(upstream, likelyOf)) return false
     if (said === undefined) this.#saidOfKey.delete(upstream)
     else this.#saidOfKey.set(upstream, said)
     const isNews = !this.isAccountRefused(upstream)
@@ -128,11 +139,19 @@ export class Readiness {
    * it; but a request that was accepted shows that the key is good.
    */
   accountAccepted({ upstream, asker }: AccountCall): boolean {
+    if (asker === 'request') this.#likelyOf.delete(upstream)
     const refusedAtMs = this.#refusedAtMs.get(upstream)
     if (refusedAtMs === undefined || !this.isAccountRefused(upstream)) return false
     refusedAtMs[asker] = null
     if (asker === 'request') refusedAtMs.key = null
     return !this.isAccountRefused(upstream)
+  }
+
+  #isBelieved(upstream: string, accountId: string): boolean {
+    const accounts = this.#likelyOf.get(upstream) ?? new Set<string>()
+    this.#likelyOf.set(upstream, accounts)
+    if (accounts.size < LIKELY_REFUSALS_BELIEVED) accounts.add(accountId)
+    return accounts.size >= LIKELY_REFUSALS_BELIEVED
   }
 
   /** Whether the upstream's latest answer to any kind of call was a refusal, no matter how long ago. */

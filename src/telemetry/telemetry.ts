@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { EndpointRead } from '../catalog/endpoint-prices.ts'
-import { refusesAccount } from '../formats/provider-error.ts'
+import { accountRefusal } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
 import type { StoreGap } from '../ledger/engines/went-back.ts'
@@ -54,7 +54,12 @@ export class Telemetry {
       if (!(problem.cause instanceof RowsLocked)) {
         this.#parts.readiness.storeFailed(problem.cause.fault)
       }
-    } else if (refusesAccount(problem) && call !== null) this.#accountRefused(call)
+    } else if (call !== null) {
+      const refusal = accountRefusal(problem)
+      const { accountId: likelyOf } = record
+      if (refusal === 'said') this.#accountRefused(call)
+      if (refusal === 'likely' && likelyOf !== null) this.#accountRefused({ ...call, likelyOf })
+    }
   }
 
   /** The store has taken a heartbeat. */

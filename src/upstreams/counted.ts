@@ -1,6 +1,6 @@
 import type { StreamEvent } from '../formats/format.ts'
 import { PromptGuess } from '../formats/prompt-guess.ts'
-import { type ProviderError, refusesContent } from '../formats/provider-error.ts'
+import { namesAccount, type ProviderError, refusesContent } from '../formats/provider-error.ts'
 import { parseEventData } from '../json/body.ts'
 import { editJson } from '../json/edit.ts'
 import { type JsonBody, type JsonObject, walkJson } from '../json/walk.ts'
@@ -59,13 +59,16 @@ export function counted(wire: Wire, streams: CountedStreams): Wire {
 
 /**
  * An error of such a vendor, whose 403 is about our own account: a region, an organization, a project, a model that the
- * key may not use. A refusal of what the request says is the client's.
+ * key may not use. A refusal of what the request says is the client's. A firewall before the vendor refuses requests for
+ * what they say too, in words of its own.
  */
 export function ofAccount(error: ProviderError): ProviderError {
   const { httpStatus, message } = error
   const isForbidden = httpStatus === 403 && !refusesContent(error)
   const isWrongKey = httpStatus === 400 && WRONG_KEY.test(message)
-  return isForbidden || isWrongKey ? { ...error, httpStatus: 402 } : error
+  if (!isForbidden && !isWrongKey) return error
+  const isUnsaid = isForbidden && !namesAccount(error)
+  return { ...error, httpStatus: 402, ...(isUnsaid ? { isUnsaid } : {}) }
 }
 
 /**

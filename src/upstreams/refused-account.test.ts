@@ -172,4 +172,25 @@ describe('our account', () => {
   ])('%s', (_, of, httpStatus, members, expected) => {
     expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)
   })
+
+  test.each<[string, object, true | undefined]>([
+    ["a vendor's firewall", { message: 'Request blocked.' }, true],
+    ['a page of HTML', {}, true],
+    ['a type alone', { type: 'permission_error', message: 'Forbidden' }, true],
+    ['an account', { message: 'Your account is suspended.' }, undefined],
+    ['a key', { message: 'Your API key does not have permission to use this model.' }, undefined],
+    ['a region', { code: 'unsupported_country_region_territory', message: 'No' }, undefined],
+  ])(
+    'a 403 that names %s is about our account only likely unless it says so',
+    (_, said, isUnsaid) => {
+      for (const of of [
+        wire(openaiCompatible, 'chat'),
+        wire(openai, 'chat'),
+        wire(anthropic, 'messages'),
+      ]) {
+        const read = of.readError(error(said), 403)
+        expect([read.httpStatus, read.isUnsaid]).toEqual([402, isUnsaid])
+      }
+    },
+  )
 })
