@@ -88,20 +88,22 @@ async function noteOf(
 
 /** Notes the credit that operators removed from these accounts, if it was not noted yet. */
 async function noteRemovals(input: AlertsInput, accountIds: readonly string[]): Promise<void> {
-  const { db, clock } = input
-  let found: readonly Crossing[]
-  do {
-    found = await removalCrossings(db, { accountIds, nowMs: clock.nowMs(), limit: PAGE })
-    await noteAll(input, found)
-  } while (found.length === PAGE)
+  await notePages(input, (page) => removalCrossings(input.db, { accountIds, ...page }))
 }
 
 /** Notes the refunds and disputes that were not noted yet. */
 async function noteReversals(input: AlertsInput): Promise<void> {
-  const { db, clock } = input
+  await notePages(input, (page) => reversalCrossings(input.db, page))
+}
+
+/** Notes crossings page by page: a noted crossing is not read again. */
+async function notePages(
+  input: AlertsInput,
+  read: (page: { nowMs: number; limit: number }) => Promise<readonly Crossing[]>,
+): Promise<void> {
   let found: readonly Crossing[]
   do {
-    found = await reversalCrossings(db, { nowMs: clock.nowMs(), limit: PAGE })
+    found = await read({ nowMs: input.clock.nowMs(), limit: PAGE })
     await noteAll(input, found)
   } while (found.length === PAGE)
 }
