@@ -1,21 +1,41 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
+import { listRequests } from '../src/ledger/activity/activity.ts'
+import { createMadeSqliteFile, type TestDatabase } from '../src/store/testing/test-databases.ts'
 import { type Browser, inviteGuest, setUpOperator } from './page/page-client.ts'
 import { startWorld, type World, type WorldInput } from './world.ts'
 
 /** The provider took the request, and its answer is lost. */
 const LOST: Fault = { cut: { at: { afterBytes: 40 }, how: 'reset' } }
 
+let database: TestDatabase
 let world: World | null = null
+let nowMs: number
+
+beforeEach(async () => {
+  database = await createMadeSqliteFile()
+  nowMs = Date.now()
+})
 
 afterEach(async () => {
   await world?.close()
   world = null
+  await database.remove()
 })
 
-async function loseOne(to: World, apiKey: string): Promise<void> {
+/** Starts a gateway on the store of the test, whose clock stands still. */
+async function start(input: WorldInput): Promise<World> {
+  await world?.close()
+  world = null
+  const settings = { DATABASE_URL: database.url }
+  world = await startWorld({ ...input, settings, clock: { nowMs: () => nowMs } })
+  return world
+}
+
+async function loseOne(to: World, { apiKey, path }: { apiKey: string; path: string }) {
   to.simulator.script(LOST)
-  const answer = await to.chat(apiKey)
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const answer = await to.send(apiKey, { model: 'sim/text', max_tokens: 64, messages }, path)
   await answer.text()
   await to.gateway.settled()
 }
@@ -45,21 +65,39 @@ interface Lost {
   readonly account: { readonly id: string; readonly apiKey: string }
 }
 
-test.each<{ kind: string; input: WorldInput; hours: number }>([
-  { kind: 'with look-ups', input: {}, hours: 24 },
-  { kind: 'without look-ups', input: { vendor: 'openai-compatible' }, hours: 1 },
+const CHAT = '/v1/chat/completions'
+
+test.each<{ kind: string; input: WorldInput; path: string; hours: number }>([
+  { kind: 'with look-ups', input: {}, path: CHAT, hours: 24 },
+  { kind: 'of OpenAI', input: { vendor: 'openai' }, path: CHAT, hours: 1 },
+  { kind: 'of Anthropic', input: { vendor: 'anthropic' }, path: '/v1/messages', hours: 1 },
+  { kind: 'like OpenAI', input: { vendor: 'openai-compatible' }, path: CHAT, hours: 1 },
 ])(
-  'the list, both balances, the overview and what needs attention release at the same moment, at an upstream $kind',
-  async ({ input, hours }) => {
-    const to = await startWorld(input)
-    world = to
+  'a lost request at an upstream $kind is released at the moment that the list, both balances, the overview and what needs attention say',
+  async ({ input, path, hours }) => {
+    const to = await start(input)
     const account = await to.account()
     const operator = await setUpOperator(to)
     const guest = { email: 'lin@example.org', accountId: account.id, role: 'owner' } as const
     const member = await inviteGuest(to, guest)
-    await loseOne(to, account.apiKey)
+    const { apiKey } = account
+    await loseOne(to, { apiKey, path })
+    nowMs++
+    await loseOne(to, { apiKey, path })
     const { ended, ...said } = await saidDeadlines(to, { operator, member, account })
-    const at = new Date(Date.parse(ended) + hours * 3_600_000).toISOString()
+    const deadlineMs = Date.parse(ended) + hours * 3_600_000
+    const at = new Date(deadlineMs).toISOString()
     expect(said).toEqual({ list: at, balanceByKey: at, balance: at, overview: at, attention: at })
+    for (const released of [1, 2]) {
+      nowMs = deadlineMs + released - 1
+      const { store } = (await start(input)).gateway
+      const settledMs = async () => {
+        const { requests } = await listRequests(store.db, { limit: 2, state: 'released' })
+        return requests.map(({ settledAtMs }) => settledAtMs)
+      }
+      // The other ended a millisecond later, and is released then.
+      const expected = [deadlineMs, deadlineMs + 1].slice(0, released)
+      await expect.poll(settledMs).toEqual(expected.toReversed())
+    }
   },
 )
