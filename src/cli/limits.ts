@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { OWN_LIMITS } from '../ledger/ledger.ts'
+import { OWN_LIMITS, type OwnLimit } from '../ledger/ledger.ts'
 import type { apiKeyShape } from '../operations/api-key-answer.ts'
 import { LIMIT_WORDS } from '../operations/limits.ts'
 import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
@@ -17,15 +17,33 @@ export function allowanceText({
   return `${showMicros(spent)} of ${showMicros(amount)}/${period}`
 }
 
-/** The options that give an account or a key limits of its own; of a change they also take `none`. */
-export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
+/** The limits that apply where none is set. */
+const USUAL_LIMITS: Readonly<
+  Record<'account' | 'key', Readonly<Record<OwnLimit['name'], string>>>
+> = {
+  account: {
+    requests_per_minute: 'no limit, or 20 before its first paid credit',
+    in_flight: 'no limit',
+    tokens_per_minute: 'no limit',
+  },
+  key: {
+    requests_per_minute: 'TOLLGATE_REQUESTS_PER_MINUTE, 300',
+    in_flight: 'TOLLGATE_REQUESTS_IN_FLIGHT, 8',
+    tokens_per_minute: 'no limit',
+  },
+}
+
+/**
+ * The options that give an account or a key limits of its own; of a change they also take `none`. By position: the owner of
+ * the limits, and whether it is created.
+ */
+export function limitOptions(owner: 'account' | 'key', of: 'new' | 'changed'): readonly Taken[] {
   const isNew = of === 'new'
-  const or = isNew ? '' : ', or none'
   const read = (typed: (text: string) => unknown) => (isNew ? typed : orNone(typed))
   return [
     {
       flags: '--allowance <dollars/period>',
-      words: `the maximum that it can spend each day, week or month, such as 20/day${isNew ? '; default: no limit' : or}`,
+      words: `the maximum that it can spend each day, week or month, such as 20/day${isNew ? '; default: no limit' : ', or none'}`,
       to: 'body.allowance',
       read: read(readAllowance),
     },
@@ -37,7 +55,7 @@ export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
     ...OWN_LIMITS.map(
       ({ name }): Taken => ({
         flags: `--${name.replaceAll('_', '-')} <number>`,
-        words: `the maximum of its ${LIMIT_WORDS[name].counts}${or}`,
+        words: `the maximum of its ${LIMIT_WORDS[name].counts}; ${isNew ? 'default' : 'none'}: ${USUAL_LIMITS[owner][name]}`,
         to: `body.limits.${name}`,
         read: read(readNumber),
       }),

@@ -66,7 +66,7 @@ test('an invitation that can not be mailed is printed, and says so', async () =>
     ...['user', 'invite', 'eve@example.org', '--operator', '--mail'],
   )
   expect([exitCode, out]).toEqual([1, expect.stringContaining('/app/invite#')])
-  expect(notes).toContain('the link was made, and no email was sent: the mail server cannot be')
+  expect(notes).toContain('the link was created, but no email was sent: the mail server cannot be')
   const none = openCommandLine()
   await none.run('account', 'create', 'Ada')
   const refused = await none.run('user', 'invite', 'eve@example.org', '--operator', '--mail')

@@ -252,9 +252,12 @@ async function sendLetters(
   for (const letter of letters) {
     await new MailServer(mail).send(letter).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error)
-      throw new CommandFailure(`the link was made, and no email was sent: ${reason}`, {
-        cause: error,
-      })
+      throw new CommandFailure(
+        `the link was created, but no email was sent: ${reason}. Send the link yourself`,
+        {
+          cause: error,
+        },
+      )
     })
     terminal.note(`The link was emailed to ${letter.to}.`)
   }

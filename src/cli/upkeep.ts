@@ -135,7 +135,7 @@ function mailTestCommand({ settings, terminal }: CommandInput): Command {
   }).action(async (to: string, { json }: { readonly json?: true }) => {
     const { mail, pageUrl } = settings()
     if (mail === null) {
-      throw new CommandFailure('no email is sent: set SMTP_URL and MAIL_FROM (docs/config.md)')
+      throw new CommandFailure('email is not set up: set SMTP_URL and MAIL_FROM (docs/config.md)')
     }
     const { host, port } = mail.server
     try {

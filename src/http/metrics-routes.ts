@@ -21,7 +21,10 @@ export function registerMetricsRoute(
   app.get('/metrics', async (request, reply) => {
     const { authorization } = request.headers
     if (!isAllowed(authorization)) {
-      const wrong = authorization === undefined ? {} : { message: 'The metrics token is wrong.' }
+      const wrong =
+        authorization === undefined
+          ? {}
+          : { message: 'The metrics token is wrong: send METRICS_TOKEN.' }
       throw new Problem('invalid_metrics_token', wrong)
     }
     const text = await page.render()

@@ -165,12 +165,12 @@ function redeem({ ledger, clock, onCallersChanged }: OperationParts) {
           throw new Problem('credit_code_redeemed', { param: 'code' })
         case 'expired':
           throw new Problem('credit_code_expired', {
-            message: 'This credit code has expired.',
+            message: 'This credit code has expired. Ask for another one.',
             param: 'code',
           })
         case 'revoked':
           throw new Problem('credit_code_expired', {
-            message: 'This credit code was revoked.',
+            message: 'This credit code was revoked. Ask for another one.',
             param: 'code',
           })
         case 'unknownCode':

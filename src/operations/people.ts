@@ -150,7 +150,8 @@ function removeRights({ store, clock }: OperationParts) {
       )
       if (!isUser && !wasOperator && accountIds.length + invitations === 0) {
         throw new Problem('not_found', {
-          message: 'This email address has none of these rights, and no open invitation to them.',
+          message:
+            'This email address has none of these rights and no open invitation to them: check the address and the account.',
         })
       }
       return {

@@ -184,7 +184,7 @@ export async function checkWebhooks({
   store: { db },
 }: CommandContext): Promise<readonly Finding[]> {
   const webhooks = await listWebhooks(db)
-  if (webhooks.length === 0) return [{ check: 'webhooks', state: 'ok', message: 'there are none' }]
+  if (webhooks.length === 0) return [{ check: 'webhooks', state: 'ok', message: 'none is set up' }]
   const findings: Finding[] = []
   for (const { id, url, disabled } of webhooks) {
     const check = `webhook ${id}`
@@ -196,13 +196,13 @@ export async function checkWebhooks({
     const { deliveries } = await listDeliveries(db, { webhookId: id, cursor: null, limit: 1 })
     const [latest] = deliveries
     if (latest === undefined || (latest.state === 'waiting' && latest.attempts === 0)) {
-      const message = `${url} was not sent anything yet: \`tollgate webhook test ${id}\` tries it`
+      const message = `no message was sent to ${url} yet: \`tollgate webhook test ${id}\` sends one`
       findings.push({ check, state: 'ok', message })
     } else if (latest.state === 'delivered') {
-      findings.push({ check, state: 'ok', message: `${url} got its latest message` })
+      findings.push({ check, state: 'ok', message: `${url} received its latest message` })
     } else {
       const why = latest.failure ?? `it answered ${latest.httpStatus}`
-      const message = `${url} did not get its latest message (${why}): \`tollgate webhook deliveries ${id}\``
+      const message = `${url} did not receive its latest message (${why}): \`tollgate webhook deliveries ${id}\` lists the attempts`
       findings.push({ check, state: 'warning', message })
     }
   }
