@@ -121,7 +121,10 @@ test.each([
 test('an open invitation is withdrawn, once', async () => {
   await line.run('user', 'invite', 'ada@example.org', '--operator')
   const removed = await line.run('user', 'remove', 'ADA@example.org')
-  expect([removed.exitCode, removed.out]).toEqual([0, 'open invitations ended: 1\n'])
+  expect([removed.exitCode, removed.out]).toEqual([
+    0,
+    'open invitations to ADA@example.org ended: 1\n',
+  ])
   const again = await line.run('user', 'remove', 'ada@example.org')
   expect([again.exitCode, again.notes]).toEqual([
     3,

@@ -35,7 +35,7 @@ const showRemoval = showNamed(
       ...(user ? [`${email} can no longer sign in`] : []),
       ...(operator ? [`${email} is no longer an operator`] : []),
       ...accounts.map((account) => `${email} is no longer a member of ${account}`),
-      ...(invitations === 0 ? [] : [`open invitations ended: ${invitations}`]),
+      ...(invitations === 0 ? [] : [`open invitations to ${email} ended: ${invitations}`]),
     ]
     return { out: ended.join('\n') }
   },

@@ -5,7 +5,7 @@ import {
   webhookShape,
 } from '../operations/webhooks.ts'
 import { idArgument } from './ids.ts'
-import { type CommandGroup, show } from './operation-command.ts'
+import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { listOptions, readWords, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
@@ -140,9 +140,9 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       words: 'send a test message, which the running server posts within seconds',
       takes: [webhook],
       examples: ['tollgate webhook test example.com'],
-      show: show(deliveryShape, ({ id }) => ({
+      show: showNamed(deliveryShape, async ({ id }, { sent }) => ({
         out: id,
-        note: 'The running server sends it. `tollgate webhook deliveries <webhook>` shows the result.',
+        note: `The running server sends it. \`tollgate webhook deliveries ${sent.params['webhook_id']}\` shows the result.`,
       })),
     },
     {

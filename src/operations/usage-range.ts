@@ -51,7 +51,7 @@ export function rangeOf(
   const fromMs = from === undefined ? toMs - RANGE_DAYS_DEFAULT * DAY_MS : placeMs(from)
   if (fromMs >= toMs) {
     throw new Problem('invalid_parameter', {
-      message: '`from` must be before `to`.',
+      message: '`from` must be before `to`, which is now if it is left out.',
       param: 'from',
     })
   }

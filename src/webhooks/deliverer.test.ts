@@ -272,7 +272,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const receiver = await receive(answering(200))
     const unknown = await message(await webhookTo(receiver.url))
     await deliverAll(deliverer({ resolve: () => Promise.reject(new Error('ENOTFOUND secret')) }))
-    expect(await deliveryOf(unknown)).toMatchObject({ failure: 'its name has no address' })
+    expect(await deliveryOf(unknown)).toMatchObject({ failure: 'its host name has no address' })
     const wrong = receiver.url.replace('receiver.example', 'wrong.example')
     const mismatched = await message(await webhookTo(wrong))
     await deliverAll()

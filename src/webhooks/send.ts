@@ -42,7 +42,7 @@ export async function sendMessage(input: SendInput): Promise<AttemptEnd> {
       pinned === null
         ? failed('its address is of a private network')
         : post(input, { url, pinned, signal: ending.signal }),
-    () => failed('its name has no address'),
+    () => failed('its host name has no address'),
   )
   try {
     return await Promise.race([timedOut, sent])
