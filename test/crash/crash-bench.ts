@@ -18,7 +18,7 @@ import type { Store } from '../../src/store/store.ts'
 import type { TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { createIdSource } from '../../src/vocabulary/ids.ts'
-import { micros } from '../../src/vocabulary/money.ts'
+import { type Micros, micros } from '../../src/vocabulary/money.ts'
 import { bundled } from '../bundled.ts'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
 
@@ -69,12 +69,20 @@ export interface CrashBenchInput {
   readonly apiKeys?: number
   /** The limits of each of them, by its place. Default: none has any. */
   readonly limitsOf?: (place: number) => KeyLimits
+  /** What the account may spend. Default: {@link CREDIT_MICROS} of paid credit. */
+  readonly ofAccount?: AccountLimits
+}
+
+/** What an account may spend. */
+export interface AccountLimits extends Pick<AddApiKeyInput, 'allowance'> {
+  /** Its paid credit. */
+  readonly creditMicros: Micros
 }
 
 /** The limits of a key on what it spends. */
 export type KeyLimits = Pick<AddApiKeyInput, 'creditLimitMicros' | 'allowance'>
 
-/** Opens a bench whose account has {@link CREDIT_MICROS} of paid credit. */
+/** Opens a bench with an account, whose credit is added before the first gateway starts. */
 export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench> {
   const closing = new AsyncDisposableStack()
   const database = await input.createDatabase()
@@ -148,14 +156,19 @@ const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFi
 
 async function makeAccount(
   store: Store,
-  { apiKeys = 1, limitsOf = () => ({}) }: CrashBenchInput,
+  {
+    apiKeys = 1,
+    limitsOf = () => ({}),
+    ofAccount: { creditMicros, ...limits } = { creditMicros: micros(CREDIT_MICROS) },
+  }: CrashBenchInput,
 ): Promise<Pick<CrashBench, 'accountId' | 'apiKeys'>> {
   return withLedger(store, async (ledger) => {
-    const { id: accountId } = await ledger.createAccount({ id: ids.next('acct'), name: 'crowd' })
+    const created = { id: ids.next('acct'), name: 'crowd', ...limits }
+    const { id: accountId } = await ledger.createAccount(created)
     await ledger.addCredit({
       accountId,
       purse: 'backed',
-      amountMicros: micros(CREDIT_MICROS),
+      amountMicros: creditMicros,
       expiresAtMs: null,
       reference: 'first',
     })

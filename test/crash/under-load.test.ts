@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RecordedRequest } from '../../simulator/recorder.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import type { ServeProcess } from '../tollgate-process.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
+import { withRandomKills } from './random-kills.ts'
 
 const KILLS = 5
 const KEYS = 6
@@ -12,17 +12,10 @@ const LANES_A_KEY = 4
 const CHARGE_MICROS = 1_050
 
 describe.each(TEST_DATABASES)('kill -9 under load on $engine', ({ create }) => {
-  test(`${KILLS} times at any moment: what clients were answered is in the ledger, and nothing else is charged`, async () => {
-    // How many answers clients have had when the process is killed.
-    const moments = fc.array(fc.integer({ min: 1, max: 150 }), {
-      minLength: KILLS,
-      maxLength: KILLS,
-    })
-    const survives = fc.asyncProperty(moments, (killedAfter) =>
+  test(`${KILLS} times at any moment: what clients were answered is in the ledger, and nothing else is charged`, () =>
+    withRandomKills({ kills: KILLS, answersMax: 150 }, (killedAfter) =>
       surviveKills({ createDatabase: create, killedAfter }),
-    )
-    await fc.assert(survives, { numRuns: 1, endOnFailure: true })
-  })
+    ))
 })
 
 interface Kills {
