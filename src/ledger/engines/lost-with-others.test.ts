@@ -7,6 +7,7 @@ import { connected } from '../testing/connected.ts'
 import { paidLook } from '../testing/paid-look.ts'
 import { RewoundBench } from '../testing/rewound-bench.ts'
 import type { BatchedLedger } from './batched-ledger.ts'
+import { Rebooking } from './went-back.ts'
 
 /** Lost commands that need rows which were lost with them: of another gateway, or of no ledger. */
 
@@ -162,6 +163,8 @@ async function startOther() {
 interface RefusedCase extends Pick<Case, 'what' | 'first' | 'second'> {
   /** Of the account of the other gateway. */
   readonly accountId: string
+  /** Its paid credit in the end. Default 5. */
+  readonly balanceMicros?: number
 }
 
 const TEN = { ...FIVE, amountMicros: micros(10) }
@@ -192,17 +195,27 @@ const REFUSED_CASES: readonly RefusedCase[] = [
     second: (ledger) => ledger.createAccount({ id: 'C', name: 'Bob', externalId: 'x' }),
     accountId: 'B',
   },
+  {
+    what: 'the credit of a payment that another account had got',
+    async first(ledger) {
+      await makeBob(ledger)
+      await ledger.postPurchase(paidLook('1', { accountId: 'B' }))
+    },
+    second: (ledger) => ledger.postPurchase(paidLook('1')),
+    accountId: 'B',
+    balanceMicros: 1_005,
+  },
 ]
 
 test.each(REFUSED_CASES)(
   '$what is not asked for again, so what another gateway had done first is there again',
-  async ({ first, second, accountId }) => {
+  async ({ first, second, accountId, balanceMicros = 5 }) => {
     const other = await startOther()
     await first(other.ledger)
     await connected(world.ledger)
     await second(world.ledger)
     await other.goBackFirst()
-    expect((await world.bench.account(accountId)).backedBalanceMicros).toBe(5)
+    expect((await world.bench.account(accountId)).backedBalanceMicros).toBe(balanceMicros)
     expect(world.gaps).toEqual([])
     await other.close()
   },
@@ -216,4 +229,25 @@ test('a command that was refused is not run again, and nothing of it counts as l
   await world.run('credit A backed 5 first')
   await world.goBack()
   expect(world.gaps).toMatchObject([{ commits: 1, commands: 1, lost: 0 }])
+})
+
+test('credit of a payment that another account has got since is not booked again, and counts as lost', async () => {
+  await world.run('account A')
+  await world.run('account B')
+  await world.keep()
+  const look = paidLook('1')
+  await world.ledger.postPurchase(look)
+  await world.loseAll()
+  const other = world.beside()
+  await other.postPurchase(paidLook('1', { accountId: 'B' }))
+  await other.close()
+  // A gateway tries for a minute before it says what is lost.
+  const command = { kind: 'postPurchase', input: { ...look, hadReceiptNumber: 1 } } as const
+  const rebooking = new Rebooking([{ commands: [command], nowMs: 0 }], {
+    open: [],
+    isAtLeast: false,
+  })
+  rebooking.ran([command], [await world.ledger.postPurchase(command.input)])
+  expect(rebooking.gap()).toMatchObject({ commands: 0, lost: 1 })
+  expect((await world.bench.account('A')).backedBalanceMicros).toBe(0)
 })

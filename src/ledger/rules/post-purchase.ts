@@ -141,12 +141,15 @@ export function namePurchase(named: NamedRows, input: PostPurchaseInput): void {
   }
 }
 
-/** Whether the store has what a look found. An approval takes effect once the purchase is held again. */
+/**
+ * Whether the store has what a look found. An approval takes effect once the purchase is held again. A payment whose credit
+ * is another account's is not posted: run again before that credit is back, it would take it.
+ */
 export function isPosted(
   verdict: PurchaseVerdict,
   { hadReceiptNumber }: PostPurchaseInput,
 ): boolean {
-  if (verdict.kind === 'unknownAccount') return false
+  if (verdict.kind === 'unknownAccount' || verdict.kind === 'conflict') return false
   return hadReceiptNumber === undefined || verdict.purchase.state === 'credited'
 }
 
