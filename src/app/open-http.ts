@@ -198,7 +198,8 @@ async function managementOf(
       upstreams: async () => upstreamFacts(wiring, http),
       server: servingFacts(wiring, { ...http, checks }),
       onCallersChanged: async (changed) => authenticator.forget(changed),
-      onAdminTokensChanged: () => knownTokens?.forget(),
+      // A reading that fails is made again each second.
+      onAdminTokensChanged: async () => knownTokens?.reread().catch(() => {}),
     }),
     access:
       adminToken === null || knownTokens === null
@@ -293,7 +294,16 @@ function openKnownTokens(
 ): KnownTokens {
   const onFailure = (cause: unknown): void =>
     log.warn({ cause: String(cause) }, 'admin tokens could not be read or noted as used')
-  const knownTokens = new KnownTokens({ db: store.db, clock, onFailure })
+  const knownTokens = new KnownTokens({
+    db: store.db,
+    clock,
+    onRevokedAgain: (token, name) =>
+      log.warn(
+        { token, name },
+        'the database had lost the revocation of an admin token: revoked again',
+      ),
+    onFailure,
+  })
   const readings = new Passes({
     intervalMs: READ_TOKENS_MS,
     pass: () => knownTokens.readChanges(),

@@ -232,7 +232,7 @@ async function operationOf(
     server: null,
     // A running server reads the store again within seconds.
     onCallersChanged: async () => {},
-    onAdminTokensChanged: () => {},
+    onAdminTokensChanged: async () => {},
   })
   const found = sections.flatMap((section) => section.operations).find((each) => each.name === name)
   if (found === undefined) throw new TypeError(`no operation is called ${name}`)

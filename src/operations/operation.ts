@@ -337,8 +337,11 @@ export interface OperationParts {
    * data. Never rejects.
    */
   readonly onCallersChanged: (changed: ChangedCallers) => Promise<void>
-  /** Called when admin tokens were made or revoked. From then on, this process uses no older data. */
-  readonly onAdminTokensChanged: () => void
+  /**
+   * Called when admin tokens were made or revoked. From then on, this process uses no older data; once it resolves, the
+   * process knows of a revocation even if the database loses it. Never rejects.
+   */
+  readonly onAdminTokensChanged: () => Promise<void>
 }
 
 /** The state of an upstream as a process knows it, without its address and its key. */

@@ -2,7 +2,7 @@ import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import { readSetting } from '../store/settings.ts'
 import type { DbWithClock } from '../store/store.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
-import { adminTokenHash } from './admin-tokens.ts'
+import { adminTokenHash, revokeAdminToken } from './admin-tokens.ts'
 
 /** How old the tokens in memory may be. They are read again each second. */
 const KNOWN_MS = 3_000
@@ -13,8 +13,13 @@ const UNKNOWN_MS = 100
 /** `last_used_at_ms` is written no more often than this. */
 const USE_MS = 60 * 60_000
 
+/** How long a revocation is remembered, and tokens count as just revoked: a database that goes back loses the newest. */
+const REVOKED_MS = 60 * 60_000
+
 interface KnownTokensInput extends DbWithClock {
-  /** Called when the last use of a token could not be written. */
+  /** Called when the database had lost the revocation of a token, which is revoked again. By position: its ID, its name. */
+  readonly onRevokedAgain: (id: string, name: string) => void
+  /** Called when the last use of a token could not be written, or its revocation not be repeated. */
   readonly onFailure: (cause: unknown) => void
   /** Default: a timer that does not keep the process alive. */
   readonly startTimer?: StartTimer
@@ -24,11 +29,13 @@ interface KnownTokensInput extends DbWithClock {
  * The valid admin tokens, in memory. A token that is not known, which another process may just have made, waits
  * for a reading that begins after it came: there are at most ten of those in a second, whatever clients send. A
  * token that another process has revoked is refused with the next `readChanges`, one that this process has with
- * `forget`.
+ * `reread`. A token whose revocation the database has lost since is not found, and is revoked again.
  */
 export class KnownTokens {
   readonly #input: KnownTokensInput
   #byHash = new Map<string, AdminTokenRow>()
+  /** The tokens that were seen as revoked, each with the time. */
+  readonly #revokedAtMs = new Map<string, number>()
   #version: string | null = null
   #readAtMs: number | null = null
   #timesForgotten = 0
@@ -55,20 +62,27 @@ export class KnownTokens {
     return found
   }
 
-  /** Reads the tokens again before the next one is found. */
-  forget(): void {
+  /** Forgets the tokens, and reads them again. Rejects if the store can't be read: the next `find` tries again then. */
+  reread(): Promise<void> {
     this.#readAtMs = null
     this.#version = null
     this.#timesForgotten++
     this.#reading = null
+    return this.readChanges()
   }
 
   /** Reads the tokens again if anything has changed. To be called every second. Rejects as the store does. */
   readChanges(): Promise<void> {
     if (this.#reading !== null) return this.#reading
-    const reading = this.#read().finally(() => {
-      if (this.#reading === reading) this.#reading = null
-    })
+    const reading = this.#read()
+      .catch((cause: unknown) => {
+        // The store may have gone back meanwhile, and then to the same version.
+        this.#version = null
+        throw cause
+      })
+      .finally(() => {
+        if (this.#reading === reading) this.#reading = null
+      })
     this.#reading = reading
     return reading
   }
@@ -104,23 +118,45 @@ export class KnownTokens {
     // Before the tokens: a change in between is read next time.
     const version = await readSetting(db, 'callers_version')
     const isKnown = this.#version !== null && version === this.#version
-    const rows = isKnown
-      ? null
-      : await db
-          .selectFrom('admin_tokens')
-          .selectAll()
-          .where('revoked_at_ms', 'is', null)
-          .where(({ eb, or }) =>
-            or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]),
-          )
-          .execute()
+    const tokens = isKnown ? null : await this.#readTokens(nowMs)
     // These rows may be older than a change of this process.
     if (timesForgotten !== this.#timesForgotten) return
-    if (rows !== null) {
-      this.#byHash = new Map(rows.map((row) => [row.token_hash, ADMIN_TOKENS.read(row)]))
+    if (tokens !== null) {
+      const valid = tokens.filter((token) => this.#isUnrevoked(token))
+      this.#byHash = new Map(valid.map((token) => [token.tokenHash, token]))
     }
     this.#version = version
     this.#readAtMs = nowMs
+  }
+
+  /** The tokens that have not expired and are not revoked, or were a short time ago. */
+  async #readTokens(nowMs: number): Promise<readonly AdminTokenRow[]> {
+    const rows = await this.#input.db
+      .selectFrom('admin_tokens')
+      .selectAll()
+      .where(({ eb, or }) =>
+        or([eb('revoked_at_ms', 'is', null), eb('revoked_at_ms', '>', nowMs - REVOKED_MS)]),
+      )
+      .where(({ eb, or }) => or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]))
+      .execute()
+    for (const [id, atMs] of this.#revokedAtMs) {
+      if (atMs <= nowMs - REVOKED_MS) this.#revokedAtMs.delete(id)
+    }
+    return rows.map((row) => ADMIN_TOKENS.read(row))
+  }
+
+  /** False also for a token whose revocation the store has lost, which is revoked again. */
+  #isUnrevoked({ id, name, revokedAtMs }: AdminTokenRow): boolean {
+    if (revokedAtMs !== null) {
+      this.#revokedAtMs.set(id, revokedAtMs)
+      return false
+    }
+    if (!this.#revokedAtMs.has(id)) return true
+    const { onRevokedAgain, onFailure } = this.#input
+    revokeAdminToken(this.#input, { adminTokenId: id, by: null })
+      .then(() => onRevokedAgain(id, name))
+      .catch(onFailure)
+    return false
   }
 
   #noteUse(adminToken: AdminTokenRow, nowMs: number): void {
