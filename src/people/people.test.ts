@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore } from '../store/open-store.ts'
-import type { Store } from '../store/store.ts'
+import { lockWaits } from '../store/testing/lock-waits.ts'
 import { createMadeSqliteFile, MADE_DATABASES } from '../store/testing/test-databases.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import type { Problem } from '../vocabulary/problem.ts'
@@ -139,10 +139,10 @@ test('of a setup link and an invitation that are taken at the same time, one mak
     await sql`select id from accounts for update`.execute(trx)
     const guest = { linkText: invitation.text, name: 'Eve', password: OTHER }
     const invited = Promise.allSettled([people.acceptInvitation(guest, VISITOR)])
-    await lockWaits(store, 1)
+    await lockWaits(store.db, 1)
     const first = { linkText: setup.text, name: 'Ada', ...ADA }
     const made = Promise.allSettled([people.setUp(first, VISITOR)])
-    await Promise.race([made, lockWaits(store, 2)])
+    await Promise.race([made, lockWaits(store.db, 2)])
     return { invited, made }
   })
   expect(await invited).toMatchObject([{ status: 'fulfilled' }])
@@ -150,16 +150,6 @@ test('of a setup link and an invitation that are taken at the same time, one mak
   const users = await store.db.selectFrom('users').select('email').execute()
   expect(users).toEqual([{ email: 'eve@example.org' }])
 })
-
-/** Resolves once so many statements of a PostgreSQL database wait for others. */
-async function lockWaits({ db }: Store, count: number): Promise<void> {
-  for (;;) {
-    const { rows } = await sql<{ waits: number }>`
-      select count(*) as waits from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
-    if ((rows[0]?.waits ?? 0) >= count) return
-  }
-}
 
 test('no count of wrong passwords keeps out a person who takes a link', async () => {
   const database = await createMadeSqliteFile()

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readSetting } from '../../store/settings.ts'
+import { lockWaits } from '../../store/testing/lock-waits.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
@@ -116,13 +117,7 @@ test('on PostgreSQL holds and settles do not wait for a change that is not commi
   await outsider.query("update settings set value = value where name = 'callers_version'")
   const other = postgresLedger({ url: bench.url, limits: LIMITS })
   const disabled = other.updateApiKey({ id: 'KB', disabled: true })
-  for (;;) {
-    await outsider.query('select pg_stat_clear_snapshot()')
-    const { rows } = await outsider.query(
-      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-    )
-    if (rows.length > 0) break
-  }
+  await lockWaits(bench.store.db, 1)
   expect(await bench.ledger.openHold(HOLD)).toMatchObject({ kind: 'opened' })
   expect(await bench.ledger.settle(RELEASE)).toMatchObject({ state: 'released' })
   await outsider.query('commit')

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
 import { openStore } from '../../store/open-store.ts'
 import { NotSent, RowsLocked, StoreUnavailable } from '../../store/store-failure.ts'
 import {
@@ -129,8 +129,8 @@ async function served(on = ledger): Promise<void> {
     } catch (error) {
       expect(error).toBeInstanceOf(StoreUnavailable)
     }
+    expect(performance.now() - startedAtMs).toBeLessThan(SERVED_MS_MAX)
   }
-  expect(performance.now() - startedAtMs).toBeLessThan(SERVED_MS_MAX)
 }
 
 /** Changes a setting of the primary, and resolves when its sessions have it. */
@@ -144,6 +144,7 @@ describe('requests of a gateway', () => {
   test('that lands on a standby are refused, and their answers charged once it finds the primary', async () => {
     const streams = await Promise.all(Array.from({ length: 10 }, () => open()))
     proxy.to(standby.url('postgres'))
+    onTestFailed(() => proxy.to(primary.url('postgres')))
     // The first may still be sent on the connection that was cut.
     await refusal()
     expect(await refusal()).toBeInstanceOf(NotSent)
@@ -160,6 +161,7 @@ describe('requests of a gateway', () => {
   test('whose database falls silent are refused in seconds, and taken in seconds', async () => {
     await open()
     proxy.silence()
+    onTestFailed(() => proxy.speak())
     expect((await refusal()).message).toMatch(/no answer for 5 seconds|does not answer/)
     proxy.speak()
     await served()
@@ -173,6 +175,7 @@ describe('requests of a gateway', () => {
     expect(outcomes).toEqual(['unwritten'])
     // A release that waited too would be the earlier commit that these holds wait for.
     await ledger.sure()
+    onTestFailed(() => set('synchronous_standby_names', 's1'))
     await set('synchronous_standby_names', 'gone')
     expect((await refusal()).message).toMatch(/the commit waits for the standby$/)
     // The server has nothing to wait for where nothing is written: that is no sign that it takes writes.
@@ -190,6 +193,7 @@ describe('requests of a gateway', () => {
 
   test('are refused in seconds while their row is locked, and those of another account are taken in three', async () => {
     const locking = new Client(primary.url('postgres'))
+    onTestFailed(() => locking.end())
     await locking.connect()
     await locking.query("begin; select from accounts where id = 'A' for update")
     const refused = refusal()
