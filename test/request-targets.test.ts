@@ -1,16 +1,14 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from './world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from './world.ts'
 
-let world: World
 let apiKey: string
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   apiKey = (await world.account()).apiKey
 })
-afterAll(() => world.close())
 
 const BODY = '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}],"max_tokens":9}'
 

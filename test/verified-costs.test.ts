@@ -38,7 +38,7 @@ test('a reported cost is final after its time, without a look-up and without ano
   expect((await world.audit()).differences).toEqual([])
 })
 
-test('what was estimated, lost, large or paid by another key is looked up at once', async () => {
+test('what was estimated, lost, large or paid by another key is looked up at once, with its tokens', async () => {
   world = await startWorld()
   const { id, apiKey } = await world.account({ creditMicros: 10_000_000 })
   const looked: readonly Fault[] = [
@@ -48,6 +48,13 @@ test('what was estimated, lost, large or paid by another key is looked up at onc
   ]
   for (const fault of looked) await chat(apiKey, fault)
   await untilAllFinal()
+  const lost = (await rows())[1]
+  const ran = world.simulator.generations.find(lost?.generationId ?? '')
+  expect(ran?.counts.inputTokens).toBeGreaterThan(0)
+  expect(lost?.usage).toMatchObject({
+    inputTokens: ran?.counts.inputTokens,
+    outputTokens: ran?.counts.outputTokens,
+  })
   const byok = '"is_byok":true'
   world.simulator.script({
     path: '/generation',

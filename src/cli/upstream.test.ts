@@ -9,20 +9,20 @@ import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
 import { type CommandLine, openCommandLine } from './testing/command-line.ts'
 
 let simulator: Simulator
-let line: CommandLine | null
+let lines: CommandLine[]
 
 beforeEach(async () => {
   simulator = await startSimulator()
-  line = null
+  lines = []
 })
 afterEach(async () => {
-  line?.close()
+  for (const line of lines) line.close()
   await simulator.close()
 })
 
 /** The command line of these upstreams, the first of which is the simulator. */
 function open(...others: readonly UpstreamSettings[]): CommandLine {
-  line = openCommandLine({
+  const line = openCommandLine({
     upstreams: {
       load: async () => ({
         mode: 'live',
@@ -34,6 +34,7 @@ function open(...others: readonly UpstreamSettings[]): CommandLine {
       publicNames: DEFAULT_PUBLIC_NAMES,
     },
   })
+  lines.push(line)
   return line
 }
 

@@ -7,10 +7,10 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import Anthropic from '@anthropic-ai/sdk'
 import { generateText } from 'ai'
 import OpenAI from 'openai'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { clientOf, keyLine, CLIENTS as SETTINGS } from '../../web/parts/client-lines.ts'
-import { startWorld, type World } from '../world.ts'
+import { worldOfFile } from '../world.ts'
 import { ADDRESS, type PageRow, pageBlocks, pageRows } from './page.ts'
 
 /** docs/clients.md, run as it reads; only the address is this test's own. */
@@ -18,17 +18,15 @@ import { ADDRESS, type PageRow, pageBlocks, pageRows } from './page.ts'
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..', '..')
 
-let world: World
 let apiKey: string
 
+const world = worldOfFile()
 beforeAll(async () => {
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
-  world = await startWorld()
   const account = await world.account()
   apiKey = account.apiKey
 })
 afterEach(() => vi.unstubAllEnvs())
-afterAll(() => world.close())
 
 /** Each client as it comes, with nothing but what its row tells it. */
 const CLIENTS: Readonly<Record<string, (row: PageRow) => Promise<unknown>>> = {

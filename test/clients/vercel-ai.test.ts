@@ -12,24 +12,22 @@ import {
   streamText,
   tool,
 } from 'ai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { startWorld, type World } from '../world.ts'
+import { worldOfFile } from '../world.ts'
 import { failureOf } from './failure.ts'
 
 /** The AI SDK with its own providers, unmodified: only their addresses and keys are ours. */
 
-let world: World
 let apiKey: string
 
+const world = worldOfFile()
 beforeAll(async () => {
   // It warns that it does not know the simulator's models.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
-  world = await startWorld()
   const account = await world.account({ creditMicros: 50_000_000 })
   apiKey = account.apiKey
 })
-afterAll(() => world.close())
 
 function openai() {
   return createOpenAI({ baseURL: world.url('/v1'), apiKey })

@@ -76,6 +76,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   test.each([
     ['run', row.body, 200],
     ['are refused', { ...row.body, model: 'sim/none' }, 404],
+    ['cannot be read', '{', 400],
   ] as const)(
     'over the requests of a minute, which %s, a key is told the second to come back',
     async (_, body, httpStatus) => {
@@ -95,6 +96,8 @@ describe.each(ROWS)('$endpoint', (row) => {
         const expected = { httpStatus: 429, code: 'rate_limited', retryAfter }
         expectError({ bench: slowBench, row, answer }, expected)
         expect(await slowBench.activity(answer)).toBeNull()
+        expect(answer.headers['ratelimit']).toMatch(/"key";r=0;t=[1-9]/)
+        expect(answer.headers['ratelimit-policy']).toMatch(/"key";q=\d+;w=60/)
         return Number(answer.headers['retry-after'])
       }
       const retryAfterSeconds = await expectLimited(early)

@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { ADMIN_TOKEN, Management, refusal } from './management.ts'
 
 type Kind = 'Decimal' | 'String' | 'Date/Time'
@@ -64,15 +64,15 @@ const START_MS = Date.UTC(2027, 0, 30, 22, 30)
 const DAY_MS = 86_400_000
 const RANGE = 'from=2027-01-01&to=2027-03-01'
 
-let admin: Management
 let nowMs: number
 
-beforeEach(async () => {
+beforeEach(() => {
   nowMs = START_MS
-  const settings = { TOLLGATE_PRICES_STALE_AFTER_MS: String(30 * DAY_MS) }
-  admin = await Management.start({ clock: { nowMs: () => nowMs }, settings })
 })
-afterEach(() => admin.close())
+const admin = Management.ofEach({
+  clock: { nowMs: () => nowMs },
+  settings: { TOLLGATE_PRICES_STALE_AFTER_MS: String(30 * DAY_MS) },
+})
 
 type Row = ReadonlyMap<string, string>
 

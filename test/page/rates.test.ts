@@ -1,21 +1,20 @@
 import { once } from 'node:events'
 import { type ClientRequest, request } from 'node:http'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { worldOfEach } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 const CALLS_A_MINUTE = 600
 const IN_FLIGHT = 16
 
-let world: World
+// The clock stands between the steps of a test: no minute ends by itself.
+const STARTED_MS = Date.now()
 let passedMs = 0
 
-beforeEach(async () => {
-  const startedMs = Date.now()
+beforeEach(() => {
   passedMs = 0
-  world = await startWorld({ clock: { nowMs: () => startedMs + passedMs } })
 })
-afterEach(() => world.close())
+const world = worldOfEach({ clock: { nowMs: () => STARTED_MS + passedMs } })
 
 test('a user makes 600 calls a minute, of all kinds and sessions together, and others make their own', async () => {
   const { id: accountId } = await world.account()
