@@ -1,0 +1,183 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { openCommandLine } from '../../src/cli/testing/command-line.ts'
+import { listRequests } from '../../src/ledger/activity/activity.ts'
+import type { RequestRow } from '../../src/store/schema.ts'
+import { MADE_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
+import { upstreamSettings } from '../../src/upstreams/testing/upstream-settings.ts'
+import { addedUp } from '../../src/usage/testing/added-up.ts'
+import { timeOfId } from '../../src/vocabulary/ids.ts'
+import { type Browser, microsOf, setUpOperator } from '../page/page-client.ts'
+import { ADMIN_TOKEN, Management } from './management.ts'
+
+const FROM = '2040-10-30'
+const TO = '2040-11-02'
+// The end of a month is between the last two. PostgreSQL rolls up what is past by its own clock.
+const MOMENTS = ['2040-10-30T09:00:00.000Z', '2040-10-31T23:59:59.999Z', '2040-11-01T00:00:00.000Z']
+const SENT = [
+  { path: 'chat/completions', model: 'sim/text', tags: 'nightly, team-two' },
+  { path: 'messages', model: 'sim/text', tags: 'nightly' },
+  { path: 'chat/completions', model: 'sim/open', tags: '' },
+]
+
+const dateOf = ({ id }: RequestRow) => new Date(timeOfId(id) ?? 0).toISOString()
+const GROUPS: Readonly<Record<string, (row: RequestRow) => readonly (string | null)[]>> = {
+  day: (row) => [dateOf(row).slice(0, 10)],
+  month: (row) => [dateOf(row).slice(0, 7)],
+  account: (row) => [row.accountId],
+  key: (row) => [row.apiKeyId],
+  model: (row) => [row.modelId],
+  endpoint: (row) => [row.endpoint],
+  upstream: (row) => [row.upstream],
+  tag: ({ tags }) => tags ?? [null],
+}
+
+/** The figures of a report, of requests that were added up one by one. */
+function figuresOf(rows: readonly RequestRow[]) {
+  const { requests, failed, chargeMicros, money, usage } = addedUp(rows)
+  return {
+    requests,
+    failed,
+    charge: chargeMicros,
+    backed_charge: money.backedChargeMicros,
+    free_charge: money.freeChargeMicros,
+    written_off: money.writtenOffMicros,
+    cost: money.costMicros,
+    uncharged_cost: money.unchargedCostMicros,
+    uncosted: money.uncosted,
+    margin: money.marginMicros,
+    input_tokens: usage.inputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens + usage.cacheWriteLongTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+  }
+}
+
+type Figures = ReturnType<typeof figuresOf>
+type Sums = Readonly<Record<string, Figures>>
+
+const COUNTS = /^(requests|failed|uncosted|.*_tokens)$/
+
+/** The figures of each group, and of all, in CSV. */
+function sumsOfCsv(text: string): Sums {
+  const [head = [], ...lines] = text
+    .trimEnd()
+    .split(/\r?\n/)
+    .map((line) => line.split(/,(?! )/))
+  const first = head.indexOf('requests')
+  return Object.fromEntries(
+    lines.map((cells) => {
+      const figures = head.slice(first).map((name, place) => {
+        const cell = cells[first + place] ?? ''
+        return [name, COUNTS.test(name) ? Number(cell) : microsOf(cell)]
+      })
+      return [/^"\(/.test(cells[0] ?? '') ? null : cells[0], Object.fromEntries(figures)]
+    }),
+  )
+}
+
+/** The figures of each group, and of all, in JSON. */
+function sumsOf(report: Readonly<Record<string, unknown>>): Sums {
+  const { data, totals } = Object(report)
+  const rows: readonly { readonly id: string | null; readonly figures: Figures }[] = data
+  return { ...Object.fromEntries(rows.map(({ id, figures }) => [id, figures])), total: totals }
+}
+
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
+  let database: TestDatabase
+  let second: Simulator
+  let admin: Management
+  let operator: Browser
+  let rows: readonly RequestRow[]
+
+  async function start(nowMs: number): Promise<void> {
+    admin = await Management.start({
+      settings: { DATABASE_URL: database.url },
+      clock: { nowMs: () => nowMs },
+      configured: (usual) => ({
+        ...usual,
+        upstreams: [
+          { ...usual.upstreams[0], only: ['sim/text'] },
+          upstreamSettings({ name: 'second', baseUrl: second.baseUrl }),
+        ],
+      }),
+    })
+  }
+
+  async function send(apiKey: string): Promise<void> {
+    for (const { path, model, tags } of SENT) {
+      const messages = [{ role: 'user', content: 'Say hello.' }]
+      const answer = await fetch(admin.world.url(`/v1/${path}`), {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          'content-type': 'application/json',
+          ...(tags === '' ? {} : { 'x-service-tags': tags }),
+        },
+        body: JSON.stringify({ model, max_tokens: 16, messages }),
+      })
+      expect([model, answer.status, await answer.text()]).toEqual([model, 200, expect.anything()])
+    }
+    await admin.world.gateway.settled()
+  }
+
+  beforeEach(async () => {
+    database = await create()
+    second = await startSimulator()
+    const keys: string[] = []
+    for (const moment of MOMENTS) {
+      await start(Date.parse(moment))
+      if (keys.length === 0) {
+        const [one, other] = [await admin.account(10_000_000), await admin.account()]
+        const free = { kind: 'free', amount: 1_000_000, expires_at: `${TO}T00:00:00Z` }
+        await admin.post(`/v1/admin/accounts/${one}/credit`, { ...free, reference: 'gift' })
+        await admin.credit(other, { amountMicros: 5_000_000, reference: 'paid' })
+        for (const account of [one, one, other]) keys.push((await admin.apiKey(account)).text)
+      }
+      for (const key of keys) await send(key)
+      await admin.close()
+    }
+    await start(Date.now())
+    operator = await setUpOperator(admin.world)
+    const { requests } = await listRequests(admin.world.gateway.store.db, { limit: 100 })
+    rows = requests
+  })
+  afterEach(async () => {
+    await admin.close()
+    await second.close()
+    await database.remove()
+  })
+
+  test('the report by each group has the sums of its requests, alike for admins, on the page and on the command line', async () => {
+    expect(rows).toHaveLength(MOMENTS.length * 3 * SENT.length)
+    const line = openCommandLine({ storeUrl: database.url })
+    for (const [by, groupsOf] of Object.entries(GROUPS)) {
+      const groups = new Set(rows.flatMap(groupsOf))
+      const sums = Object.fromEntries(
+        [...groups].map((id) => [id, figuresOf(rows.filter((row) => groupsOf(row).includes(id)))]),
+      )
+      const expected = { ...sums, total: figuresOf(rows) }
+      const query = `usage?by=${by}&from=${FROM}&to=${TO}`
+      const ofPage = `operator/${query.replace('?', '/report?')}`
+      const ofAdmins = await fetch(admin.world.url(`/v1/admin/${query}&format=csv`), {
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      })
+      const words = ['usage', '--by', by, '--since', FROM, '--until', TO]
+      expect({
+        by,
+        json: sumsOf((await admin.get(`/v1/admin/${query}`)).json),
+        csv: sumsOfCsv(await ofAdmins.text()),
+        page: sumsOf((await operator.get(ofPage)).json),
+        pageCsv: sumsOfCsv((await operator.get(`${ofPage}&format=csv`)).text),
+        command: sumsOf(await line.json(...words)),
+        commandCsv: sumsOfCsv((await line.run(...words, '--csv')).out),
+      }).toEqual({
+        by,
+        ...{ json: expected, csv: expected, page: expected, pageCsv: expected },
+        ...{ command: expected, commandCsv: expected },
+      })
+    }
+    line.close()
+  })
+})
