@@ -240,7 +240,7 @@ aliases:
 
   test('that writes an id twice for one format names both lines and the format', async () => {
     expect(await faultsOf(twice('chat, responses', 'messages, responses'))).toEqual([
-      'line 3: upstreams.two.models[0] claims acme/m for responses, as upstreams.one.models[0] on line 2 does: an id may be written for two upstreams if their `formats` differ',
+      'line 3: upstreams.two.models[0] claims acme/m for responses, as upstreams.one.models[0] on line 2 does: an ID can be written for two upstreams if their `formats` differ',
     ])
   })
 

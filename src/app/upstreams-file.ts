@@ -345,7 +345,7 @@ class Claims {
       if (shared?.length === 0) continue
       const formats = shared === null ? '' : ` for ${shared.join(', ')}`
       const advice =
-        shared === null ? '' : ': an id may be written for two upstreams if their `formats` differ'
+        shared === null ? '' : ': an ID can be written for two upstreams if their `formats` differ'
       value.fault(`claims ${name}${formats}, as ${placeOf(other)} does${advice}`)
       return
     }

@@ -125,6 +125,7 @@ const CODE_COMMANDS: CommandGroup = {
           read: readExpiry,
         },
       ],
+      help: 'Standard output has only the text of the code, for scripts.',
       examples: ['tollgate credit code create 25 --expires 90d'],
       show: show(createdCreditCodeShape, (made) => ({
         out: made.code,

@@ -77,7 +77,8 @@ export const KEY_COMMANDS: CommandGroup = {
         ...limitOptions('key', 'new'),
         METADATA_OPTION,
       ],
-      help: 'Clients send the key as `Authorization: Bearer <key>` (docs/clients.md).',
+      help: `Standard output has only the key, for scripts. Clients send it as
+\`Authorization: Bearer <key>\` (docs/clients.md).`,
       examples: [
         'tollgate key create Ada --name laptop --limit 20 --expires 90d',
         'tollgate key create Ada --name ci --models-allow "nova/*"',
@@ -151,7 +152,8 @@ apply.`,
       runs: 'rotateKey',
       words: 'give an API key a new text, which is shown only once',
       help: `The key keeps its ID, limits and spend. The previous text works until the grace
-period ends, or until the next rotation; --grace 0h refuses it at once.`,
+period ends, or until the next rotation; --grace 0h refuses it at once.
+Standard output has only the new text.`,
       examples: ['tollgate key rotate key_…', 'tollgate key rotate key_… --grace 0h'],
       takes: [
         keyArgument,

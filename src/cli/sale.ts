@@ -103,7 +103,7 @@ proves.`,
 function rescanCommand(input: CommandInput): Command {
   const command = new Command('rescan')
     .description('search the chain again for deposits of all accounts, from a block')
-    .requiredOption('--from-block <block>', 'the number of the first block')
+    .requiredOption('--from-block <block>', 'required: the number of the first block')
     .option('--json', 'print JSON')
   return addHelp(command, {
     help: `After a restored backup it credits deposits that the store lacks; a deposit is

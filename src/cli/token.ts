@@ -55,7 +55,7 @@ credit      adds and removes credit, creates codes, decides purchases, settles
 everything  all of these, and users, tokens, webhooks and maintenance
 
 A token can do only what its scopes say: a shop that also lists its keys needs
---scope read,keys.
+--scope read,keys. Standard output has only the token, for scripts.
 The admin API is on only while ADMIN_API_TOKEN is set; without it, no token
 works.`,
       examples: ['tollgate token create --name shop --scope keys,credit --expires 90d'],

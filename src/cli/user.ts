@@ -107,7 +107,7 @@ export const USER_COMMANDS: CommandGroup = {
           read: () => true,
         },
       ],
-      help: 'Give --operator, --account, or both.',
+      help: 'Give --operator, --account, or both. Standard output has only the link.',
       examples: [
         'tollgate user invite ada@example.com --account Ada --role member',
         'tollgate user invite bob@example.com --operator --mail',
