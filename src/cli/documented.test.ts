@@ -1,9 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { faultOf } from './testing/fault-of.ts'
+import { openSeededLines, RUN_ELSEWHERE, type SeededLines } from './testing/seeded-lines.ts'
 
-/** Every `tollgate …` that a page of docs shows, against the commands and options that there are. */
+/** Every `tollgate …` that a page of docs shows: against the commands and options that there are, and run on a store. */
+
+let lines: SeededLines
+beforeAll(async () => {
+  lines = await openSeededLines()
+})
+afterAll(() => lines.close())
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs')
 
@@ -24,6 +31,22 @@ function linesOf(page: string): readonly string[] {
 
 test.each(SHOWN)('docs/$name: tollgate $line is a command', ({ line }) => {
   expect(faultOf(line)).toBeNull()
+})
+
+/** Values of the shell's variables in scripts of docs. */
+const VARIABLES = { $address: 'person@example.org', $account: 'team-vision' }
+
+const RUN = SHOWN.map(({ name, line }) => {
+  const typed = Object.entries(VARIABLES).reduce(
+    (text, [variable, value]) => text.replaceAll(variable, value),
+    line,
+  )
+  return { name, typed }
+}).filter(({ typed }) => !RUN_ELSEWHERE.test(typed))
+
+test.each(RUN)('docs/$name: tollgate $typed runs', async ({ typed }) => {
+  const { exitCode, notes } = await lines.run(typed)
+  expect([exitCode, notes]).toEqual([0, expect.not.stringContaining('tollgate: ')])
 })
 
 test('a command, an option and a value that are not there are faults', () => {
