@@ -62,7 +62,7 @@ test('a held purchase is listed, shown and credited once', async () => {
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 1,
     notes:
-      'tollgate: This purchase is credited. Only a purchase that is held or below the minimum can be credited.\n',
+      'tollgate: This purchase is credited. Only a purchase that is on hold or below the minimum can be credited.\n',
   })
   expect((await line.run('purchase', 'list', '--state', 'held')).out).toBe('no purchases match\n')
   expect(await line.json('audit')).toMatchObject({ ok: true, checked: { purchases: 1 } })

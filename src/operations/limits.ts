@@ -40,7 +40,7 @@ const limitField = z
   .int()
   .refine(
     (value) => value >= 1,
-    'must be at least 1; to refuse all requests, disable the account or the key',
+    'must be at least 1; to refuse all requests, suspend the account or disable the key',
   )
   .refine((value) => value <= REQUESTS_OR_TOKENS_MAX, 'must be at most 1,000,000,000')
   .nullable()

@@ -95,7 +95,7 @@ function approve(parts: OperationParts) {
       admin: '/v1/admin/purchases/{purchase_id}/credit',
       operator: '/app/api/operator/purchases/{purchase_id}/credit',
     },
-    summary: 'Add the credit of a purchase that is held or below the minimum.',
+    summary: 'Add the credit of a purchase that is on hold or below the minimum.',
     answers: { 200: adminPurchaseShape },
     problems: ['not_found', 'purchase_not_held', 'payment_unavailable'],
     async run({ by, param }) {
@@ -166,7 +166,7 @@ async function foundPurchase(
   return row
 }
 
-const CREDITED = 'Only a purchase that is held or below the minimum can be credited.'
+const CREDITED = 'Only a purchase that is on hold or below the minimum can be credited.'
 const DISMISSED = 'Only a held purchase can be dismissed.'
 
 /** By position: the purchase, and which ones could be decided. */

@@ -29,7 +29,7 @@ const FROM_BROWSER =
   'Too many emails were requested from this browser. Use the newest one, or try again later.'
 const INVITATIONS_OF = 'This account sent 40 invitations today. Send the next ones tomorrow.'
 const INVITATIONS_TO =
-  'Five invitations went to this address today. Ask the person to look for them, or try again tomorrow.'
+  'Five invitations were sent to this address today. Ask the person to look for them, or try again tomorrow.'
 const SIGN_UPS =
   'Too many people signed up from your network today. Try again tomorrow, or ask the operator for an invitation.'
 
@@ -91,7 +91,7 @@ async function countTo({ db, clock }: DbWithClock, subject: string): Promise<voi
     .executeTakeFirstOrThrow()
   const waitMs = Math.max(1, Number(full.ends_at_ms) - endsBeforeMs)
   const ago = minutes(Math.floor((nowMs - Number(full.last_at_ms)) / MINUTE_MS))
-  const message = `An email went to this address ${ago} ago, and its link still works. Another can be asked for in ${minutes(Math.ceil(waitMs / MINUTE_MS))}.`
+  const message = `An email was sent to this address ${ago} ago, and its link still works. You can ask for another in ${minutes(Math.ceil(waitMs / MINUTE_MS))}.`
   throw new Problem('rate_limited', { message, retryAfterSeconds: Math.ceil(waitMs / 1_000) })
 }
 

@@ -60,7 +60,7 @@ describe('a flood of mails', () => {
           expect(waitSeconds).toBeGreaterThan(0)
           expect(waitSeconds).toBeLessThanOrEqual(30 * 60)
           expect(text).toMatch(
-            /An email went to this address (?:less than a minute|\d+ minutes?) ago, and its link still works\. Another can be asked for in \d+ minutes?\./,
+            /An email was sent to this address (?:less than a minute|\d+ minutes?) ago, and its link still works\. You can ask for another in \d+ minutes?\./,
           )
           break
         }
