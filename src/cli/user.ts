@@ -123,7 +123,7 @@ export const USER_COMMANDS: CommandGroup = {
       show: show(listShape(memberShape), ({ data: members }) => ({
         out:
           members.length === 0
-            ? 'no members yet: run `tollgate user invite`'
+            ? 'no members yet: run `tollgate user invite <email> --account <account>`'
             : fittingTable(
                 ['USER', 'EMAIL', 'NAME', 'ROLE', 'JOINED'],
                 members.map((member) => [

@@ -167,7 +167,7 @@ async function foundPurchase(
 }
 
 const CREDITED = 'Only a purchase that is on hold or below the minimum can be credited.'
-const DISMISSED = 'Only a held purchase can be dismissed.'
+const DISMISSED = 'Only a purchase on hold can be dismissed.'
 
 /** By position: the purchase, and which ones could be decided. */
 function notHeld({ state }: PurchaseRow, which: string): Problem {
