@@ -244,6 +244,21 @@ describe('a stop', () => {
     await vi.advanceTimersByTimeAsync(60_000)
     expect([ledger.asked.length, ledger.abandoned.length]).toEqual(asked)
   })
+
+  test('waits no longer for a store whose file was moved away, once that was found again', async () => {
+    const { ledger, settler } = start()
+    const settled = settler.settle(INPUT)
+    const moved = new StoreUnavailable('moved', { fault: 'moved' })
+    await ledger.answer(moved)
+    const left = settler.stop(30_000)
+    await vi.advanceTimersByTimeAsync(100)
+    // The file may have been put back since.
+    await ledger.answer(moved)
+    expect(await left).toEqual(['req_1'])
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await settled).toBeNull()
+    expect(ledger.asked).toHaveLength(2)
+  })
 })
 
 describe('a hold that is abandoned before its attempt has ended', () => {

@@ -1,5 +1,5 @@
 import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
-import { CommandImpossible, StoreUnavailable } from '../../store/store-failure.ts'
+import { CommandImpossible, StoreUnavailable, storeFaultOf } from '../../store/store-failure.ts'
 
 /** A settle, with the upstream that the request was sent to and the fee that it was held with. */
 export interface HeldSettle extends SettleInput {
@@ -43,6 +43,8 @@ export class Settler {
   }>()
   #timer: NodeJS.Timeout | null = null
   #isStopped = false
+  /** Ends the wait of `stop`; null: nothing waits. */
+  #endWait: (() => void) | null = null
 
   constructor(parts: SettlerParts) {
     this.#parts = parts
@@ -98,12 +100,13 @@ export class Settler {
   }
 
   /**
-   * Waits so long for settles to be durable; after that none is tried again. Returns the requests whose settles are left,
-   * which end like the holds of a dead process.
+   * Waits so long for settles to be durable, unless the store's file is moved away: operators put it back after the stop.
+   * After that none is tried again. Returns the requests whose settles are left, which end like the holds of a dead process.
    */
   async stop(waitMs: number): Promise<readonly string[]> {
     const isOver = Promise.withResolvers<void>()
     const timer = setTimeout(isOver.resolve, waitMs)
+    this.#endWait = isOver.resolve
     await Promise.race([this.drained(), isOver.promise])
     clearTimeout(timer)
     this.#isStopped = true
@@ -154,6 +157,7 @@ export class Settler {
         return await this.#parts.ledger.settle(input)
       } catch (next) {
         cause = next
+        if (storeFaultOf(cause) === 'moved') this.#endWait?.()
       }
     }
   }
