@@ -120,6 +120,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
       : { ...alone, upstreams: [vendorSettings(base, { vendor, rows })] as const }
   const log = new MemoryLog()
   let purchases = 0
+  const remove = () => removeParts({ simulator, database, folder })
   const gateway = await startGateway({
     config,
     configured: input.configured?.(usual) ?? usual,
@@ -131,7 +132,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
       : { dialects: new Map([[vendor ?? 'openrouter', async () => dialect]]) }),
     ...(clock === undefined ? {} : { clock }),
     passwords: QUICK_PASSWORDS,
-  })
+  }).catch((cause: unknown) => remove().then(() => Promise.reject(cause)))
   return {
     simulator,
     gateway,
@@ -165,11 +166,22 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     },
     async close() {
       await gateway.close()
-      await simulator.close()
-      await database?.remove()
-      rmSync(folder, { recursive: true, force: true })
+      await remove()
     },
   }
+}
+
+/** Removes what a world has beside its gateway. */
+async function removeParts({
+  simulator,
+  database,
+  folder,
+}: Pick<World, 'simulator' | 'folder'> & {
+  readonly database: TestDatabase | undefined
+}): Promise<void> {
+  await simulator.close()
+  await database?.remove()
+  rmSync(folder, { recursive: true, force: true })
 }
 
 const CHAT = '/v1/chat/completions'
