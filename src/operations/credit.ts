@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
-import { findCredit, listStatement } from '../ledger/activity/entries.ts'
+import { findCredit, listStatement, sumTopUps } from '../ledger/activity/entries.ts'
 import type { AddCreditInput } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { isReservedReference } from '../ledger/rules/credit.ts'
@@ -15,6 +15,7 @@ import {
   changeField,
   entrySpanQuery,
   idField,
+  idFilterField,
   listAnswer,
   listShape,
   MUST_BE_FUTURE,
@@ -29,10 +30,11 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { type Answered, notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { chartRange } from './usage.ts'
 
-/** Adding credit to accounts, and their entries. */
+/** Adding credit to accounts, their entries, and the credit that was added to all of them. */
 export function creditOperations(parts: OperationParts) {
-  return [add(parts), entries(parts), download(parts)]
+  return [add(parts), entries(parts), download(parts), topUps(parts)]
 }
 
 const referenceField = text({
@@ -282,3 +284,51 @@ export function entryAnswer(entry: Entry): z.infer<typeof entryShape> {
     created_at: timeAnswer(entry.createdAtMs),
   }
 }
+
+/** Paid credit that was added over a range, for operators. */
+function topUps({ store, clock }: OperationParts) {
+  return operation({
+    name: 'getTopUps',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/top-ups' },
+    summary: 'The paid credit that was added in a range, to all accounts or to one.',
+    query: z.strictObject({
+      from: momentField.optional(),
+      to: momentField.optional(),
+      account: idFilterField('acct').optional(),
+    }),
+    answers: { 200: topUpsShape },
+    async run({ reader, query: { account = null, ...asked } }) {
+      const { fromMs, toMs } = chartRange(asked, clock.nowMs())
+      const range = { accountId: account, fromMs, toMs }
+      const { amountMicros, entries } = await sumTopUps(store.pages(reader), range)
+      return {
+        httpStatus: 200,
+        body: {
+          object: 'top_ups',
+          from: timeAnswer(fromMs),
+          to: timeAnswer(toMs),
+          amount: amountMicros,
+          top_ups: entries.top_up ?? 0,
+          purchases: entries.purchase ?? 0,
+          codes: entries.activation ?? 0,
+        },
+      }
+    },
+  })
+}
+
+/** Paid credit that was added over a range. */
+const topUpsShape = z
+  .object({
+    object: z.literal('top_ups'),
+    from: timeField,
+    to: timeField,
+    amount: moneyField.describe(
+      'The paid credit that was added, in micro-dollars, without deducting refunds and disputes.',
+    ),
+    top_ups: z.int().describe('How many times operators and programs added credit.'),
+    purchases: z.int().describe('The number of purchases that were credited.'),
+    codes: z.int().describe('The number of credit codes that were redeemed.'),
+  })
+  .meta({ id: 'TopUps' })

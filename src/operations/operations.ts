@@ -20,7 +20,6 @@ import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
 import { saleStatusOperations } from './sale-status.ts'
 import { statementOperations } from './statement.ts'
-import { topUpOperations } from './top-ups.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { upstreamOperations } from './upstreams.ts'
 import { usageOperations } from './usage.ts'
@@ -60,7 +59,6 @@ export const OPERATIONS = [
   ['Usage', usageOperations],
   ['Usage', usageCsvOperations],
   ['Usage', usageReportOperations],
-  ['Usage', topUpOperations],
   ['Upstreams', upstreamOperations],
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],
