@@ -302,7 +302,7 @@ function costliestKind(
 ): PartKind {
   const kinds = addresses.map((address) => {
     const type = mediaType(address)
-    // Bare base64 is what its part declares.
+    // Bare base64 has no type: it is an image or a video, as its part declares.
     return type === null ? 'image' : kindOfType(type)
   })
   if (kinds.includes('audio')) return 'audio'

@@ -80,7 +80,7 @@ function elementsOf(value: JsonValue | undefined): readonly JsonValue[] {
 
 const PROMPT_CACHE_OPTION = /^prompt_cache_/i
 
-/** A mark of the body itself is one at its end, and what an option covers is not known. */
+/** Whether the whole prompt may be cached: a mark of the body itself is at its end, and the reach of an option is unknown. */
 function marksAll(root: JsonObject): boolean {
   return Object.keys(root).some(
     (name) => root[name] !== null && (name === 'cache_control' || PROMPT_CACHE_OPTION.test(name)),

@@ -76,7 +76,7 @@ export class HeldRequest {
   readonly #parts: JourneyParts
   readonly #held: HeldRequestInput
   #firstByteAtMs: number | null = null
-  /** The same moment by the process's own time, which no change of the clock moves. */
+  /** When the headers arrived, on the steady clock of the process, which no change of the system's clock moves. */
   #headersSteadyMs: number | null = null
   #leftEarly = false
 

@@ -58,8 +58,8 @@ const PLAYGROUND_LIMIT_MICROS = micros(5_000_000)
 
 /**
  * The key that requests of the page's Playground run on, which is made at its first use, and again after it
- * was deleted. It has no text: what stands for its hash is no SHA-256, so that nothing that a client sends is
- * this key. Its id follows from the account and from how many came before, so that two first uses make one.
+ * was deleted. The key has no text: the value in place of its hash is no SHA-256, so no text that a client sends can
+ * match it. Its ID follows from the account and the number of earlier Playground keys, so two first uses make one key.
  * Null if there is no such account.
  */
 export async function getPlaygroundKeyHash(
@@ -157,7 +157,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_CHARS = 43
 const KEY_PATTERN = /^[0-9A-Za-z]{40,64}$/
 
-/** A new API key, with what the store keeps of it. */
+/** A new API key: its text, and the hash and prefix that the store keeps. */
 interface NewApiKey {
   /** The whole key, `sk-<tag>-` and 43 characters (256 bits): shown once, stored nowhere. */
   readonly text: string

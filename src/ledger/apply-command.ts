@@ -37,7 +37,7 @@ export function applyCommand<Kind extends CommandKind>(
 
 /**
  * The periods that a command needs and no row has: of an allowance that it sets, and of one whose clock was set back.
- * All else that the batch has done must have been saved, since the store adds up what is saved. Nearly always none.
+ * The earlier changes of the batch must be saved first, because the store adds up saved rows. Nearly always none.
  */
 export function uncountedBy<Kind extends CommandKind>(
   work: UnitOfWork,
@@ -76,7 +76,7 @@ export function keptCommand<Kind extends CommandKind>(
   return { ...given, input: again.withNumber(given.input, verdict as LedgerVerdict<Kind>) }
 }
 
-/** Tells each lost command the highest number that a lost command of its kind had. */
+/** Puts the highest lost number of its kind into each lost command. */
 export function knowingNumbers<Batch extends { readonly commands: readonly LedgerCommand[] }>(
   lost: readonly Batch[],
 ): readonly Batch[] {
@@ -104,12 +104,12 @@ function knowing<Kind extends CommandKind>(
   return { ...given, input: again.knowing(given.input, highestLost) }
 }
 
-/** Whether commands of a kind wait for a commit that happens anyway. */
+/** Whether commands of a kind wait for a commit that other commands start. */
 export function isIdle(kind: CommandKind): boolean {
   return COMMANDS[kind].isIdle === true
 }
 
-// The table has these names alone, as its type says. The rows of these commands say what is recorded.
+// `Object.keys` loses the type of the names. Commands with a `subject` are recorded in the audit log.
 const RECORDED_KINDS = (Object.keys(COMMANDS) as CommandKind[]).filter(
   (kind): kind is RecordedKind => COMMANDS[kind].subject !== undefined,
 )

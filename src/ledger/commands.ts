@@ -23,6 +23,7 @@ import type {
 import type { OperatorAction } from './operator-actions.ts'
 import {
   ACCOUNT_CHANGE,
+  type ActionRecord,
   accountSubject,
   CORRECTION,
   CREDIT_MOVE,
@@ -30,7 +31,6 @@ import {
   fieldsOf,
   KEY_CHANGE,
   keySubject,
-  type Said,
 } from './rules/action-subject.ts'
 import {
   addApiKey,
@@ -58,7 +58,12 @@ import {
   purchaseSubject,
   RECEIPT_AGAIN,
 } from './rules/post-purchase.ts'
-import { type Again, type RebookInput, type RebookVerdict, rebook } from './rules/rebook.ts'
+import {
+  type NumberedRepeat,
+  type RebookInput,
+  type RebookVerdict,
+  rebook,
+} from './rules/rebook.ts'
 import {
   abandonHolds,
   abandonInstance,
@@ -83,9 +88,9 @@ interface Command<Input, Verdict> {
    * knows.
    */
   readonly rows: (named: NamedRows, input: Input, owner: RequestOwner | undefined) => void
-  /** Applies it to rows that are loaded. Throws if the command or a row is impossible. */
+  /** Applies the command to loaded rows. Throws if the command or a row is impossible. */
   readonly rule: (work: UnitOfWork, input: Input, terms: Terms) => Verdict
-  /** The account whose rows it locks; absent: none, several, or the store has to look. */
+  /** The account whose rows the command locks; absent: none, several, or the store has to look. */
   readonly locks?: (input: Input, owner: RequestOwner | undefined) => string | null
   /**
    * Whether the command is run again after the store has lost it; a repeat changes nothing if its rows are there. The
@@ -98,16 +103,16 @@ interface Command<Input, Verdict> {
    * there, which another gateway may still have to book again. Absent: unless the verdict is null.
    */
   readonly isDone?: (verdict: Verdict, input: Input) => boolean
-  /** How the command is run again, if not with the same input. */
-  readonly again?: Again<Input, Verdict>
-  /** Whether it waits for a commit that happens anyway, for a moment. Default false. */
+  /** How a command whose row takes a number is run again; absent: with the same input. */
+  readonly again?: NumberedRepeat<Input, Verdict>
+  /** Whether the command waits a moment for a commit that other commands start. Default false. */
   readonly isIdle?: true
-  /** Periods that must be added up before it; absent: none. */
+  /** The periods that must be added up before the command is applied; absent: none. */
   readonly uncounted?: (work: UnitOfWork, input: Input, nowMs: number) => readonly Uncounted[]
 }
 
 /** The ledger's row for a command that an operator may give. */
-type Recorded<Input, Verdict> = Command<Input, Verdict> & Said<Input>
+type Recorded<Input, Verdict> = Command<Input, Verdict> & ActionRecord<Input>
 
 function command<Input, Verdict>(row: Command<Input, Verdict>): Command<Input, Verdict> {
   return row
@@ -329,7 +334,9 @@ export type CommandKind = keyof typeof ROWS
 
 /** The kinds of commands that an operator may give. */
 export type RecordedKind = {
-  [Kind in CommandKind]: (typeof ROWS)[Kind] extends Pick<Said<never>, 'subject'> ? Kind : never
+  [Kind in CommandKind]: (typeof ROWS)[Kind] extends Pick<ActionRecord<never>, 'subject'>
+    ? Kind
+    : never
 }[CommandKind]
 
 /** The input of a command of a kind. */
@@ -389,7 +396,7 @@ export type CommandedLedger = {
 /** A row for each kind of command. */
 export type CommandTable = {
   readonly [Kind in CommandKind]: Command<InputOf<Kind>, LedgerVerdict<Kind>> &
-    Partial<Said<InputOf<Kind>>>
+    Partial<ActionRecord<InputOf<Kind>>>
 }
 
 /** The table of commands, typed for code that handles every kind alike. */

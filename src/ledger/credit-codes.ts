@@ -58,7 +58,7 @@ export async function listCreditCodes(
 const GROUPS = 4
 const GROUP_CHARS = 6
 
-/** A new credit code, with what the store keeps of it. */
+/** A new credit code: its text, and the hash and suffix that the store keeps. */
 interface NewCreditCode {
   /** The whole code, four groups of six characters (120 bits): shown once, stored nowhere. */
   readonly text: string

@@ -158,7 +158,7 @@ export type OwnLimits = Pick<AccountRow, 'allowance' | OwnLimit['field']>
 export function byLimit<Value>(make: (limit: OwnLimit) => Value): {
   readonly [Name in OwnLimit['name']]: Value
 } {
-  // It has each name of the list, as its type says.
+  // `fromEntries` loses the type of the keys.
   return Object.fromEntries(OWN_LIMITS.map((limit) => [limit.name, make(limit)])) as {
     readonly [Name in OwnLimit['name']]: Value
   }

@@ -87,13 +87,13 @@ const OPEN_MAX = 10_000
 
 /** The open purchases of all accounts: the first ten thousand. */
 export async function listOpen(db: Kysely<Tables>): Promise<readonly PurchaseRow[]> {
-  // As a literal: the index of pending purchases is chosen by the text of the query.
+  // A literal, because the index of pending purchases is chosen by the text of the query.
   const isOpen = sql<boolean>`state = 'open'`
   const rows = await db.selectFrom('purchases').selectAll().where(isOpen).limit(OPEN_MAX).execute()
   return rows.map((row) => PURCHASES.read(row))
 }
 
-// As literals: the index of pending purchases is chosen by the text of the query.
+// Literals, because the index of pending purchases is chosen by the text of the query.
 const isOneOf = (states: readonly PurchaseState[]) =>
   sql<boolean>`(${sql.join(
     states.map((state) => sql`state = ${sql.lit(state)}`),
@@ -120,7 +120,7 @@ export async function listPending(
   return rows.map((row) => PURCHASES.read(row))
 }
 
-// As a literal: the index of refunded and disputed purchases is chosen by the text of the query.
+// A literal, because the index of refunded and disputed purchases is chosen by the text of the query.
 const IS_REVERSED = sql<boolean>`(reversed_micros > 0 or disputed = 1)`
 
 const REVERSED_AS: Readonly<Record<Reversal, RawBuilder<boolean>>> = {
@@ -200,7 +200,7 @@ export async function newReversals(
   const entries = await db
     .selectFrom('entries')
     .select(['reference', 'amount_micros as amountMicros', 'created_at_ms as createdAtMs'])
-    // As a literal: the index of these entries is chosen by the text of the query.
+    // A literal, because the index of these entries is chosen by the text of the query.
     .where(sql<boolean>`kind = 'reversal'`)
     .where('created_at_ms', '>', nowMs - REMOVAL_TOLD_MS)
     .where(NOTED[notedBy])

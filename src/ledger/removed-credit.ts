@@ -7,12 +7,12 @@ export const REMOVAL_TOLD_MS = 7 * 86_400_000
 /** Credit that an operator removed from an account, and its paid credit now. */
 interface RemovedCredit {
   readonly accountId: string
-  /** Of the entry; one account has it once. */
+  /** The reference of the entry, unique in the account. */
   readonly reference: string
-  /** Above zero. */
+  /** The amount that was removed, above zero. */
   readonly amountMicros: number
   readonly createdAtMs: number
-  /** Held credit included. */
+  /** The paid credit of the account, held credit included. */
   readonly balanceMicros: number
 }
 
@@ -36,7 +36,7 @@ export async function newRemovals(
     .select(['entries.account_id', 'entries.reference', 'entries.amount_micros'])
     .select(['entries.created_at_ms', 'accounts.backed_balance_micros'])
     .where('entries.account_id', 'in', accountIds)
-    // As the index of these entries has it, which is chosen by the text of the query.
+    // The condition of the index of these entries, word for word: the index is chosen by the text of the query.
     .where(sql<boolean>`entries.kind <> 'charge' and entries.kind <> 'write_off'`)
     .where('entries.created_at_ms', '>', nowMs - REMOVAL_TOLD_MS)
     .where('entries.kind', '=', 'chargeback')

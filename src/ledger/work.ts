@@ -85,7 +85,7 @@ export class UnitOfWork {
     }
   }
 
-  /** The changes so far have been saved: `changes` says only what follows them. */
+  /** Call it when the changes so far are saved: `changes` then has only later ones. */
   saved(): void {
     for (const rows of Object.values(this)) if (rows instanceof Rows) rows.saved()
     this.#noted.changesCallers = false
@@ -215,9 +215,9 @@ export interface NamedRows {
   readonly apiKeyIds: Set<string>
   /** Requests that are there, if they were ever opened. */
   readonly requestIds: Set<string>
-  /** The ones of them whose holds are open, unless they were abandoned. */
+  /** Requests of `requestIds` whose holds are open, unless they were abandoned. */
   readonly openIds: Set<string>
-  /** The ones of them whose holds end now. */
+  /** Requests of `requestIds` whose holds end now. */
   readonly endedIds: Set<string>
   /** The requests whose account and key are not named, and must be looked up. */
   readonly unownedIds: Set<string>

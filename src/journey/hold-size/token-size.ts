@@ -11,7 +11,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 /** The cap of a chat or legacy completion that sets none, if the model allows this much. */
 const DEFAULT_CAP_TOKENS_MAX = 32_768
 
-/** Such a cap is never lowered below this. */
+/** The lowest value to which the gateway lowers a cap that it set. */
 const LOWERED_CAP_TOKENS_MIN = 16
 
 /** The output that each completion of a call is held for. */

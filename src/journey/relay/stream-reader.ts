@@ -208,7 +208,7 @@ export interface ReadEvent extends StreamEvent {
   readonly bytes: Buffer
 }
 
-// As latin-1 decodes it. A stream may begin with one.
+// The byte order mark that a stream may begin with, as latin-1 decodes its bytes.
 const BYTE_ORDER_MARK = '\xef\xbb\xbf'
 
 const NOTHING = Buffer.alloc(0)

@@ -44,7 +44,7 @@ export class StreamRelay implements EventSink {
   #paused = false
   /** Whether the client has left, and the stream is read on. */
   #hasLeft = false
-  /** Whether it had text by then. After its first text, less time is left. */
+  /** Whether the stream had shown text when the client left: less time is left after the first text. */
   #hadText = false
 
   constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {

@@ -131,7 +131,7 @@ function listOf<Value extends string>(some: Some<Value>): readonly Value[] {
   return typeof some === 'string' ? [some] : some
 }
 
-// As literals: the index of unsettled requests is chosen by the text of the query.
+// Literals, because the index of unsettled requests is chosen by the text of the query.
 function inState(states: readonly RequestState[]): RawBuilder<boolean> {
   if (states.every(isOpenOrUnresolved)) return isUnsettled(...states)
   return sql`(${sql.join(

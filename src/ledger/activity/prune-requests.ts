@@ -59,7 +59,7 @@ export function chartedWithout(
   })
 }
 
-/** The row that says of a day that requests of it were pruned: the day can't be rolled up again. */
+/** The row that marks a day whose requests were pruned: the day can't be rolled up again. */
 export function prunedDay(day: number) {
   const counts = { requests: 0, rolled_at_ms: 0, program_schema: PROGRAM_SCHEMA }
   return { step: 'pruned' as const, number: day, ...counts }

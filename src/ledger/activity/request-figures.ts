@@ -43,7 +43,7 @@ export async function summarizeRequests(
     readonly stepMs: number
   },
 ): Promise<RequestSummary> {
-  // As literals: SQLite would divide parameters as fractions.
+  // Literals, because SQLite would divide parameters as fractions.
   const step = sql<number>`(opened_at_ms - ${sql.lit(filter.sinceMs)}) / ${sql.lit(stepMs)}`
   const rows = await requestsLike(db, { table: 'all_requests', ...filter, cursor: null })
     .clearSelect()

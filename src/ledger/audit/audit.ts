@@ -127,7 +127,7 @@ export async function auditView(
 
 function nothingChecked(): Record<AuditedKind, number> {
   const none = Object.fromEntries(CREDITED_KINDS.map((kind) => [kind, 0]))
-  // It has a number for each of these kinds.
+  // `fromEntries` loses the type of the keys.
   const ofCredit = none as Record<CreditedKind, number>
   return { accounts: 0, apiKeys: 0, requests: 0, entries: 0, ...ofCredit }
 }

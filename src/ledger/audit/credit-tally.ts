@@ -29,7 +29,7 @@ function credited<Row extends { readonly id: string }, Name extends string>(
     figures,
   }: {
     readonly of: Prefix
-    /** By position: the row, and what was posted for it; undefined: nothing. */
+    /** By position: the row, and the credit that was posted for it; undefined: none. */
     readonly figures: (row: Row, posted: Posted | undefined) => readonly Figure[]
   },
 ) {
@@ -78,7 +78,7 @@ export const CREDITED = {
 /** A kind of row for which credit is posted. */
 export type CreditedKind = keyof typeof CREDITED
 
-/** The kinds of rows for which credit is posted. Its type says that the table has no other names. */
+/** The kinds of rows for which credit is posted. */
 export const CREDITED_KINDS = Object.keys(CREDITED) as readonly CreditedKind[]
 
 function sumOf(posted: Posted | undefined, kind: EntryKind): Sum {
@@ -93,7 +93,7 @@ export class CreditTally {
     const { of } = ENTRY_FACTS[kind]
     if (of === null) return
     const posted = this.#postedOf(of)
-    // The entries of a purchase have references of their own: its ID, and what tells them apart.
+    // The reference of a purchase's entry is the ID of the purchase, then a colon and a suffix that makes it unique.
     const rowId = of === 'pur' ? (reference ?? '').replace(/:.*/s, '') : (reference ?? '')
     const before = posted.get(rowId)
     const { entries, micros } = sumOf(before, kind)

@@ -32,8 +32,8 @@ export function codeSubject(code: CreditCodeRow | undefined): ActionSubject {
   return { accountId: null, targetId, amountMicros, detail: fieldsOf({ expiresAtMs }) }
 }
 
-/** How a command is recorded in the audit log if an operator gives it. */
-export interface Said<Input> {
+/** The audit log's record of a command that an operator gives. */
+export interface ActionRecord<Input> {
   /** The record of a command. Called after the command has been applied. */
   readonly subject: (work: UnitOfWork, input: Input) => ActionSubject
   /** The earlier values of the fields. Called before the command is applied. Absent: they are not recorded. */
@@ -41,7 +41,7 @@ export interface Said<Input> {
 }
 
 /** Credit that is added or removed: the amount, and the balance of its purse before. */
-export const CREDIT_MOVE: Said<AddCreditInput> = {
+export const CREDIT_MOVE: ActionRecord<AddCreditInput> = {
   subject(_, { accountId, amountMicros, purse, reference, expiresAtMs }) {
     const detail = { purse, reference, ...fieldsOf({ expiresAtMs }) }
     return { accountId, targetId: null, amountMicros, detail }
@@ -54,7 +54,7 @@ export const CREDIT_MOVE: Said<AddCreditInput> = {
 }
 
 /** A correction: the charge after it, and the state and charge of the request before. */
-export const CORRECTION: Said<CorrectInput> = {
+export const CORRECTION: ActionRecord<CorrectInput> = {
   subject(work, { requestId, correction }) {
     const request = work.requests.get(requestId)
     const chargeMicros =
@@ -76,13 +76,13 @@ export const CORRECTION: Said<CorrectInput> = {
 }
 
 /** A change of an account: the given fields, and what they were before. */
-export const ACCOUNT_CHANGE: Said<UpdateAccountInput> = {
+export const ACCOUNT_CHANGE: ActionRecord<UpdateAccountInput> = {
   subject: (_, input) => accountSubject(input.id, fieldsOf(input)),
   before: (work, input) => fieldsBefore(work.accounts.get(input.id), input),
 }
 
 /** A change of an API key: the given fields, and what they were before. */
-export const KEY_CHANGE: Said<UpdateApiKeyInput> = {
+export const KEY_CHANGE: ActionRecord<UpdateApiKeyInput> = {
   subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
   before: (work, input) => fieldsBefore(work.apiKeys.get(input.id), input),
 }

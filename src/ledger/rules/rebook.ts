@@ -15,12 +15,12 @@ import { requestRowOf, type Terms } from './open-hold.ts'
 import { settleHold } from './settle-hold.ts'
 
 /** How a command whose row takes a number is run again: the row keeps its number, which people may have on paper. */
-export interface Again<Input, Verdict> {
-  /** The input that is kept for it, with the number that the verdict shows. */
+export interface NumberedRepeat<Input, Verdict> {
+  /** The input to keep for the repeat, with the number that the verdict shows. */
   readonly withNumber: (input: Input, verdict: Verdict) => Input
-  /** The number in an input; 0: it has none yet. */
+  /** The number in an input; 0: no number was taken yet. */
   readonly numberOf: (input: Input) => number
-  /** An input that knows the highest of the lost numbers: no new one may be one of them. */
+  /** The input with the highest lost number: a new number must be above it. */
   readonly knowing: (input: Input, highestLost: number) => Input
 }
 
@@ -49,7 +49,7 @@ export type RebookVerdict =
       readonly settledNow: boolean
       readonly chargedMicros: Micros
     }
-  /** The store has lost its account or its key: nothing is booked yet. */
+  /** The store has lost the account or the key of the request: nothing is booked yet. */
   | { readonly kind: 'noOwner' }
 
 /**
