@@ -92,15 +92,11 @@ export async function findId(
   return only.id
 }
 
-/** Several IDs, comma-separated, of things that may have ended. By position: the kind, the typed text, the open store. */
-export async function findIds(
-  prefix: KindPrefix,
-  text: string,
-  opened: OpenStore,
-): Promise<string> {
+/** The IDs of several API keys, comma-separated; deleted keys count too. By position: the typed text, and the open store. */
+export async function findKeyIds(text: string, opened: OpenStore): Promise<string> {
   const found: string[] = []
   for (const part of text.split(',')) {
-    found.push(await findId(prefix, part, { ...opened, alsoEnded: true }))
+    found.push(await findId('key', part, { ...opened, alsoEnded: true }))
   }
   return found.join()
 }

@@ -1,7 +1,7 @@
 import { requestShape } from '../operations/requests.ts'
 import { parseDecimal, showDollarText, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
-import { findIds, idArgument } from './ids.ts'
+import { findKeyIds, idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { accountOption, listOptions, shownRows, stateOption } from './rows.ts'
 import { moment, table } from './table.ts'
@@ -44,7 +44,7 @@ export const REQUEST_COMMANDS: CommandGroup = {
           flags: '--key <keys>',
           words: 'only these API keys, deleted ones too: shown parts or IDs, comma-separated',
           to: 'query.key',
-          find: (text, opened) => findIds('key', text, opened),
+          find: findKeyIds,
         },
         stateOption(REQUEST_STATES),
         {

@@ -92,7 +92,7 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
       // In a container the provider runs the model's code.
       serverTools: tools.serverTools || field(root, 'container') !== undefined,
       // Each search tool may use all steps: `max_uses` is its own.
-      steps: tools.steps * Math.max(1, searchToolsOf(root, MESSAGES_TOOLS, publicNames).length),
+      steps: tools.steps * Math.max(1, searchToolsOf(root, publicNames).length),
     },
   }
 }

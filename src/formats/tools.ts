@@ -143,13 +143,9 @@ export interface SearchTool {
   readonly tool: JsonObject
 }
 
-/** The searches among the tools of a body. */
-export function searchToolsOf(
-  root: JsonObject,
-  style: ToolStyle,
-  publicNames: PublicNames,
-): readonly SearchTool[] {
-  const rules = rulesOf(style, publicNames)
+/** The searches among the tools of a body of messages. */
+export function searchToolsOf(root: JsonObject, publicNames: PublicNames): readonly SearchTool[] {
+  const rules = rulesOf(MESSAGES_TOOLS, publicNames)
   return readObjects(root, 'tools').flatMap((tool, index) => {
     const { type } = tool
     return typeof type === 'string' && isSearchType(type, rules) ? [{ index, type, tool }] : []

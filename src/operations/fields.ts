@@ -112,11 +112,11 @@ export function pageQuery<Filter extends z.ZodRawShape>(list: ListName, filter: 
   return z.strictObject({ limit: limitField, cursor: cursorField(list).optional(), ...filter })
 }
 
-/** `?limit=` and `?cursor=` of a list of entries, in the order of their numbers. */
-export function entryPageQuery(list: ListName) {
+/** `?limit=` and `?cursor=` of the list of purchases, whose entries are in the order of their numbers. */
+export function purchasesPageQuery() {
   return z.strictObject({
     limit: limitField,
-    cursor: cursorField(list)
+    cursor: cursorField('purchases')
       .refine((after) => /^\d{1,15}$/.test(after), CURSOR_MESSAGE)
       .transform(Number)
       .optional(),

@@ -19,12 +19,12 @@ import { creditAnswer, creditShape } from './accounts.ts'
 import { ownKeyAnswer, ownKeyShape } from './api-key-answer.ts'
 import { entryAnswer, entryShape } from './credit.ts'
 import {
-  entryPageQuery,
   idCursor,
   idField,
   listAnswer,
   listShape,
   moneyField,
+  purchasesPageQuery,
   timeField,
   timeOrNull,
 } from './fields.ts'
@@ -97,7 +97,7 @@ function purchases({ store }: OperationParts) {
     },
     summary:
       'Credit that the account bought or activated, newest first; the first page also has pending purchases.',
-    query: entryPageQuery('purchases'),
+    query: purchasesPageQuery(),
     answers: { 200: boughtShape },
     async run({ reader, caller, accountId, query: { limit, cursor } }) {
       const reads = readsFor({ caller, reader }, store)

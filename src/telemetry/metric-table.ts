@@ -1,11 +1,9 @@
-import { type Aggregator, Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 interface MetricRow {
   readonly kind: 'counter' | 'gauge' | 'histogram'
   readonly labels: readonly string[]
   readonly help: string
-  /** How the figures of several processes are combined; default: added up. */
-  readonly ofProcesses?: 'max' | 'min'
 }
 
 /**
@@ -17,13 +15,11 @@ export const METRICS = {
     kind: 'gauge',
     labels: ['version', 'mode'],
     help: 'Always 1; the labels have the version and the mode.',
-    ofProcesses: 'max',
   },
   tollgate_ready: {
     kind: 'gauge',
     labels: ['check'],
     help: 'Whether a check of /readyz passes: 1 or 0.',
-    ofProcesses: 'min',
   },
   tollgate_requests_total: {
     kind: 'counter',
@@ -79,13 +75,11 @@ export const METRICS = {
     kind: 'gauge',
     labels: ['state'],
     help: 'Holds in the store that are not settled yet.',
-    ofProcesses: 'max',
   },
   tollgate_oldest_hold_age_seconds: {
     kind: 'gauge',
     labels: ['state'],
     help: 'Age of the oldest hold that is not settled; 0 without one.',
-    ofProcesses: 'max',
   },
   tollgate_reconciled_total: {
     kind: 'counter',
@@ -121,7 +115,6 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'Models (by endpoint and kind of answer) whose reported costs are all looked up, because one was wrong; a whole provider counts as one.',
-    ofProcesses: 'max',
   },
   tollgate_key_usage_comparisons_total: {
     kind: 'counter',
@@ -137,7 +130,6 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'Delay of the most overdue look-up.',
-    ofProcesses: 'max',
   },
   tollgate_commit_commands: {
     kind: 'histogram',
@@ -168,19 +160,16 @@ export const METRICS = {
     kind: 'gauge',
     labels: ['kind'],
     help: 'How standbys follow the PostgreSQL server: 1 for the kind that applies (synchronous, asynchronous or none), 0 for the others.',
-    ofProcesses: 'max',
   },
   tollgate_catalog_models: {
     kind: 'gauge',
     labels: [],
     help: 'Models in the catalog.',
-    ofProcesses: 'max',
   },
   tollgate_catalog_age_seconds: {
     kind: 'gauge',
     labels: ['upstream'],
     help: "Age of an upstream's newest prices.",
-    ofProcesses: 'max',
   },
   tollgate_catalog_refreshes_total: {
     kind: 'counter',
@@ -196,31 +185,26 @@ export const METRICS = {
     kind: 'gauge',
     labels: ['upstream'],
     help: "Whether an upstream last refused the gateway's account: 1 or 0.",
-    ofProcesses: 'max',
   },
   tollgate_upstream_credit_dollars: {
     kind: 'gauge',
     labels: ['upstream'],
     help: "The rest of the limit of the gateway's key, at upstreams that report it.",
-    ofProcesses: 'min',
   },
   tollgate_purchases: {
     kind: 'gauge',
     labels: ['method', 'state'],
     help: 'Purchases of credit in the store.',
-    ofProcesses: 'max',
   },
   tollgate_purchase_dollars: {
     kind: 'gauge',
     labels: ['method', 'state'],
     help: 'The credit of these purchases, less refunds and disputes.',
-    ofProcesses: 'max',
   },
   tollgate_sale_look_age_seconds: {
     kind: 'gauge',
     labels: ['source'],
     help: 'Time since a source of payments was last read successfully.',
-    ofProcesses: 'min',
   },
   tollgate_chain_looks_total: {
     kind: 'counter',
@@ -236,13 +220,11 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'Final blocks that the latest successful search left for the next one.',
-    ofProcesses: 'min',
   },
   tollgate_chain_tokens_waiting: {
     kind: 'gauge',
     labels: [],
     help: 'Tokens whose deposits are waiting, because the token has no rate or nodes disagree on its blocks.',
-    ofProcesses: 'max',
   },
   tollgate_webhook_attempts_total: {
     kind: 'counter',
@@ -279,10 +261,9 @@ const COMMIT_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 /** Registers every metric of the table. */
 export function makeOwnMetrics(registry: Registry) {
   const described = <Name extends MetricName>(name: Name) => {
-    const { help, ofProcesses }: MetricRow = METRICS[name]
-    const aggregator: Aggregator = ofProcesses ?? 'sum'
+    const { help } = METRICS[name]
     const labelNames: readonly LabelOf<Name>[] = METRICS[name].labels
-    return { name, help, labelNames, aggregator, registers: [registry] }
+    return { name, help, labelNames, registers: [registry] }
   }
   const counter = <Name extends NameOfKind<'counter'>>(name: Name) =>
     new Counter<LabelOf<Name>>(described(name))

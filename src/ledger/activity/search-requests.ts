@@ -6,8 +6,6 @@ import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { isOfUnsettled, listRequests, newestLike, type RequestFilter } from './activity.ts'
 
 interface SearchInput extends RequestFilter, Page {
-  /** The time limit of a search without an index. Default 150. */
-  readonly searchMs?: number
   /** A clock that never steps, in milliseconds. Default the process's own. */
   readonly elapsedMs?: () => number
 }
@@ -22,7 +20,7 @@ export interface FoundRequests {
 }
 
 // A page of a list is answered within 200 ms, of which the last slice may take a part.
-const SEARCH_MS_DEFAULT = 150
+const SEARCH_MS_MAX = 150
 const FIRST_SLICE_MS = HOUR_MS
 // A slice takes about a quarter of the time limit.
 const SLICE_SHARE = 4
@@ -36,14 +34,13 @@ export async function searchRequests(
   db: Kysely<Tables>,
   input: SearchInput,
 ): Promise<FoundRequests> {
-  const { searchMs, elapsedMs, ...page } = input
+  const { elapsedMs, ...page } = input
   const newestMs = isIndexed(page) ? null : await newestTimeMs(db, page)
   if (newestMs === null) return { ...(await listRequests(db, page)), searchedBackToMs: null }
   return searchSlices(db, {
     page,
     newestMs,
     oldestMs: await oldestTimeMs(db, page),
-    searchMs: searchMs ?? SEARCH_MS_DEFAULT,
     elapsedMs: elapsedMs ?? (() => performance.now()),
   })
 }
@@ -61,13 +58,12 @@ interface Slices {
   readonly page: RequestFilter & Page
   readonly newestMs: number
   readonly oldestMs: number
-  readonly searchMs: number
   readonly elapsedMs: () => number
 }
 
 async function searchSlices(
   db: Kysely<Tables>,
-  { page, newestMs, oldestMs, searchMs, elapsedMs }: Slices,
+  { page, newestMs, oldestMs, elapsedMs }: Slices,
 ): Promise<FoundRequests> {
   const { limit, cursor = null, ...filter } = page
   const beganAtMs = elapsedMs()
@@ -87,10 +83,10 @@ async function searchSlices(
     }
     if (fromMs <= oldestMs) return { requests, nextCursor: null, searchedBackToMs: null }
     const nowMs = elapsedMs()
-    if (nowMs - beganAtMs >= searchMs) {
+    if (nowMs - beganAtMs >= SEARCH_MS_MAX) {
       return { requests, nextCursor: fromId, searchedBackToMs: fromMs }
     }
-    const growth = searchMs / SLICE_SHARE / Math.max(1, nowMs - sliceBeganAtMs)
+    const growth = SEARCH_MS_MAX / SLICE_SHARE / Math.max(1, nowMs - sliceBeganAtMs)
     sliceMs = Math.ceil(sliceMs * Math.min(SLICE_GROWTH_MAX, growth))
     untilId = fromId
     untilMs = fromMs

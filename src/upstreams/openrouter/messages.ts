@@ -1,7 +1,7 @@
 import { member } from '../../formats/fields.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { MESSAGES_TOOLS, readSteps, type SearchTool, searchToolsOf } from '../../formats/tools.ts'
+import { readSteps, type SearchTool, searchToolsOf } from '../../formats/tools.ts'
 import { parseEventData } from '../../json/body.ts'
 import type { JsonEdit } from '../../json/edit.ts'
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
@@ -44,7 +44,7 @@ function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly Js
 export function searchCapEdits(root: JsonObject, publicNames: PublicNames): readonly JsonEdit[] {
   const steps = readSteps(root)
   const upstreamPrefix = publicNames.upstream.toolPrefix
-  return searchToolsOf(root, MESSAGES_TOOLS, publicNames).flatMap((searchTool) =>
+  return searchToolsOf(root, publicNames).flatMap((searchTool) =>
     toolCapEdits(searchTool, { steps, upstreamPrefix }),
   )
 }
