@@ -198,11 +198,22 @@ function recognizeParameter({
     const advice = `This model does not support \`${param}\`. Leave it out or use another model.`
     return { code: 'unsupported_parameter', input: { param, message: advice } }
   }
+  if (isMissing(param, message)) {
+    const advice = `\`${param}\` is missing, and the provider requires it.`
+    return { code: 'invalid_parameter', input: { param, message: advice } }
+  }
   if (INVALID_TEXT.test(message)) {
     const advice = `The provider refused the value of \`${param}\`. Change it or leave it out.`
     return { code: 'invalid_parameter', input: { param, message: advice } }
   }
   return null
+}
+
+const MISSING_FIELD = /^(\w+): field required|missing required parameter: ["'`](\w+)["'`]/i
+
+/** Whether the provider requires this field itself, and not one inside of it. */
+function isMissing(param: string, message: string): boolean {
+  return MISSING_FIELD.exec(message)?.slice(1).includes(param) ?? false
 }
 
 // Names that clients send, which may therefore be shown. A name comes before its own prefixes.

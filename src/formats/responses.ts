@@ -80,7 +80,10 @@ function refuseStoredState(root: JsonObject): void {
     throw unsupported('store', 'Responses are not stored: leave `store` out or set it to false.')
   }
   if (readBoolean(root, 'background')) {
-    throw unsupported('background', 'Responses do not run in the background: leave it out.')
+    throw unsupported(
+      'background',
+      'Responses do not run in the background: leave `background` out.',
+    )
   }
   for (const name of ['previous_response_id', 'conversation'] as const) {
     if (field(root, name) === undefined) continue

@@ -56,6 +56,31 @@ describe('what the client itself sent is named', () => {
   })
 })
 
+describe('a field that the provider requires and did not get', () => {
+  test.each([
+    ['max_tokens: Field required', 'max_tokens'],
+    ["Missing required parameter: 'messages'.", 'messages'],
+    ['Missing required parameter: "input"', 'input'],
+  ])('is called missing, and is not to be left out: %s', (message, param) => {
+    expect(refused(message)).toEqual({
+      code: 'invalid_parameter',
+      param,
+      text: `\`${param}\` is missing, and the provider requires it.`,
+    })
+  })
+
+  test.each([
+    ['messages.0.content: Field required'],
+    ["Missing required parameter: 'messages[0].content'."],
+  ])('inside of a field that was sent, the field is not called missing: %s', (message) => {
+    expect(refused(message)).toEqual({
+      code: 'invalid_parameter',
+      param: 'messages',
+      text: 'The provider refused the value of `messages`. Change it or leave it out.',
+    })
+  })
+})
+
 describe('a refused output cap', () => {
   const message = 'max_tokens is too large: 40000. This model supports at most 32768 tokens.'
 

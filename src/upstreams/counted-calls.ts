@@ -162,7 +162,7 @@ export function refuseTiers({ call, body, offer }: RefusalInput): void {
   if (!isUnpriced && !CHEAPER_TIERS.has(body.root['service_tier'])) return
   throw unsupported(
     'service_tier',
-    'This model has one price, and no price for tiers. Leave it out.',
+    'This model has one price, and no price for tiers. Leave `service_tier` out.',
   )
 }
 

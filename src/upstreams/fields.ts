@@ -101,8 +101,11 @@ const UNLISTED = refusedUnlessVouched()
 /** A field that may have one of these values. */
 export function oneOf(...values: readonly (string | boolean)[]): FieldRow {
   const shown = values.map((value) => `\`${value}\``).join(' or ')
+  // Where several values are accepted, the field may be one that can't be left out, such as `role`.
   const message = (param: string): string =>
-    `\`${param}\` can only be ${shown} for this model. Leave it out.`
+    values.length === 1
+      ? `\`${param}\` can only be ${shown} for this model. Leave it out.`
+      : `\`${param}\` can only be ${shown} for this model.`
   return checked((value) => (values.some((one) => one === value) ? null : { path: '', message }))
 }
 

@@ -152,3 +152,40 @@ test("@anthropic-ai/sdk shows what to use in place of a tool of the vendor's tha
     await world.close()
   }
 })
+
+test('@anthropic-ai/sdk shows that `max_tokens` is missing, not that it can be left out', async () => {
+  const world = await startWorld({ vendor: 'anthropic' })
+  try {
+    const { apiKey } = await world.account()
+    expect(await anthropicText(world, apiKey, { max_tokens: undefined })).toContain(
+      '`max_tokens` is missing, and the provider requires it.',
+    )
+  } finally {
+    await world.close()
+  }
+})
+
+describe('openai shows, of a model at OpenAI,', () => {
+  let world: World
+  let apiKey: string
+  beforeAll(async () => {
+    world = await startWorld({ vendor: 'openai' })
+    apiKey = (await world.account()).apiKey
+  })
+  afterAll(() => world.close())
+
+  test('which field has no price, so that it is left out', async () => {
+    expect(await openaiText(world, apiKey, { service_tier: 'flex' })).toContain(
+      'This model has one price, and no price for tiers. Leave `service_tier` out.',
+    )
+  })
+
+  test('which roles a message can have, and no advice to leave its role out', async () => {
+    const messages = [{ role: 'robot', content: 'Hi' }]
+    const text = await openaiText(world, apiKey, { messages })
+    expect(text).toContain(
+      '`messages[0].role` can only be `system` or `developer` or `user` or `assistant` or `tool` or `function` for this model.',
+    )
+    expect(text).not.toContain('Leave it out')
+  })
+})
