@@ -17,19 +17,14 @@ export function allowanceText({
   return `${showMicros(spent)} of ${showMicros(amount)}/${period}`
 }
 
-/** The limits that apply where none is set. */
+/** The limits that apply where none is set; absent: no limit. */
 const USUAL_LIMITS: Readonly<
-  Record<'account' | 'key', Readonly<Record<OwnLimit['name'], string>>>
+  Record<'account' | 'key', Readonly<Partial<Record<OwnLimit['name'], string>>>>
 > = {
-  account: {
-    requests_per_minute: 'no limit, or 20 before its first paid credit',
-    in_flight: 'no limit',
-    tokens_per_minute: 'no limit',
-  },
+  account: { requests_per_minute: 'no limit, or 20 before its first paid credit' },
   key: {
     requests_per_minute: 'TOLLGATE_REQUESTS_PER_MINUTE, 300',
     in_flight: 'TOLLGATE_REQUESTS_IN_FLIGHT, 8',
-    tokens_per_minute: 'no limit',
   },
 }
 
@@ -55,7 +50,7 @@ export function limitOptions(owner: 'account' | 'key', of: 'new' | 'changed'): r
     ...OWN_LIMITS.map(
       ({ name }): Taken => ({
         flags: `--${name.replaceAll('_', '-')} <number>`,
-        words: `the maximum of its ${LIMIT_WORDS[name].counts}; ${isNew ? 'default' : 'none'}: ${USUAL_LIMITS[owner][name]}`,
+        words: `the maximum of its ${LIMIT_WORDS[name].counts}; ${isNew ? 'default' : 'none'}: ${USUAL_LIMITS[owner][name] ?? 'no limit'}`,
         to: `body.limits.${name}`,
         read: read(readNumber),
       }),

@@ -58,12 +58,7 @@ import {
   purchaseSubject,
   RECEIPT_AGAIN,
 } from './rules/post-purchase.ts'
-import {
-  type NumberedRepeat,
-  type RebookInput,
-  type RebookVerdict,
-  rebook,
-} from './rules/rebook.ts'
+import { type RebookInput, type RebookVerdict, type Repeat, rebook } from './rules/rebook.ts'
 import {
   abandonHolds,
   abandonInstance,
@@ -104,7 +99,7 @@ interface Command<Input, Verdict> {
    */
   readonly isDone?: (verdict: Verdict, input: Input) => boolean
   /** How a command whose row takes a number is run again; absent: with the same input. */
-  readonly again?: NumberedRepeat<Input, Verdict>
+  readonly again?: Repeat<Input, Verdict>
   /** Whether the command waits a moment for a commit that other commands start. Default false. */
   readonly isIdle?: true
   /** The periods that must be added up before the command is applied; absent: none. */
@@ -334,9 +329,7 @@ export type CommandKind = keyof typeof ROWS
 
 /** The kinds of commands that an operator may give. */
 export type RecordedKind = {
-  [Kind in CommandKind]: (typeof ROWS)[Kind] extends Pick<ActionRecord<never>, 'subject'>
-    ? Kind
-    : never
+  [Kind in CommandKind]: (typeof ROWS)[Kind] extends { readonly subject: unknown } ? Kind : never
 }[CommandKind]
 
 /** The input of a command of a kind. */

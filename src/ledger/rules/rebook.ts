@@ -15,7 +15,7 @@ import { requestRowOf, type Terms } from './open-hold.ts'
 import { settleHold } from './settle-hold.ts'
 
 /** How a command whose row takes a number is run again: the row keeps its number, which people may have on paper. */
-export interface NumberedRepeat<Input, Verdict> {
+export interface Repeat<Input, Verdict> {
   /** The input to keep for the repeat, with the number that the verdict shows. */
   readonly withNumber: (input: Input, verdict: Verdict) => Input
   /** The number in an input; 0: no number was taken yet. */
