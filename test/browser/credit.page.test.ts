@@ -230,6 +230,21 @@ const SALE_SCREENS: readonly Screen[] = [
 
 testScreens([...SCREENS, ...SALE_SCREENS])
 
+test.for([
+  ['/v1/credit', 'The ways to pay could not be loaded.'],
+  ['POST /purchases', 'The address could not be loaded.'],
+] as const)(
+  '“Add credit” has a button that closes it where %s fails',
+  async ([call, text], { page, server }) => {
+    server.answer(call, down)
+    await page.goto(`${server.address}/app/${buy}`)
+    if (call === 'POST /purchases') await deposit(page)
+    await page.getByText(text).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  },
+)
+
 test('a receipt is called an invoice only where the seller has a name and a tax ID, and has what was paid', async ({
   page,
   server,

@@ -33,6 +33,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'palette-none',
     path: at('keys'),
+    before: (server) => server.answer('/operator/accounts', json(EMPTY)),
     async act(page) {
       await page.getByText('nightly evals').waitFor()
       await page.keyboard.press('Control+k')

@@ -8,6 +8,19 @@ interface DialogProps {
   readonly children: ReactNode
 }
 
+/** The end of a dialog in which there is nothing to send. */
+export function CloseFooter() {
+  return (
+    <footer>
+      <form method="dialog" className="contents">
+        <button type="submit" className="btn">
+          Close
+        </button>
+      </form>
+    </footer>
+  )
+}
+
 /** A modal: the browser's own, so that focus stays in it, Esc closes it and focus returns. */
 export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)

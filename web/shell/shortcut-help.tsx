@@ -1,4 +1,4 @@
-import { Dialog } from '../parts/dialog.tsx'
+import { CloseFooter, Dialog } from '../parts/dialog.tsx'
 import type { Navigation } from './section-links.tsx'
 
 const KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
@@ -34,13 +34,7 @@ export function ShortcutHelp({ sections, onClose }: ShortcutHelpProps) {
           </div>
         ))}
       </dl>
-      <footer>
-        <form method="dialog" className="contents">
-          <button type="submit" className="btn">
-            Close
-          </button>
-        </form>
-      </footer>
+      <CloseFooter />
     </Dialog>
   )
 }

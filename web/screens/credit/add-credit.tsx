@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { type SaleMethod, saleQuery } from '../../api/sale.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { CloseFooter, Dialog } from '../../parts/dialog.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty, Failed, GreyForm } from '../../parts/states.tsx'
 import { PayByCard } from './pay-by-card.tsx'
@@ -23,6 +23,7 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
         ) : (
           <GreyForm />
         )}
+        <CloseFooter />
       </Dialog>
     )
   }
@@ -30,9 +31,12 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Add credit" onClose={onClose}>
       {method === undefined ? (
-        <Empty title="This gateway does not sell credit">
-          <p>Ask the operator for a code, and redeem it.</p>
-        </Empty>
+        <>
+          <Empty title="This gateway does not sell credit">
+            <p>Ask the operator for a code, and redeem it.</p>
+          </Empty>
+          <CloseFooter />
+        </>
       ) : (
         <>
           {data.methods.length > 1 && (
@@ -64,11 +68,7 @@ function MethodForm({ method, onClose }: MethodFormProps) {
           {methodName(method)} can’t be used for now. Nothing that you have sent is lost. Try again
           in a few minutes.
         </p>
-        <footer>
-          <button type="button" className="btn" onClick={onClose}>
-            Close
-          </button>
-        </footer>
+        <CloseFooter />
       </>
     )
   }

@@ -4,6 +4,7 @@ import { type DepositMethod, depositAddress, quoteQuery, type SaleMethod } from 
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { CloseFooter } from '../../parts/dialog.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -24,10 +25,15 @@ export function Deposit({ method, onClose }: DepositProps) {
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (query.data === undefined) {
-    return query.isError ? (
-      <Failed what="The address could not be loaded." query={query} />
-    ) : (
-      <GreyForm />
+    return (
+      <>
+        {query.isError ? (
+          <Failed what="The address could not be loaded." query={query} />
+        ) : (
+          <GreyForm />
+        )}
+        <CloseFooter />
+      </>
     )
   }
   const { address, uri } = query.data
@@ -87,7 +93,7 @@ function Terms({ method }: { method: DepositMethod }) {
       )}
       <dt>Credited</dt>
       <dd>{creditedWhen(method.confirm)}</dd>
-      <dt>{method.token} contract</dt>
+      <dt>Contract</dt>
       <dd className="mono wrap-anywhere">{method.token_address}</dd>
     </dl>
   )

@@ -82,9 +82,9 @@ function paceOf({ days_left, available, has_backed_credit }: Credit): string {
   if (available <= 0 && !has_backed_credit) return 'No credit has been added yet.'
   if (available <= 0) return 'Requests are refused until credit is added.'
   if (days_left === null) return 'Nothing was spent in the last 7 days.'
-  if (days_left < 1) return 'At the rate of the last 7 days it is used up within a day.'
-  if (days_left >= 365) return 'At the rate of the last 7 days it lasts over a year.'
-  return `At the rate of the last 7 days it lasts about ${counted(Math.round(days_left), 'day')}.`
+  if (days_left < 1) return 'At the rate of the last 7 days, credit is used up within a day.'
+  if (days_left >= 365) return 'At the rate of the last 7 days, credit lasts over a year.'
+  return `At the rate of the last 7 days, credit lasts about ${counted(Math.round(days_left), 'day')}.`
 }
 
 /** The shape of the card until the answer arrives. */

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { CodeLines } from '../../parts/code-lines.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { CloseFooter, Dialog } from '../../parts/dialog.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { useMe } from '../../shell/use-account.ts'
 import { CODE_LANGUAGES, type ShownRequest } from './request-code.ts'
@@ -26,11 +26,7 @@ export function ViewCode({ body, format, onClose }: ViewCodeProps) {
         <CodeLines lines={lines} />
       </div>
       <p>The key is read from TOLLGATE_API_KEY. Create one under Keys.</p>
-      <footer>
-        <button type="button" className="btn" onClick={onClose}>
-          Close
-        </button>
-      </footer>
+      <CloseFooter />
     </Dialog>
   )
 }

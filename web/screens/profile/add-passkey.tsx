@@ -31,7 +31,7 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
   return (
     <form className="contents" onSubmit={submit}>
       <p>
-        Your fingerprint, your face, your phone or a security key, in place of a code. A passkey
+        Use your fingerprint, your face, your phone or a security key in place of a code. A passkey
         works only at this address: no other site can ask for it.
       </p>
       <Field
