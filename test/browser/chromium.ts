@@ -89,7 +89,18 @@ export async function addAxe(window: BrowserContext): Promise<void> {
 
 /** Makes the window as wide as another. */
 export async function resize(page: Page, width: Width): Promise<void> {
-  await page.setViewportSize(SIZES[width])
+  await setSize(page, SIZES[width])
+}
+
+/** Changes the size of the window, and waits until the page has moved what depends on it. */
+async function setSize(page: Page, size: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize(size)
+  await page.evaluate(
+    () =>
+      new Promise<void>((resolve) =>
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve())),
+      ),
+  )
 }
 
 /** Changes the theme, and waits until the page is drawn in it: a picture would else be of both. */
@@ -202,7 +213,7 @@ export async function takePicture(page: Page, name: string): Promise<void> {
     const hidden = [...layers].map(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
     return Math.max(document.documentElement.scrollHeight, innerHeight + Math.max(0, ...hidden))
   })
-  if (height > window.height) await page.setViewportSize({ ...window, height })
+  if (height > window.height) await setSize(page, { ...window, height })
   await page.screenshot({ path: join(PICTURES, `${name}.png`) })
-  await page.setViewportSize(window)
+  await setSize(page, window)
 }

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { resize } from './chromium.ts'
 import { test } from './page-test.ts'
 import type { StandIn } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
@@ -100,6 +101,14 @@ test('on a phone, which shows one month, a day is reached by Tab, and the arrow 
   await page.getByRole('button', { name: 'October 2026', exact: true }).waitFor()
   await page.keyboard.press('ArrowLeft')
   await expect.poll(focused).toBe('30 September 2026')
+})
+
+test('the picker stays in a window that is made narrower', async ({ page, server }) => {
+  await open(page, server, 'usage')
+  await resize(page, 'tablet')
+  const right = () =>
+    page.getByRole('dialog').evaluate((panel) => innerWidth - panel.getBoundingClientRect().right)
+  await expect.poll(right).toBeGreaterThanOrEqual(0)
 })
 
 test('dates are typed, and what is no date or too long says so', async ({ page, server }) => {

@@ -38,8 +38,12 @@ export function Popover(props: PopoverProps) {
   const [isOpen, setOpen] = useState(false)
   useLayoutEffect(() => {
     if (!isOpen || buttonRef.current === null || panelRef.current === null) return
-    place(panelRef.current, { beside: buttonRef.current, align })
-    shown(panelRef.current, 'input, button, a')[0]?.focus()
+    const [panel, beside] = [panelRef.current, buttonRef.current]
+    const placeAgain = () => place(panel, { beside, align })
+    placeAgain()
+    shown(panel, 'input, button, a')[0]?.focus()
+    addEventListener('resize', placeAgain)
+    return () => removeEventListener('resize', placeAgain)
   }, [isOpen, align])
   const close = () => {
     panelRef.current?.hidePopover()

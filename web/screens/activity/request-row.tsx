@@ -26,7 +26,7 @@ export function requestHeads({ isForOperators, isOfAll }: RequestHeadsProps): re
     { text: 'Model' },
     { text: 'Key', className: 'hide-s hide-m beside' },
     ...only(isForOperators, { text: 'Upstream', className: 'hide-s hide-m beside' }),
-    { text: 'Tokens', className: isOfAll ? 'num hide-m' : 'num' },
+    { text: 'Tokens', className: isOfAll ? 'num hide-m' : 'num hide-t' },
     { text: 'Duration', className: isForOperators ? 'num hide-m beside' : 'num hide-m' },
     { text: 'Charge', className: 'num' },
     ...only(isForOperators, { text: 'Cost', className: 'num hide-m' }),
@@ -89,7 +89,7 @@ export function RequestRow(props: RequestRowProps) {
       {'upstream' in request && (
         <td className="hide-s hide-m beside text-ink-2">{request.upstream}</td>
       )}
-      <td className={isOfAll ? 'num hide-s hide-m' : 'num hide-s'}>
+      <td className={isOfAll ? 'num hide-s hide-m' : 'num hide-s hide-t'}>
         <Tokens request={request} />
       </td>
       <td className={`num hide-s hide-m${'upstream' in request ? ' beside' : ''}`}>

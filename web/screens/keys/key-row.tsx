@@ -22,7 +22,7 @@ export const KEY_HEADS = [
   { text: 'Spent of limit' },
   { text: 'Held', className: 'num hide-m' },
   { text: 'Expires', className: 'hide-m' },
-  { text: 'Last used' },
+  { text: 'Last used', className: 'hide-t' },
   { text: 'Actions', isHidden: true },
 ] as const
 
@@ -61,7 +61,7 @@ export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
           <Time at={apiKey.expires_at} show={dayOf} />
         )}
       </td>
-      <td className="whitespace-nowrap text-ink-2">
+      <td className="whitespace-nowrap hide-t text-ink-2">
         <LastUsed at={apiKey.last_used_at} />
       </td>
       <td className="num">

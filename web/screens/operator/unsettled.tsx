@@ -74,7 +74,7 @@ function Sums({ health: { holds } }: { health: Health }) {
 
 const HEADS = [
   { text: 'Request' },
-  { text: 'State' },
+  { text: 'State', className: 'hide-t' },
   { text: 'Held', className: 'num' },
   { text: 'Charged', className: 'num hide-m' },
   { text: 'Next step' },
@@ -121,7 +121,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
   const { word, tone } = requestWord(request)
   return (
     <tr>
-      <td className="model wrap-anywhere min-[821px]:w-[34%]">
+      <td className="model wrap-anywhere min-[821px]:w-[28%] min-[961px]:w-[34%]">
         <Link
           className="hover:underline"
           to="/operator/activity"
@@ -133,7 +133,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
           {name}, ended <Time at={request.ended_at ?? request.opened_at} show={ago} />
         </span>
       </td>
-      <td>
+      <td className="hide-t">
         <span className={`chip ${tone}`}>{word}</span>
       </td>
       <td className={held === 0 ? 'num hide-s' : 'num wide'}>
