@@ -7,6 +7,7 @@ import { catalogRefreshShape } from '../operations/upkeep.ts'
 import { decimalOfPicos, type Picos, showDollars, showMicros } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
 import { type CommandContext, type CommandInput, withStore } from './command-context.ts'
+import { addHelp } from './help-text.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
 import { counted, type FittingTable, fittingTable, listed, moment } from './table.ts'
 import { CommandFailure } from './terminal.ts'
@@ -30,6 +31,7 @@ const REFRESH: OperationCommand = {
   help: `A running server does not read them: it fetches its own every few minutes, and
 sooner after a failure. Health on the page and POST /v1/admin/catalog/refresh
 make it fetch them now.`,
+  examples: ['tollgate catalog refresh'],
   progress: (models) => `fetched the prices of ${counted(models, 'imageModel')}`,
   show: show(catalogRefreshShape, ({ models, skipped, doubted }) => ({
     out: listed([
@@ -46,12 +48,15 @@ make it fetch them now.`,
  */
 export function catalogCommand(input: CommandInput): Command {
   const command = new Command('catalog').description('list and refresh models and prices')
-  command
+  const listCommand = command
     .command('list')
     .description('list the models of the last refresh, with prices in dollars before the fee')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nINPUT/M and OUTPUT/M are dollars for a million tokens.')
     .action((options: JsonOption) => withStore(input, (opened) => list(opened, options)))
+  addHelp(listCommand, {
+    help: 'INPUT/M and OUTPUT/M are dollars for a million tokens.',
+    examples: ['tollgate catalog list'],
+  })
   return command.addCommand(operationCommand(input, REFRESH))
 }
 

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
 import { openCommandLine } from './testing/command-line.ts'
 import { faultOf } from './testing/fault-of.ts'
@@ -7,11 +6,7 @@ import { examplesOf, SHOWN_COMMANDS } from './testing/helps.ts'
 const line = openCommandLine()
 afterAll(() => line.close())
 
-function takesSomething({ registeredArguments, options }: Command): boolean {
-  return registeredArguments.length > 0 || options.some(({ long }) => long !== '--json')
-}
-
-test.each(SHOWN_COMMANDS.filter(([, command]) => takesSomething(command)))(
+test.each(SHOWN_COMMANDS)(
   'the help of %s has an example of it, and each of its examples is a command',
   async (words) => {
     const { out } = await line.run(...words.split(' '), '--help')

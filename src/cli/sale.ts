@@ -33,6 +33,7 @@ export const SALE_COMMANDS: CommandGroup = {
       runs: 'getSaleStatus',
       words: 'show purchases by method and state, and when payments were last read',
       takes: [],
+      examples: ['tollgate sale status'],
       show: show(saleStatusShape, ({ methods, purchases, looks }) => {
         const sold = purchases.map(({ method, state, purchases, credit, reversed }) => [
           method,
@@ -157,6 +158,7 @@ function replaceKeyCommand(input: CommandInput): Command {
   return addHelp(command, {
     help: `Run it after you set another key, then start the server. Deposits at earlier
 addresses are credited as before: keep the earlier seed to collect them.`,
+    examples: ['tollgate sale replace-key'],
   }).action(({ json }: { readonly json?: true }) =>
     withStore(input, async (opened) => {
       const { chain } = await openSale(opened, input.settings())

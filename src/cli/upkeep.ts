@@ -30,6 +30,7 @@ export const AUDIT_COMMAND: OperationCommand = {
   help: `Exits 0 if every figure is exact, 1 if one differs by a micro-dollar. It only
 reads, and a server can run meanwhile. docs/troubleshooting.md says what to do
 about a difference.`,
+  examples: ['tollgate audit'],
 }
 
 // The ledger of a copy that lacks the latest requests is exact too: the newest request shows that.
@@ -96,6 +97,7 @@ export const MAINTENANCE_COMMANDS: CommandGroup = {
       runs: 'setMaintenance',
       words: 'refuse new inference requests with 503; requests in flight finish',
       takes: [],
+      examples: ['tollgate maintenance on'],
       body: { enabled: true },
       show: STATE,
     },
@@ -104,6 +106,7 @@ export const MAINTENANCE_COMMANDS: CommandGroup = {
       runs: 'setMaintenance',
       words: 'accept inference requests again',
       takes: [],
+      examples: ['tollgate maintenance off'],
       body: { enabled: false },
       show: STATE,
     },
@@ -112,6 +115,7 @@ export const MAINTENANCE_COMMANDS: CommandGroup = {
       runs: 'getMaintenance',
       words: 'show whether maintenance is on',
       takes: [],
+      examples: ['tollgate maintenance show'],
       show: STATE,
     },
   ],

@@ -16,6 +16,7 @@ const LIST: OperationCommand = {
   takes: [],
   help: `Only a running server knows of refused keys and of low credit: the page shows
 both, and \`tollgate upstream check\` asks each upstream.`,
+  examples: ['tollgate upstream list'],
   show: show(listShape(upstreamShape), ({ data: upstreams }) => ({
     out:
       upstreams.length === 0

@@ -59,6 +59,7 @@ export const USER_COMMANDS: CommandGroup = {
       runs: 'listUsers',
       words: 'list the users of the page, oldest first',
       takes: [],
+      examples: ['tollgate user list'],
       show: show(listShape(userShape), ({ data: users }) => ({
         out:
           users.length === 0

@@ -90,6 +90,7 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       runs: 'listWebhooks',
       words: 'list the webhooks, oldest first',
       takes: [],
+      examples: ['tollgate webhook list'],
       show: WEBHOOKS.page,
     },
     {

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { type CommandInput, type CommandSettings, withStore } from '../command-context.ts'
+import { addHelp } from '../help-text.ts'
 import { counted, type FittingTable, sentenceTable } from '../table.ts'
 import { CommandFailure } from '../terminal.ts'
 import {
@@ -23,26 +24,24 @@ export interface DoctorInput extends CommandInput {
  * it runs where settings are wrong, the store is away or no server runs.
  */
 export function doctorCommand(input: DoctorInput): Command {
-  return new Command('doctor')
+  const command = new Command('doctor')
     .description('check settings, server, store, upstreams, sale and webhooks, and say what to do')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-It changes no data, and nothing is billed. Run it in the folder of the server,
+  return addHelp(command, {
+    help: `It changes no data, and nothing is billed. Run it in the folder of the server,
 as its user. Exits 0 if no check failed, 1 if one did; warnings alone do not
 count.`,
+    examples: ['tollgate doctor'],
+  }).action(async (options: { readonly json?: true }) => {
+    const findings = await findingsOf(input)
+    const failed = findings.filter(({ state }) => state === 'failed').length
+    const answer = { object: 'doctor', ok: failed === 0, checks: findings }
+    const { terminal } = input
+    terminal.out(
+      options.json === true ? JSON.stringify(answer) : tableOf(findings)(terminal.columnsMax),
     )
-    .action(async (options: { readonly json?: true }) => {
-      const findings = await findingsOf(input)
-      const failed = findings.filter(({ state }) => state === 'failed').length
-      const answer = { object: 'doctor', ok: failed === 0, checks: findings }
-      const { terminal } = input
-      terminal.out(
-        options.json === true ? JSON.stringify(answer) : tableOf(findings)(terminal.columnsMax),
-      )
-      if (failed > 0) throw new CommandFailure(counted(failed, 'check'))
-    })
+    if (failed > 0) throw new CommandFailure(counted(failed, 'check'))
+  })
 }
 
 function tableOf(findings: readonly Finding[]): FittingTable {
