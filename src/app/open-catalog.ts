@@ -44,7 +44,7 @@ function openEndpointPrices(
     fetchHighestTerms: (modelId, bounds) => fetchHighestTerms(upstream, modelId, bounds),
     onRead: (read) => {
       logRead(log.child({ upstream: name }), read)
-      telemetry.endpointsRead(read)
+      telemetry.metrics?.endpointsRead(read)
     },
   })
   closing.defer(() => endpoints.stop())

@@ -23,7 +23,7 @@ export async function openChain(
     db,
     clock,
     onNodeFailure: ({ name }, cause) => {
-      telemetry.chainNodeFailed(name)
+      telemetry.metrics?.chainNodeFailed(name)
       nodes.failed(name, cause)
     },
   })
@@ -53,12 +53,12 @@ export async function openChain(
     const job = new ChainJob({
       watch,
       onLook: (look) => {
-        telemetry.chainLooked(look)
+        telemetry.metrics?.chainLooked(look)
         nodes.looked()
         logLook(look)
       },
       onFailure: (cause) => {
-        telemetry.chainLooked(null)
+        telemetry.metrics?.chainLooked(null)
         log.error({ cause: String(cause) }, 'a search of the chain for deposits failed')
       },
     })

@@ -114,7 +114,7 @@ function openReconciler(
     onSettled: (settlement) => {
       const { requestId, correction, corrected } = settlement
       log.debug({ requestId, by: correction.kind, ...corrected }, 'request reconciled')
-      telemetry.reconciled(settlement)
+      telemetry.metrics?.reconciled(settlement)
       verification.settled(settlement)
     },
     onFailure: (failure) => {
@@ -123,7 +123,7 @@ function openReconciler(
         { of, requestId, cause: String(cause) },
         'a request could not be reconciled and will be tried again',
       )
-      telemetry.reconcileFailed(failure)
+      telemetry.metrics?.reconcileFailed(failure)
     },
     onBilledLate: (billed) => {
       const { requestId, costUsd } = billed
@@ -131,7 +131,7 @@ function openReconciler(
         { requestId, costUsd: formatDecimal(costUsd) },
         'the provider billed a released request',
       )
-      telemetry.billedLate(billed)
+      telemetry.metrics?.billedLate(billed)
     },
     onEndpointMissing() {
       if (upstream !== null) verification.noLookups(upstream)
@@ -141,7 +141,7 @@ function openReconciler(
         { requestId, doubt },
         "the provider's record of a request is implausible and was ignored",
       )
-      telemetry.lookupDoubted(doubt)
+      telemetry.metrics?.lookupDoubted(doubt)
     },
   })
   closing.defer(() => reconciler.stop())

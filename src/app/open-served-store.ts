@@ -142,7 +142,7 @@ class StoreGapTeller {
     const foundAtMs = clock.nowMs()
     const row = { id: ids.next('gap'), instanceId: this.#instanceId, foundAtMs, ...figures }
     log.error({ ...row }, wordsOf(gap))
-    telemetry.storeWentBack(gap)
+    telemetry.metrics?.storeWentBack(gap)
     telemetry.storeHadGone(wordsOf(gap), foundAtMs + DAY_MS)
     void this.#record(row)
   }

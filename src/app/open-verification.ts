@@ -84,7 +84,7 @@ export async function openVerification(
     clock,
     instanceId,
     standsAfterMs: config.TOLLGATE_STANDS_AFTER_MS,
-    onStood: (requests) => telemetry.stood(requests),
+    onStood: (requests) => telemetry.metrics?.stood(requests),
     onRecalled,
     onFailure,
   })
@@ -129,7 +129,7 @@ async function noteLookUp(
 }
 
 function logDoubt({ log, telemetry }: Wiring, { unit, isOpen }: DoubtChange): void {
-  telemetry.doubtChanged({ isOpen })
+  telemetry.metrics?.doubtChanged({ isOpen })
   const of = showUnit(unit)
   if (isOpen)
     log.warn({ of }, 'a reported cost was wrong: all reported costs of this kind are looked up now')
@@ -214,7 +214,7 @@ class WatchedUpstream {
   }
 
   #looked(look: KeyUsageLook): void {
-    this.#telemetry.keyUsageLooked(look.kind)
+    this.#telemetry.metrics?.keyUsageLooked(look.kind)
     if (look.kind === 'noFigure') {
       this.#hasFigure = false
       this.#sayIfBlind()

@@ -60,7 +60,7 @@ export function openWebhooks(
     random: Math.random,
     onAttempt: (event, outcome) => {
       log.debug({ event, outcome }, 'webhook')
-      telemetry.webhookSent(event, outcome)
+      telemetry.metrics?.webhookSent(event, outcome)
     },
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'messages to webhooks could not be read or recorded'),

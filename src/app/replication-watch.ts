@@ -23,7 +23,7 @@ export function openReplicationWatch(
     intervalMs,
     async pass() {
       const replication = await readReplication(store.db)
-      telemetry.replicationRead(replication.kind)
+      telemetry.metrics?.replicationRead(replication.kind)
       if (latest !== null && wordsOf(replication) === wordsOf(latest)) return
       const isWeaker = latest?.kind === 'synchronous' && replication.kind === 'none'
       latest = replication
@@ -32,7 +32,7 @@ export function openReplicationWatch(
       else log.info(wordsOf(replication))
     },
     // The heartbeat reports a store that is away.
-    onFailure: () => telemetry.replicationRead(null),
+    onFailure: () => telemetry.metrics?.replicationRead(null),
   })
   closing.defer(() => passes.stop())
   passes.start()
