@@ -297,7 +297,7 @@ function openKnownTokens(
   const knownTokens = new KnownTokens({
     db: store.db,
     clock,
-    onRevokedAgain: (token, name) =>
+    onRevokedAgain: ({ id: token, name }) =>
       log.warn(
         { token, name },
         'the database had lost the revocation of an admin token: revoked again',

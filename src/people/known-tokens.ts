@@ -17,8 +17,8 @@ const USE_MS = 60 * 60_000
 const REVOKED_MS = 60 * 60_000
 
 interface KnownTokensInput extends DbWithClock {
-  /** Called when the database had lost the revocation of a token, which is revoked again. By position: its ID, its name. */
-  readonly onRevokedAgain: (id: string, name: string) => void
+  /** Called when the database had lost the revocation of a token, which is revoked again. */
+  readonly onRevokedAgain: (adminToken: Pick<AdminTokenRow, 'id' | 'name'>) => void
   /** Called when the last use of a token could not be written, or its revocation not be repeated. */
   readonly onFailure: (cause: unknown) => void
   /** Default: a timer that does not keep the process alive. */
@@ -139,8 +139,8 @@ export class KnownTokens {
       )
       .where(({ eb, or }) => or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]))
       .execute()
-    for (const [id, atMs] of this.#revokedAtMs) {
-      if (atMs <= nowMs - REVOKED_MS) this.#revokedAtMs.delete(id)
+    for (const [adminTokenId, atMs] of this.#revokedAtMs) {
+      if (atMs <= nowMs - REVOKED_MS) this.#revokedAtMs.delete(adminTokenId)
     }
     return rows.map((row) => ADMIN_TOKENS.read(row))
   }
@@ -154,7 +154,7 @@ export class KnownTokens {
     if (!this.#revokedAtMs.has(id)) return true
     const { onRevokedAgain, onFailure } = this.#input
     revokeAdminToken(this.#input, { adminTokenId: id, by: null })
-      .then(() => onRevokedAgain(id, name))
+      .then(() => onRevokedAgain({ id, name }))
       .catch(onFailure)
     return false
   }

@@ -124,7 +124,7 @@ export class Readiness {
    * second account have one too, with none accepted in between.
    */
   accountRefused({ upstream, asker, said, likelyOf }: AccountCall): boolean {
-    if (likelyOf !== undefined && !this.#isBelieved(upstream, likelyOf)) return false
+    if (likelyOf !== undefined && !this.#isBelieved({ upstream, likelyOf })) return false
     if (said === undefined) this.#saidOfKey.delete(upstream)
     else this.#saidOfKey.set(upstream, said)
     const isNews = !this.isAccountRefused(upstream)
@@ -147,10 +147,16 @@ export class Readiness {
     return !this.isAccountRefused(upstream)
   }
 
-  #isBelieved(upstream: string, accountId: string): boolean {
+  #isBelieved({
+    upstream,
+    likelyOf,
+  }: {
+    readonly upstream: string
+    readonly likelyOf: string
+  }): boolean {
     const accounts = this.#likelyOf.get(upstream) ?? new Set<string>()
     this.#likelyOf.set(upstream, accounts)
-    if (accounts.size < LIKELY_REFUSALS_BELIEVED) accounts.add(accountId)
+    if (accounts.size < LIKELY_REFUSALS_BELIEVED) accounts.add(likelyOf)
     return accounts.size >= LIKELY_REFUSALS_BELIEVED
   }
 
