@@ -140,7 +140,7 @@ class ImageSearch {
     this.#vainBytesLeft = VAIN_PASSES_MAX * body.length
   }
 
-  /** Null if it is not found: it is then estimated as text. */
+  /** The place of a base64 text in the body; null: not found, so the text is estimated. */
   find(base64: string): Place | null {
     if (base64.length < NEEDLE_CHARS) return null
     let place = this.#findWritten(base64)

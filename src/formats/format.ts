@@ -11,14 +11,14 @@ export type EnvelopeFamily = 'openai' | 'messages'
 export interface WireFormat {
   /** Its name in the log, metrics and request records. */
   readonly endpoint: string
-  /** The path of its requests. */
+  /** The path of requests in this format. */
   readonly path: `/v1/${string}`
   readonly family: EnvelopeFamily
   readonly bodyBytesMax: number
   readonly rules: FormatRules
   readonly telemetry: FormatTelemetry
   readonly documentation: FormatDocumentation
-  /** Whether its events have an `event:` line; if not, only their data is relayed. */
+  /** Whether the events of a stream have an `event:` line; if not, only their data is relayed. */
   readonly namesEvents: boolean
   /** The format's own request headers, in lower case, which go upstream unchanged. */
   forwardedHeaders(publicNames: PublicNames): readonly string[]
@@ -29,7 +29,7 @@ export interface WireFormat {
    * Throws Problem for a field of the wrong type or one that no endpoint supports.
    */
   readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall
-  /** Whether it serves models with these outputs. */
+  /** Whether the format serves models with these outputs. */
   fitsOutputs(outputModalities: ReadonlySet<string>): boolean
   /** Whether the free parser is added for a file that the model does not read. If not, the file is refused. */
   readonly addsFileParser: boolean
@@ -155,7 +155,7 @@ export interface CallTexts {
 
 /** An inline image whose base64 is not estimated as text yet. */
 export interface UnsizedImage extends Omit<InlineImage, 'textTokens'> {
-  /** Its base64 if it may be no image; else null. */
+  /** The base64, if it may be no image; else null. */
   readonly text: Uint8Array | null
 }
 

@@ -9,7 +9,7 @@ import { PromptGuess } from './prompt-guess.ts'
 export interface ImageSource {
   /** Null if it is unclear which bytes are the image. */
   readonly base64: string | null
-  /** Whether it is at a place where providers read images and never text. */
+  /** Whether the image is at a place where providers read images and never text. */
   readonly isReadAsImage: boolean
 }
 

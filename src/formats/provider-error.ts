@@ -24,7 +24,7 @@ export function problemForProviderError(
     retryAfter,
     sent,
   }: {
-    /** The header as it arrived. */
+    /** The `retry-after` header as it arrived. */
     readonly retryAfter: string | undefined
     readonly sent: SentFacts
   },

@@ -11,7 +11,7 @@ import { byteOwner, sizeRequest } from './size-request.ts'
 export interface EstimateInput {
   readonly format: WireFormat
   readonly account: AccountRow
-  /** The key that it would be sent with. */
+  /** The key that the request would be sent with. */
   readonly apiKey: KeySpending
   /** Null: every model may be used. */
   readonly models: ModelAccess | null

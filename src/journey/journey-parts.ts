@@ -104,11 +104,11 @@ export interface JourneyRecord {
   /** Null: no hold was opened. */
   state: Resolution['kind'] | null
   chargeMicros: number | null
-  /** When its hold was requested, and when the ledger had answered. */
+  /** When the hold was requested, and when the ledger had answered. */
   holdAskedAtMs: number | null
   holdOpenedAtMs: number | null
   firstByteAtMs: number | null
-  /** When its outcome was known, and when the charge of a whole answer was durable. */
+  /** When the outcome was known, and when the charge of a whole answer was durable. */
   outcomeAtMs: number | null
   settledAtMs: number | null
   /** The provider's counts; null: none were reported. */
@@ -118,7 +118,7 @@ export interface JourneyRecord {
   isUncounted: boolean
   /** Whether a stream whose client left before the headers was read on or cancelled; null for all other requests. */
   leftEarly: 'readOn' | 'cancelled' | null
-  /** Why a request with a hold is marked as failed; null: it is not. */
+  /** Why a request with a hold is marked as failed; null: the request is not marked. */
   errorCode: string | null
   /** A fault of the gateway that no answer reports; null: none. */
   fault: unknown

@@ -31,7 +31,7 @@ export interface OpenHoldInput {
   readonly instanceId: string
   /** The name of the format of the request. */
   readonly endpoint: string
-  /** The name of the upstream that it is sent to. */
+  /** The name of the upstream that the request is sent to. */
   readonly upstream: string
   readonly modelId: string
   readonly stream: boolean
@@ -39,7 +39,7 @@ export interface OpenHoldInput {
   readonly neededMicros: Micros
   /** The least credit that it can run on if its output cap may be lowered; else equal to `neededMicros`. */
   readonly leastMicros: Micros
-  /** Whether free credit may pay for it. */
+  /** Whether free credit may pay for the request. */
   readonly freeCreditQualifies: boolean
   /** Messages: a request that free credit alone pays for runs on the available credit, even below `leastMicros`. */
   readonly freeCreditAloneRunsOnLess: boolean
@@ -59,7 +59,7 @@ export type OpenHoldVerdict =
       readonly grantedMicros: Micros
       readonly backedMicros: Micros
       readonly freeMicros: Micros
-      /** Whether an earlier call had opened it already. */
+      /** Whether an earlier call had opened the hold already. */
       readonly isRepeat: boolean
     }
   | { readonly kind: 'refused'; readonly code: HoldRefusalCode; readonly facts: HoldRefusalFacts }
@@ -166,7 +166,7 @@ export function byLimit<Value>(make: (limit: OwnLimit) => Value): {
 
 /** Notes of another system on an account. */
 interface ExternalInput {
-  /** At most one account has it; null: it has none. */
+  /** The ID of the account in another system, unique among accounts; null: none. */
   readonly externalId?: string | null
   /** Texts by their names, as JSON; null: none. */
   readonly metadataJson?: string | null
@@ -187,7 +187,7 @@ export interface CreateAccountInput extends ModelListsInput, ExternalInput, Part
   readonly ownerId?: string | null
   /** The platform fee, in hundredths of a percent. Default null: that of the model. */
   readonly feeBasisPoints?: number | null
-  /** The paid credit below which webhooks report it as low. Default null: $5. */
+  /** The paid credit below which webhooks report low credit. Default null: $5. */
   readonly lowBalanceMicros?: Micros | null
 }
 
@@ -299,9 +299,9 @@ export interface RedeemCodeInput {
 /** The result of redeeming a code. */
 export type RedeemVerdict =
   | { readonly kind: 'redeemed'; readonly entry: Entry }
-  /** This account redeemed it before; nothing was added. */
+  /** This account redeemed the code before; nothing was added. */
   | { readonly kind: 'exists'; readonly entry: Entry }
-  /** Nothing was added: another account has it, or it can't be redeemed. */
+  /** Nothing was added: another account redeemed the code, or the code can't be redeemed. */
   | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }
 
 /** The limits of accounts and keys that have none of their own. The ledger keeps all exactly, over all instances. */

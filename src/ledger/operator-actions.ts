@@ -22,7 +22,7 @@ type ActionBy =
 export interface ActionSubject {
   /** The account that the change is about; null: none. */
   readonly accountId: string | null
-  /** The ID of the changed or created thing; null: it has none. */
+  /** The ID of the changed or created thing; null: the thing has no ID. */
   readonly targetId: string | null
   /** The amount that was added, removed or set; null: the change has none. */
   readonly amountMicros: OperatorActionRow['amountMicros']

@@ -171,7 +171,7 @@ export async function listReversals(
 
 /** A change of a purchase's credit by a refund or dispute, with its purchase and account as they are now. */
 interface PostedReversal {
-  /** The reference of its entry. */
+  /** The reference of the entry of the reversal. */
   readonly reference: string
   /** Below zero: credit was removed; above: it was added again. */
   readonly amountMicros: number

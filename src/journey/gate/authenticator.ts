@@ -43,9 +43,9 @@ interface KnownKey {
 
 interface Cached<T> {
   readonly value: T
-  /** When its look-up began. `-Infinity`: it has changed since. */
+  /** When the look-up of the value began. `-Infinity`: the value has changed since. */
   readonly askedAtMs: number
-  /** Whether a request has been served from it. */
+  /** Whether a request has been served from this entry. */
   isUsed?: true
 }
 

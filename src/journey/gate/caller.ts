@@ -10,7 +10,7 @@ export interface Caller {
   readonly hasBackedCredit: boolean
   /** The account's platform fee, in hundredths of a percent; null: the model's fee. */
   readonly feeBasisPoints: number | null
-  /** Null: it may use every model. */
+  /** The models that the caller may use; null: every model. */
   readonly models: ModelAccess | null
   /** The limits of the key and of its account; absent: neither has its own. */
   readonly ownLimits?: CallerLimits

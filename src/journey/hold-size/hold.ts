@@ -29,7 +29,7 @@ export interface HoldSize {
   readonly tokens: number
   /** Ways in which the call may be billed; the most expensive counts. */
   readonly readings: readonly HoldReading[]
-  /** The platform fee in it, in hundredths of a percent of the cost. */
+  /** The platform fee in the hold, in hundredths of a percent of the cost. */
   readonly feeBasisPoints: number
 }
 

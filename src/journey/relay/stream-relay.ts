@@ -68,7 +68,7 @@ export class StreamRelay implements EventSink {
     )
   }
 
-  /** Reads the rest for its counts after the client has left, and drops it. */
+  /** Reads the rest of the stream for its counts after the client has left. The text is dropped. */
   goOnWithoutClient(): void {
     this.#hasLeft = true
     this.#hadText = this.#reader.hasText

@@ -15,7 +15,7 @@ import { type EntryPlace, placeBefore } from './entry-sums.ts'
 /** Selects a page of an account's entries. */
 interface EntryPage {
   readonly accountId: string
-  /** Entries numbered below it; null or absent: from the newest. */
+  /** Only entries with lower numbers; null or absent: from the newest entry. */
   readonly before?: number | null
   readonly limit: number
 }

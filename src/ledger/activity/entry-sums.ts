@@ -16,7 +16,7 @@ const CLOCKS_APART_MS = 60_000
 
 /** A place between two entries of an account. */
 export interface EntryPlace {
-  /** Entries numbered below it come before. */
+  /** The entries before this place have lower numbers. */
   readonly before: number
   /** The balance of both purses before the entry of that number. */
   readonly balanceMicros: Micros

@@ -152,7 +152,7 @@ export async function findGeneration(
   }: {
     readonly apiKeyId: string
     readonly generationId: string
-    /** When it began; null: that is not known. */
+    /** When the generation began; null: unknown. */
     readonly beganMs: number | null
     readonly nowMs: number
   },

@@ -14,7 +14,7 @@ export interface UnsettledRequest {
   readonly costReported: boolean
   /** Whether a record of the provider with a cost of zero is doubted; see {@link expectsCost}. */
   readonly expectsCost: boolean
-  /** The platform fee that it was held with, in hundredths of a percent. */
+  /** The platform fee in the hold of the request, in hundredths of a percent. */
   readonly feeBasisPoints: number
   readonly endedAtMs: number
 }

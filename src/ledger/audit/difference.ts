@@ -2,7 +2,7 @@
 export interface Difference {
   /** The figure, as `table.column`. */
   readonly what: string
-  /** The row that has it. */
+  /** The ID of the row that has the figure. */
   readonly id: string
   readonly stored: number | string | null
   readonly recomputed: number | string | null

@@ -85,7 +85,7 @@ export class CommitMemory {
     return isKept ? ++this.#marks : null
   }
 
-  /** Records that a batch was committed, with this mark if it has one. */
+  /** Records that a batch was committed, and under which mark; null: without a mark. */
   keep({ commands, verdicts, nowMs, mark }: Answered & { readonly mark: number | null }): void {
     let witness: Witness | null = mark === null ? null : { kind: 'mark', commits: mark }
     const lines: string[] = []

@@ -114,7 +114,7 @@ interface OpenInstanceInput {
 
 /** This process as one of the instances that open holds. */
 interface Instance {
-  /** Whether it may forward requests: false while others may have taken it for dead. */
+  /** Whether the instance may forward requests: false while others may have taken it for dead. */
   isAlive(): boolean
   /** The clock of the times in the store's rows: on PostgreSQL the database's, not this machine's. */
   nowMs(): number

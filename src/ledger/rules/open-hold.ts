@@ -206,7 +206,7 @@ type CreditInput = Pick<
 /** The part of an account's credit that a request could hold. */
 interface CreditForRequest {
   readonly availableMicros: Micros
-  /** The part of it that is free credit. */
+  /** The part of the available credit that is free credit. */
   readonly freeMicros: Micros
   /** Whether the account has no paid credit. */
   readonly freeAlone: boolean

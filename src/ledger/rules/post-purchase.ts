@@ -29,9 +29,9 @@ export interface PostPurchaseInput
   readonly fact: PurchaseFact
   /** Whether an admin has decided that a held or too small payment is credited. */
   readonly approved: boolean
-  /** The number that its receipt had before the store went back. Default: the next one. */
+  /** The receipt number of the purchase before the store went back. Default: the next number. */
   readonly hadReceiptNumber?: number
-  /** The highest number of those that were lost with it, which keep theirs. Default 0. */
+  /** The highest receipt number that the store lost: lost purchases keep their numbers. Default 0. */
   readonly lastLostReceiptNumber?: number
 }
 

@@ -35,7 +35,7 @@ export interface OpenedHold {
 /** A request that is booked again, because the store may have lost it. */
 export interface RebookInput {
   readonly opened: OpenedHold
-  /** How its attempt ended; null: it is still running. */
+  /** How the attempt ended; null: the attempt is still running. */
   readonly settle: SettleInput | null
 }
 
