@@ -163,7 +163,10 @@ describe('a client that leaves a stream', () => {
     [
       'in its middle: the provider is told to stop, and what was read is charged',
       EVENT,
-      { state: 'provisional', errorCode: 'client_gone', generationId: 'gen-1' },
+      {
+        ...{ state: 'provisional', errorCode: 'client_gone', generationId: 'gen-1' },
+        backedChargeMicros: 16,
+      },
     ],
     [
       'after its last event: it is charged as the whole that it was',

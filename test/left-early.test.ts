@@ -111,29 +111,23 @@ describe('a client that leaves a stream before its headers', () => {
     for (const provider of providers) provider.destroy()
   })
 
-  test('with an id in the headers: it is cancelled, and waits unresolved for what the id cost', async () => {
-    const { to, leave } = await start()
-    const provider = await leave()
-    provider.write(`${STREAM_HEAD}x-generation-id: gen-1\r\n\r\n`)
-    await peerLeft(provider)
-    expect(await to.onlyRequest()).toMatchObject({
-      ...LEFT,
-      state: 'unresolved',
-      generationId: 'gen-1',
-    })
-  })
-
-  test('with an id in the first event: it is cancelled, and waits for what the id cost', async () => {
-    const { to, leave } = await start()
-    const provider = await leave()
-    provider.write(`${STREAM_HEAD}\r\n${event({ id: 'gen-1', choices: [] })}`)
-    await peerLeft(provider)
-    expect(await to.onlyRequest()).toMatchObject({
-      ...LEFT,
-      state: 'unresolved',
-      generationId: 'gen-1',
-    })
-  })
+  test.each([
+    ['the headers', `${STREAM_HEAD}x-generation-id: gen-1\r\n\r\n`],
+    ['the first event', `${STREAM_HEAD}\r\n${event({ id: 'gen-1', choices: [] })}`],
+  ])(
+    'with an id in %s: it is cancelled, and waits unresolved for what the id cost',
+    async (_, answer) => {
+      const { to, leave } = await start()
+      const provider = await leave()
+      provider.write(answer)
+      await peerLeft(provider)
+      expect(await to.onlyRequest()).toMatchObject({
+        ...LEFT,
+        state: 'unresolved',
+        generationId: 'gen-1',
+      })
+    },
+  )
 
   test('without an id, at the first counts: it is cancelled, and they are charged', async () => {
     const { to, leave } = await start({ format: messages })
