@@ -62,7 +62,10 @@ test('an activation lifts the limit of an account without paid credit at once', 
   const accountId = await limited.account()
   const { text } = await limited.apiKey(accountId)
   expect((await limited.chat(text)).json).toEqual(errorOf('insufficient_credit'))
-  expect((await limited.chat(text)).json).toEqual(errorOf('rate_limited'))
+  const refused = await limited.chat(text)
+  expect(refused.json).toEqual(errorOf('rate_limited'))
+  expect(refused.headers['ratelimit']).toMatch(/"account";r=0;t=[1-9]/)
+  expect(refused.headers['ratelimit-policy']).toMatch(/"account";q=1;w=60/)
   const made = await limited.post('/v1/admin/codes', { amount: 1_000_000 })
   const body = { code: textOf(made.json, 'code') }
   await limited.post(`/v1/admin/accounts/${accountId}/redeem`, body)
