@@ -143,7 +143,7 @@ export class TokenDeposits implements DepositMethod {
 
   /** The address of an account, once the watch will find what is sent there. */
   async depositAddress(accountId: string): Promise<{ address: string; uri: string }> {
-    const { chain, coin, db, clock, addressOf, handedOut } = this.#input
+    const { chain, db, clock, addressOf, handedOut } = this.#input
     const address = addressOf(accountId)
     const { chainId } = chain
     const createdAtMs = clock.nowMs()
@@ -151,7 +151,7 @@ export class TokenDeposits implements DepositMethod {
     await addDepositAddresses(db, [row])
     handedOut.note(row)
     // EIP-681.
-    const uri = `ethereum:${checksummed(coin.address)}@${chainId}/transfer?address=${address}`
+    const uri = `ethereum:${this.token.address}@${chainId}/transfer?address=${address}`
     return { address, uri }
   }
 }
