@@ -77,7 +77,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
     expect(await line.run('request', 'show', requestId)).toMatchObject({
       exitCode: 3,
       notes: expect.stringMatching(
-        /No request that opened a hold has the ID "req_\w+"\. Requests that were settled up to 20\d\d-\S+ have been pruned\./,
+        /No request has the ID "req_\w+"\. Requests that were settled up to 20\d\d-\S+ have been pruned\./,
       ),
     })
     const world = await open()

@@ -94,7 +94,7 @@ test('an unresolved request is settled by its cost, exactly and once', async () 
 })
 
 test.each([
-  [['req_0', '1'], 3, 'No request that opened a hold has the ID "req_0"'],
+  [['req_0', '1'], 3, 'No request has the ID "req_0"'],
   [['req_0', 'free'], 2, '`<dollars>` must be zero or more dollars, such as 0.0123'],
 ] as const)('request settle %j is refused', async (args, code, said) => {
   expect(await line.run('request', 'settle', ...args)).toEqual(failedWith(code, said))

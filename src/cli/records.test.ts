@@ -120,7 +120,7 @@ describe('request', () => {
     expect(await line.run('request', 'show', 'req_0')).toEqual(
       failed(
         3,
-        'tollgate: No request that opened a hold has the ID "req_0". `tollgate request list` shows the IDs.\n',
+        'tollgate: No request has the ID "req_0". `tollgate request list` shows the IDs.\n',
       ),
     )
   })

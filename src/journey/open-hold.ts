@@ -5,7 +5,11 @@ import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { RateLimit } from '../vocabulary/request-window.ts'
-import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../vocabulary/request-window.ts'
+import {
+  IN_FLIGHT_ADVICE,
+  IN_FLIGHT_RETRY_SECONDS,
+  requestsInWords,
+} from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/caller.ts'
 import { capThatFits, type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
@@ -163,7 +167,7 @@ function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: s
   switch (reached?.kind) {
     case 'inFlight':
       return {
-        message: `This ${OWNERS[reached.of]} already has ${requestsInWords(reached.max)} in flight.`,
+        message: `This ${OWNERS[reached.of]} already has ${requestsInWords(reached.max)} in flight. ${IN_FLIGHT_ADVICE}`,
       }
     case 'requestsPerMinute':
       return {

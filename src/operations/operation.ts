@@ -388,7 +388,7 @@ export function notFound(
     | 'member'
     | 'open invitation'
     | 'purchase'
-    | 'request that opened a hold'
+    | 'request'
     | 'webhook',
   namedId: string,
 ): Problem {

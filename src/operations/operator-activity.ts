@@ -14,11 +14,11 @@ import {
   pageQuery,
   timeOrNull,
 } from './fields.ts'
+import { noRequest } from './no-request.ts'
 import { type OperationParts, operation } from './operation.ts'
 import {
   filterOf,
   foundShape,
-  noRequest,
   operatorFilters,
   readsOf,
   requestAnswer,

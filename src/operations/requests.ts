@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getRequest, type RequestFilter } from '../ledger/activity/activity.ts'
-import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
 import { type FoundRequests, searchRequests } from '../ledger/activity/search-requests.ts'
 import type { PageReads } from '../store/page-reads.ts'
 import type { RequestRow } from '../store/schema.ts'
@@ -28,7 +27,8 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { noRequest } from './no-request.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 import { marginOf, requestCsv } from './request-csv.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
@@ -37,18 +37,6 @@ const OPERATOR = '/app/api/operator'
 /** Activity: of all accounts for admins, of one for its members. */
 export function requestOperations(parts: OperationParts) {
   return [list(parts), listOfKey(parts), download(parts), show(parts), settle(parts)]
-}
-
-/** The 404 of a request: a refused one has no record, and a settled one may have been pruned. */
-export async function noRequest(
-  { db }: OperationParts['store'],
-  requestId: string,
-): Promise<Problem> {
-  const problem = notFound('request that opened a hold', requestId)
-  const untilMs = await prunedUntilMs(db, requestId)
-  if (untilMs === null) return problem
-  const pruned = `Requests that were settled up to ${timeAnswer(untilMs)} have been pruned.`
-  return new Problem('not_found', { message: `${problem.message} ${pruned}` })
 }
 
 /** The filters of requests that every query string has. */

@@ -78,6 +78,9 @@ export function addToSecond(
 // A row is also saved where its window is as it was.
 const texts = new WeakMap<RequestWindow, string>()
 
+/** What a client can do about too many requests in flight. */
+export const IN_FLIGHT_ADVICE = 'Wait for one to end, or ask the operator for a higher limit.'
+
 /** So many requests, in words. */
 export function requestsInWords(count: number): string {
   return `${count} ${count === 1 ? 'request' : 'requests'}`

@@ -124,6 +124,14 @@ test('an unknown key throws AuthenticationError', async () => {
   expect((await failureOf(AuthenticationError, call)).code).toBe('invalid_api_key')
 })
 
+test('a key that was cut short throws AuthenticationError that says so', async () => {
+  const { apiKey } = await world.account()
+  const call = clientWith(apiKey.slice(0, -1)).chat.completions.create(hello)
+  expect((await failureOf(AuthenticationError, call)).message).toContain(
+    'This API key is not known: it is mistyped or cut short, was deleted, or belongs to another gateway.',
+  )
+})
+
 test('an unknown model throws NotFoundError', async () => {
   const call = client.chat.completions.create({ ...hello, model: 'sim/none' })
   const error = await failureOf(NotFoundError, call)

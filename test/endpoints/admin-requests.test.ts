@@ -66,6 +66,17 @@ test('a request is shown whole', async () => {
   })
 })
 
+test('the ID of a request that was refused before it was forwarded is answered with where the reason is', async () => {
+  const body = { model: 'acme/no-such', messages: [{ role: 'user', content: 'Hi' }] }
+  const call = { method: 'POST', path: '/v1/chat/completions', body, token: apiKey } as const
+  const refused = await admin.call(call)
+  const id = String(refused.headers['x-request-id'])
+  const { httpStatus, json } = await admin.get(`/v1/admin/requests/${id}`)
+  expect(httpStatus).toBe(404)
+  const message = `No request has the ID "${id}". A request that was refused before it was forwarded is not stored: its answer says why, and the log of the gateway has its error code.`
+  expect(json).toMatchObject({ error: { message } })
+})
+
 test('an unresolved request is settled by its cost, with the fee, and its hold comes back', async () => {
   const path = await requestAfter(LOST)
   expect((await admin.get(path)).json).toMatchObject({ state: 'unresolved', charge: 0 })

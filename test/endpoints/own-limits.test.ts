@@ -107,11 +107,18 @@ test('requests in flight of a key may be more than eight, and those of an accoun
     admin.call({ method: 'POST', path: '/v1/chat/completions', body, token: text }),
   )
   await gate.arrived(10)
-  expect(await chatNow(text)).toEqual(refusal(429, 'too_many_concurrent_requests'))
+  const ofKey = await chatNow(text)
+  expect(ofKey).toEqual(refusal(429, 'too_many_concurrent_requests'))
+  const advice = 'Wait for one to end, or ask the operator for a higher limit.'
+  expect(JSON.stringify(ofKey.json)).toContain(
+    `This API key already has 10 requests in flight. ${advice}`,
+  )
   await admin.patch(key, { limits: { in_flight: 100 } })
   await admin.patch(account, { limits: { in_flight: 10 } })
   const ofAccount = await chatNow(text)
-  expect(JSON.stringify(ofAccount.json)).toContain('This account already has 10 requests')
+  expect(JSON.stringify(ofAccount.json)).toContain(
+    `This account already has 10 requests in flight. ${advice}`,
+  )
   gate.release()
   for (const answer of await Promise.all(sent)) expect(answer.httpStatus).toBe(200)
   expect((await chat(text)).httpStatus).toBe(200)

@@ -1,7 +1,11 @@
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { RateLimit } from '../../vocabulary/request-window.ts'
-import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../../vocabulary/request-window.ts'
+import {
+  IN_FLIGHT_ADVICE,
+  IN_FLIGHT_RETRY_SECONDS,
+  requestsInWords,
+} from '../../vocabulary/request-window.ts'
 import type { CallerLimits } from './caller.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
@@ -200,8 +204,10 @@ function refuseInFlight(
 }
 
 function tooManyInFlight(owner: string, inFlight: number, counts: keyof typeof COUNTED): Problem {
+  // Only the limits of inference can be raised.
+  const advice = counts === 'apiKey' ? ` ${IN_FLIGHT_ADVICE}` : ''
   return new Problem(COUNTED[counts].inFlightCode, {
-    message: `This ${owner} already has ${inWords(inFlight, counts)} in flight.`,
+    message: `This ${owner} already has ${inWords(inFlight, counts)} in flight.${advice}`,
     retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS,
   })
 }

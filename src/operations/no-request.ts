@@ -1,0 +1,24 @@
+import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
+import { timeOfId } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { timeAnswer } from './fields.ts'
+import { notFound, type OperationParts } from './operation.ts'
+
+const NOT_STORED =
+  'A request that was refused before it was forwarded is not stored: its answer says why, and the log of the gateway has its error code.'
+
+/** The 404 of a request: a refused one has no record, and a settled one may have been pruned. */
+export async function noRequest(
+  { db }: OperationParts['store'],
+  requestId: string,
+): Promise<Problem> {
+  const problem = notFound('request', requestId)
+  // Text that is no ID was mistyped.
+  if (timeOfId(requestId) === null) return problem
+  const untilMs = await prunedUntilMs(db, requestId)
+  const why =
+    untilMs === null
+      ? NOT_STORED
+      : `Requests that were settled up to ${timeAnswer(untilMs)} have been pruned.`
+  return new Problem('not_found', { message: `${problem.message} ${why}` })
+}
