@@ -284,3 +284,29 @@ test.each(ROUTES)('$method $path answers every caller as docs/ says', async (rou
     }
   }
 })
+
+/** The queries that name something of another account. */
+const foreignQueries = ({ account, ids, mark }: Place): readonly string[] => [
+  `key=${ids['key_id']}`,
+  `account=${account.id}`,
+  `cursor=${ids['request_id']}`,
+  `search=${mark}`,
+  `by=key&key=${ids['key_id']}`,
+]
+
+test.each(
+  ROUTES.filter(({ method, kind }) => method === 'GET' && kind !== 'operator' && kind !== 'admin'),
+)('$method $path shows nothing of another account that its query names', async (route) => {
+  const { headers } = senders[route.kind === 'member' ? 'an owner' : 'a key']
+  for (const query of foreignQueries(other)) {
+    const answer = await send({ method: 'GET', path: `${pathOf(route, own)}?${query}`, headers })
+    const seen = `${query}: ${answer.text}`
+    expect([200, 400, 404], seen).toContain(answer.httpStatus)
+    expect(answer.httpStatus === 200 ? answer.text : '', seen).not.toMatch(shownOf(other))
+  }
+})
+
+/** What an answer must not have: the account's mark, and the ID of its request. */
+function shownOf({ mark, ids }: Place): RegExp {
+  return new RegExp(`${mark}|${ids['request_id']}`)
+}
