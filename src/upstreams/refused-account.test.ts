@@ -173,24 +173,30 @@ describe('our account', () => {
     expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)
   })
 
-  test.each<[string, object, true | undefined]>([
-    ["a vendor's firewall", { message: 'Request blocked.' }, true],
-    ['a page of HTML', {}, true],
-    ['a type alone', { type: 'permission_error', message: 'Forbidden' }, true],
-    ['an account', { message: 'Your account is suspended.' }, undefined],
-    ['a key', { message: 'Your API key does not have permission to use this model.' }, undefined],
-    ['a region', { code: 'unsupported_country_region_territory', message: 'No' }, undefined],
-  ])(
-    'a 403 that names %s is about our account only likely unless it says so',
-    (_, said, isUnsaid) => {
-      for (const of of [
-        wire(openaiCompatible, 'chat'),
-        wire(openai, 'chat'),
-        wire(anthropic, 'messages'),
-      ]) {
-        const read = of.readError(error(said), 403)
-        expect([read.httpStatus, read.isUnsaid]).toEqual([402, isUnsaid])
-      }
-    },
-  )
+  test.each<[string, 'probably' | 'certainly', object]>([
+    ["the text of a vendor's firewall", 'probably', { message: 'Request blocked.' }],
+    ['a page of HTML', 'probably', {}],
+    ['a type alone', 'probably', { type: 'permission_error', message: 'Forbidden' }],
+    ['words about an account', 'certainly', { message: 'Your account is suspended.' }],
+    [
+      'words about a key',
+      'certainly',
+      { message: 'Your API key does not have permission to use this model.' },
+    ],
+    [
+      'the code of a region',
+      'certainly',
+      { code: 'unsupported_country_region_territory', message: 'No' },
+    ],
+  ])('a 403 with %s is %s a refusal of our account', (_, certainty, said) => {
+    for (const of of [
+      wire(openaiCompatible, 'chat'),
+      wire(openai, 'chat'),
+      wire(anthropic, 'messages'),
+    ]) {
+      const read = of.readError(error(said), 403)
+      const isUnsaid = certainty === 'probably' ? true : undefined
+      expect([read.httpStatus, read.isUnsaid]).toEqual([402, isUnsaid])
+    }
+  })
 })
