@@ -175,6 +175,8 @@ test.for([
   'failed requests are one click from the figures of %s',
   async ([path, address], { page, server }) => {
     await page.goto(`${server.address}/app/${path}`)
+    const title = page.getByRole('heading', { name: 'Failed', exact: true })
+    expect(await title.getAttribute('title')).toMatch(/refused .* are not counted/)
     await page.getByTitle('Show failed requests').click()
     await page.waitForURL(address)
     await page.getByText('Failed only').first().waitFor()
@@ -188,3 +190,20 @@ test('a column of usage and margin opens the requests of its day', async ({ page
   await page.waitForURL(/operator\/activity\?from=2026-11-21&to=2026-11-21$/)
   await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor()
 })
+
+test.for([
+  [`${HELIX.id}/activity`, 'The answer to each one says why.'],
+  [ACTIVITY, 'The answer to each one says why, and the gateway’s log has its error code.'],
+] as const)(
+  '%s says where refused requests are, with requests and without',
+  async ([path, where], { page, server }) => {
+    const line = page.getByText(`are not listed. ${where}`)
+    await page.goto(`${server.address}/app/${path}`)
+    await page.getByText('Unresolved').first().waitFor()
+    await line.waitFor()
+    server.answer('/requests', json(EMPTY))
+    await page.reload()
+    await page.getByText('No requests in this period.').waitFor()
+    await line.waitFor()
+  },
+)

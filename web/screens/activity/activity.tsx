@@ -42,6 +42,10 @@ export function ActivityScreen() {
         onChange={(next) => change(() => next, { resetScroll: false })}
         onRange={look}
       />
+      <p className="note mb-3.5">
+        Requests that are refused before they are forwarded are not listed. The answer to each one
+        says why{source.as === 'operator' && ', and the gateway’s log has its error code'}.
+      </p>
       <div className={search.request === undefined ? 'act' : 'act open'}>
         <div ref={listRef} className="min-w-0">
           <RequestList

@@ -2,6 +2,10 @@ import { Link, useParams } from '@tanstack/react-router'
 import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 
+/** The title of each figure of failed requests. */
+export const FAILED_COUNTS =
+  'Requests that were refused before they were forwarded are not counted.'
+
 interface FailedLinkProps {
   readonly range: DateRange
   /** The number of failed requests. */
@@ -13,7 +17,7 @@ export function FailedLink({ range, children }: FailedLinkProps) {
   const { account } = useParams({ strict: false })
   const paths = useAccountPaths()
   const search = { ...searchOf(range), failed: true } as const
-  const look = { className: 'to-failed', title: 'Show failed requests', search }
+  const look = { className: 'to-failed', title: `Show failed requests. ${FAILED_COUNTS}`, search }
   return account === undefined ? (
     <Link to="/operator/activity" {...look}>
       {children}

@@ -147,10 +147,7 @@ function NoRequests({ activity, search, source, onRange, onClear }: RequestListP
   }
   return (
     <Empty title={isAll ? 'No requests yet.' : 'No requests in this period.'}>
-      <p>
-        Requests appear here as soon as they start. Requests that are refused, such as those without
-        enough credit, are not recorded.
-      </p>
+      <p>Requests appear here as soon as they start.</p>
       {source.as === 'member' && <FirstRequest />}
       {allTime}
     </Empty>

@@ -2,7 +2,7 @@ import type { DateRange } from '../../../src/vocabulary/date-range.ts'
 import type { OperatorReport, TopUps } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted, percent, shortChange } from '../../format/numbers.ts'
-import { FailedLink } from '../activity/failed-link.tsx'
+import { FAILED_COUNTS, FailedLink } from '../activity/failed-link.tsx'
 
 /** The sums of requests. */
 export type MarginTotals = OperatorReport['totals']
@@ -36,7 +36,9 @@ export function MarginFigures(props: MarginFiguresProps) {
     <section className="card stats" aria-label="Figures of the period">
       {[...figuresOf(totals, before), last].map(({ title, value, note, more }) => (
         <div key={title} className="stat">
-          <h2 className="lab">{title}</h2>
+          <h2 className="lab" title={title === 'Failed' ? FAILED_COUNTS : undefined}>
+            {title}
+          </h2>
           <b className={value.startsWith('−') ? 'text-bad' : ''}>{value}</b>
           <p title={more}>
             {title === 'Failed' && totals.failed > 0 ? (

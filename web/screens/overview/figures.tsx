@@ -5,7 +5,7 @@ import { change, count, percent, shortCount } from '../../format/numbers.ts'
 import { comparedPhrase, comparedText } from '../../format/ranges.ts'
 import { duration } from '../../format/time.ts'
 import { Grey } from '../../parts/states.tsx'
-import { FailedLink } from '../activity/failed-link.tsx'
+import { FAILED_COUNTS, FailedLink } from '../activity/failed-link.tsx'
 
 interface Figure {
   readonly title: string
@@ -25,7 +25,9 @@ export function Figures(props: FiguresProps) {
     <section className="card stats" aria-label="Figures of the range">
       {figuresOf(props).map(({ title, value, note }) => (
         <div key={title} className="stat">
-          <h2 className="lab">{title}</h2>
+          <h2 className="lab" title={title === 'Failed' ? FAILED_COUNTS : undefined}>
+            {title}
+          </h2>
           <b>{value}</b>
           <p>
             {title === 'Failed' && props.sums.figures.failed > 0 ? (
