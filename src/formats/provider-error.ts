@@ -198,7 +198,7 @@ function recognizeParameter({
     const advice = `This model does not support \`${param}\`. Leave it out or use another model.`
     return { code: 'unsupported_parameter', input: { param, message: advice } }
   }
-  if (isMissing(param, message)) {
+  if (missingField(message) === param) {
     const advice = `\`${param}\` is missing, and the provider requires it.`
     return { code: 'invalid_parameter', input: { param, message: advice } }
   }
@@ -211,9 +211,10 @@ function recognizeParameter({
 
 const MISSING_FIELD = /^(\w+): field required|missing required parameter: ["'`](\w+)["'`]/i
 
-/** Whether the provider requires this field itself, and not one inside of it. */
-function isMissing(param: string, message: string): boolean {
-  return MISSING_FIELD.exec(message)?.slice(1).includes(param) ?? false
+/** The field that the provider requires, unless it is inside of another one. */
+function missingField(message: string): string | undefined {
+  const [, ofMessages, ofOpenAi] = MISSING_FIELD.exec(message) ?? []
+  return ofMessages ?? ofOpenAi
 }
 
 // Names that clients send, which may therefore be shown. A name comes before its own prefixes.
