@@ -71,6 +71,7 @@ describe('a mistake of a newcomer', () => {
     [['account', 'lst', '--help'], "unknown command 'lst'\n(Did you mean list?)"],
     [['credit', 'code', 'get', '--help'], "unknown command 'get': the commands are create, list"],
     [['account', 'create', 'Ada', 'Lovelace'], 'Quote text that has spaces.'],
+    [['audit', 'log'], 'got 1: log. `tollgate action list` shows the audit log.'],
     [['serve', '--port', '8788'], 'settings are environment variables, or lines of .env'],
     [
       ['account', 'show', 'key_01m8dygxmcjh2pympmxf241cgg'],

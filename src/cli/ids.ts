@@ -128,7 +128,11 @@ function refuseUnnamed(
     prefix === 'acct'
       ? `\`${listedBy} --search "${typed}"\` looks for a part of a name or address`
       : shown
-  throw new Problem('not_found', { message: `No ${noun} has ${named}: ${found}.` })
+  const unfound =
+    prefix === 'key'
+      ? '. Names of keys select nothing: type the ID, key_…, or the shown part, such as sk-tollgate-bsE…WJpk'
+      : ''
+  throw new Problem('not_found', { message: `No ${noun} has ${named}${unfound}: ${found}.` })
 }
 
 /** Only the person knows which of them is meant. */

@@ -108,7 +108,12 @@ test('a key is found by the part that lists show, and not by its name, which oth
   const { id, prefix } = await line.json('key', 'create', 'Ada', '--name', 'laptop')
   const shown = String(prefix)
   expect(await line.json('key', 'disable', shown)).toMatchObject({ id, disabled: true })
-  expect(await line.run('key', 'delete', 'laptop')).toMatchObject({ exitCode: 3 })
+  expect(await line.run('key', 'delete', 'laptop')).toEqual(
+    failedWith(
+      3,
+      'tollgate: No API key has the shown part "laptop". Names of keys select nothing: type the ID, key_…, or the shown part, such as sk-tollgate-bsE…WJpk: `tollgate key list <account>` shows the API keys.\n',
+    ),
+  )
   expect(await line.run('key', 'delete', shown)).toMatchObject({ exitCode: 0 })
   expect(await line.run('request', 'list', '--key', shown)).toMatchObject({ exitCode: 0 })
   expect(await line.run('usage', '--key', shown)).toMatchObject({ exitCode: 0 })

@@ -175,6 +175,7 @@ function usageHint(
     return ': settings are environment variables, or lines of .env, such as PORT=8788'
   }
   if (code === 'commander.excessArguments') {
+    if (command.name() === 'audit') return ' `tollgate action list` shows the audit log.'
     return command.registeredArguments.length === 0 ? '' : ' Quote text that has spaces.'
   }
   if (code !== 'commander.unknownCommand' || message.includes('Did you mean')) return ''

@@ -208,6 +208,23 @@ describe('usage', () => {
     expect(focus.out).toMatch(/^BilledCost,BillingAccountId,.*\r\n0,acct_/)
   })
 
+  test('by day begins with the first day that has requests; JSON and CSV have every day', async () => {
+    const none = await line.run('usage')
+    expect(cells(none.out).map(([day]) => day)).toEqual(['DAY', 'total'])
+    await makeRequests()
+    const { out } = await line.run('usage', '--since', '7d')
+    const day = expect.stringMatching(/^\d{4}-\d\d-\d\d$/)
+    expect(cells(out).map(([first, requests]) => [first, requests])).toEqual([
+      ['DAY', 'REQUESTS'],
+      [day, '2'],
+      ['total', '2'],
+    ])
+    const { data } = await line.json('usage', '--since', '7d')
+    expect((data as readonly object[]).length).toBeGreaterThan(6)
+    const csv = await line.run('usage', '--since', '7d', '--csv')
+    expect(csv.out.split('\r\n').length).toBeGreaterThan(8)
+  })
+
   test('refuses dates in the wrong order by the names of its options', async () => {
     expect(await line.run('usage', '--since', '2026-03-02', '--until', '2026-03-01')).toEqual(
       failedWith(2, '`--since` must be before `--until`'),

@@ -68,10 +68,11 @@ export const USAGE_COMMAND: OperationCommand = {
   ],
   async show({ body }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
-    const { by, data, totals } = usageReportShape.parse(body)
+    const { by, data: answered, totals } = usageReportShape.parse(body)
+    const data = by === 'day' ? withoutEmptyStart(answered) : answered
     const isStepped = data.some(({ date }) => date !== undefined)
     const total = { id: 'total', name: null, figures: totals }
-    const rows: typeof data = [...data, isStepped ? { ...total, date: '' } : total]
+    const rows: readonly UsageRow[] = [...data, isStepped ? { ...total, date: '' } : total]
     const none = by === 'upstream' ? 'pruned' : 'without tags, or pruned'
     const headings = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN']
     // An ID stays whole, and the name after it may be cut.
@@ -94,6 +95,16 @@ export const USAGE_COMMAND: OperationCommand = {
       ),
     }
   },
+}
+
+type UsageRow = z.infer<typeof usageReportShape>['data'][number]
+
+/** The days from the first that has something: a new gateway would show a month of zeros. */
+function withoutEmptyStart(days: readonly UsageRow[]): readonly UsageRow[] {
+  const firstAt = days.findIndex(({ figures: { requests, charge, cost } }) =>
+    [requests, charge, cost].some((figure) => figure !== 0),
+  )
+  return firstAt < 0 ? [] : days.slice(firstAt)
 }
 
 type Line = z.infer<typeof statementShape>['lines'][number]

@@ -6,7 +6,7 @@ import { DEFAULT_PUBLIC_NAMES } from '../formats/testing/exchange.ts'
 import { loadDialect } from '../upstreams/dialects.ts'
 import { upstreamSettings } from '../upstreams/testing/upstream-settings.ts'
 import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
-import { type CommandLine, openCommandLine } from './testing/command-line.ts'
+import { type CommandLine, failedWith, openCommandLine } from './testing/command-line.ts'
 
 let simulator: Simulator
 let lines: CommandLine[]
@@ -51,6 +51,17 @@ test('each upstream is asked, and shown with its models and those that another o
   expect(out).toMatch(/^second .* 2 +0 +2$/m)
   expect(notes).toMatch(/second: another upstream has .*sim\/text/)
   expect(notes).toMatch(/first: .* is not offered: /)
+})
+
+test('without an upstream, the check says that the simulator answers, and which setting names one', async () => {
+  const line = openCommandLine()
+  lines.push(line)
+  expect(await line.run('upstream', 'check')).toEqual(
+    failedWith(
+      1,
+      'no upstream is configured, and the built-in simulator answers: set UPSTREAM_BASE_URL, or TOLLGATE_UPSTREAMS for several',
+    ),
+  )
 })
 
 test('each model that is not offered is said once, with its line to write', async () => {

@@ -89,7 +89,7 @@ async function check(
   const { upstreams: live } = settings()
   if (live === undefined) {
     throw new CommandFailure(
-      'no upstream is configured: set UPSTREAM_BASE_URL, or TOLLGATE_UPSTREAMS for several',
+      'no upstream is configured, and the built-in simulator answers: set UPSTREAM_BASE_URL, or TOLLGATE_UPSTREAMS for several',
     )
   }
   const rows = await askAll(live, (name) => spend && (only === null || name === only))
