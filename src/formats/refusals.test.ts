@@ -144,10 +144,10 @@ const NO_SEARCHES = [
 
 describe.each(EVERY_FORMAT)('on %s', (_, format) => {
   test.each(REFUSED)('%j is unsupported', (members, param) => {
-    expect(refusalOf(() => callWith(format, members))).toEqual({
-      code: 'unsupported_parameter',
-      param,
-    })
+    const read = () => callWith(format, members)
+    expect(refusalOf(read)).toEqual({ code: 'unsupported_parameter', param })
+    // The messages format has no `param`: the message names a field.
+    expect(read).toThrow(/`[a-z]\S*`/)
   })
 
   test.each([

@@ -46,14 +46,17 @@ export function readPlugins(body: JsonObject, publicNames: PublicNames): Call['f
         break
       case 'file-parser':
         if (fileParser !== 'none') {
-          throw unsupported(param, 'The file-parser plugin may be present only once.')
+          throw unsupported(
+            param,
+            `The file-parser plugin can be set only once: leave \`${param}\` out.`,
+          )
         }
         fileParser = readFileParser(plugin, { param, publicNames })
         break
       default:
         throw unsupported(
           param,
-          'The supported plugins are `response-healing` and the free engines of `file-parser`.',
+          `\`${param}\` is not supported. The supported plugins are \`response-healing\` and the free engines of \`file-parser\`.`,
         )
     }
   }
@@ -67,7 +70,7 @@ function readFileParser(
   if ((field(plugin, 'enabled') ?? true) !== true) {
     throw unsupported(
       `${param}.enabled`,
-      'The file-parser plugin cannot be switched off: leave it out.',
+      `The file-parser plugin cannot be switched off: leave \`${param}\` out.`,
     )
   }
   const engine = fileEngineOf(plugin)
@@ -99,7 +102,7 @@ export function refuseSocialField(node: JsonObject, place: () => string): void {
     const owner = place()
     throw unsupported(
       owner === '' ? name : `${owner}.${name}`,
-      'Search through a social platform is not supported.',
+      `Search through a social platform is not supported. Leave \`${name}\` out.`,
     )
   }
 }

@@ -93,7 +93,10 @@ function refuseStoredState(root: JsonObject): void {
     )
   }
   if (field(root, 'prompt') !== undefined) {
-    throw unsupported('prompt', 'Stored prompts are not supported: send the text itself.')
+    throw unsupported(
+      'prompt',
+      '`prompt` is not supported, since prompts are not stored: send the text itself.',
+    )
   }
 }
 
@@ -105,7 +108,10 @@ function refuseItems(root: JsonObject): void {
   for (const [index, item] of readObjects(root, 'input').entries()) {
     const place = `input[${index}]`
     if (isReference(item)) {
-      throw unsupported(place, 'Items are not stored: send the item itself instead of its ID.')
+      throw unsupported(
+        place,
+        `Items are not stored: send the item itself instead of its ID in \`${place}\`.`,
+      )
     }
     if (field(item, 'tools') === undefined && !TOOL_ITEMS.has(item['type'])) continue
     throw unsupported(place, 'Tools are supported in `tools` only, not in items of `input`.')

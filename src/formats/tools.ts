@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { TOOL_STEPS_DEFAULT, type ToolUse } from '../vocabulary/call.ts'
-import { echoed } from '../vocabulary/problem.ts'
+import { echoed, type Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { ClientName } from './client-names.ts'
 import {
@@ -202,7 +202,7 @@ function searchesNamedBy(
   if (typeof type === 'string' && isSearchType(type, rules)) return [tool]
   const isMode = typeof type === 'string' && MODES.has(type)
   if (type !== undefined && !isClientType(type) && !isMode) {
-    throw unsupported(`${param}.type`, UNSUPPORTED_TOOL)
+    throw notOffered(`${param}.type`)
   }
   return namesOf(tool).flatMap(({ name, member }) => {
     if (!isProviderName(name, rules) || clientNames.has(name)) return []
@@ -216,7 +216,11 @@ function searchNamed(
   { rules, param }: { readonly rules: ToolRules; readonly param: string },
 ): JsonObject {
   if (isSearchName(name, rules)) return { type: name }
-  throw unsupported(param, UNSUPPORTED_TOOL)
+  throw notOffered(param)
+}
+
+function notOffered(param: string): Problem {
+  return unsupported(param, `\`${param}\` names another tool. ${UNSUPPORTED_TOOL}`)
 }
 
 /** Names that a provider takes for its own tools. Any other name must be listed, or the provider refuses it. */

@@ -147,9 +147,12 @@ export function refuseCapAbove({ call, offer }: RefusalInput): void {
 export function refuseUncounted(input: RefusalInput): void {
   if (input.call.tools.serverTools) {
     const isOption = field(input.body.root, 'web_search_options') !== undefined
+    const advice = isOption
+      ? 'Leave `web_search_options` out.'
+      : 'Leave the search tool out of `tools`.'
     throw unsupported(
       isOption ? 'web_search_options' : 'tools',
-      'This model runs no tools of the provider, such as web search: their cost is not counted in its answers.',
+      `This model runs no tools of the provider, such as web search: their cost is not counted in its answers. ${advice}`,
     )
   }
   refuseTiers(input)

@@ -17,6 +17,7 @@ type Refused = readonly [fields: object, param: string]
 /** By dialect and format. */
 const REFUSED: Readonly<Record<string, readonly Refused[]>> = {
   'openai chat': [
+    [{ web_search_options: {} }, 'web_search_options'],
     [{ moderation: { model: 'x' } }, 'moderation'],
     [{ audio: { voice: 'a', format: 'mp3' } }, 'audio'],
     [{ plugins: [{ id: 'response-healing' }] }, 'plugins'],
@@ -167,6 +168,8 @@ test.each(ROWS)('%s refuses on %s: %j', (dialect, format, fields, param) => {
   const problem = refusalOf({ dialect, format, fields })
   expect([problem?.code, problem?.param]).toEqual(['unsupported_parameter', param])
   expect(problem?.message).toMatch(/^\S.*\.$/)
+  // The messages format has no `param`.
+  expect(problem?.message).toContain(`\`${param}\``)
 })
 
 describe('a field that the operator vouches for', () => {

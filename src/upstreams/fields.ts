@@ -78,22 +78,20 @@ const WHY_REFUSED = {
   price: 'costs what the answer does not count',
 } as const
 
-/** A field that is refused with any value. Default message: leave it out. */
-export function refused(why: keyof typeof WHY_REFUSED, message?: string): FieldRow {
-  return refusing(WHY_REFUSED[why], message === undefined ? leaveOut : () => message)
+/** A field that is refused with any value. Default advice: leave it out. */
+export function refused(why: keyof typeof WHY_REFUSED, advice?: string): FieldRow {
+  return refusing(WHY_REFUSED[why], advice)
 }
 
 /** Refuses a field as {@link refused} does, unless the operator vouches for it. */
 export function refusedUnlessVouched(): FieldRow {
-  return refusing(null, leaveOut)
+  return refusing(null)
 }
 
-function refusing(whyNotVouched: string | null, message: Fault['message']): FieldRow {
+function refusing(whyNotVouched: string | null, advice = 'Leave it out.'): FieldRow {
+  const message = (param: string): string =>
+    `\`${param}\` is not supported for this model. ${advice}`
   return { use: 'refused', whyNotVouched, judge: () => ({ path: '', message }) }
-}
-
-function leaveOut(param: string): string {
-  return `\`${param}\` is not supported for this model. Leave it out.`
 }
 
 const UNLISTED = refusedUnlessVouched()
@@ -191,12 +189,12 @@ export function textOr(row: FieldRow): FieldRow {
   return checked((value, vouched) => (typeof value === 'string' ? null : row.judge(value, vouched)))
 }
 
-/** Rows that refuse each of these types, all with this message. */
+/** Rows that refuse each of these types, all with this advice. */
 export function refusedTypes<Type extends string>(
-  message: string,
+  advice: string,
   ...types: readonly Type[]
 ): Readonly<Record<Type, FieldRow>> {
-  const row = refused('state', message)
+  const row = refused('state', advice)
   // The record has exactly these keys, which `fromEntries` does not say.
   return Object.fromEntries(types.map((type) => [type, row])) as Record<Type, FieldRow>
 }

@@ -82,7 +82,10 @@ export const anthropic: Dialect = {
 /** Throws for a search by a model that lists no price for searches. */
 function refuseUnpricedSearch({ call, offer }: Refusal): void {
   if (!call.tools.serverTools || offer.prices.search > 0n) return
-  throw unsupported('tools', 'This model has no price for searches. Leave the search tool out.')
+  throw unsupported(
+    'tools',
+    'This model has no price for searches. Leave the search tool out of `tools`.',
+  )
 }
 
 // From platform.claude.com/docs/en/models/overview and its page of each model, read on 2026-11-22. If Anthropic's own

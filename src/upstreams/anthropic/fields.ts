@@ -84,7 +84,7 @@ const WRITTEN_BLOCKS = {
     'tool_removal',
   ),
   ...refusedTypes(
-    'Summaries of the conversation are not supported: the answer does not count them.',
+    'Its summary of the conversation costs what the answer does not count.',
     'compaction',
   ),
   ...refusedTypes('A request runs on exactly the model that it names.', 'fallback'),
@@ -180,8 +180,8 @@ function messageFields(blocks: FieldTable) {
     context_management: object({ edits: listOf(CLEARING_EDIT) }),
     thread: refused('state', NO_STATE),
     diagnostics: refusedUnlessVouched(),
-    container: refused('price', '`container` is not supported: it has no price here.'),
-    fallbacks: refused('price', 'A request runs on exactly the model that it names.'),
+    container: refused('price', 'It has no price here. Leave it out.'),
+    fallbacks: refused('price', 'A request runs on exactly the model that it names. Leave it out.'),
     fallback_credit_token: refused('price'),
     billing_policy: refused('price'),
     mcp_servers: refused('price'),
@@ -200,8 +200,8 @@ const CLEARING_EDIT: FieldRow = {
     if (typeof type === 'string' && type.startsWith('clear_')) return null
     return {
       path: '.type',
-      message: () =>
-        'Summaries of the conversation are not supported: the answer does not count them. Edits of `clear_*` are.',
+      message: (param) =>
+        `\`${param}\` must begin with \`clear_\`: the answer does not count summaries of the conversation.`,
     }
   },
 }

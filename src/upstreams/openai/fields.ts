@@ -64,7 +64,7 @@ export const CHAT_PARTS = {
     file: object({ filename: PASSED, file_data: PASSED, file_id: refused('state', NO_FILES) }),
     ...MARKS,
   }),
-  ...refusedTypes('Audio input (`input_audio`) is not supported.', 'input_audio'),
+  ...refusedTypes('Send text instead of audio.', 'input_audio'),
 } as const satisfies FieldTable
 
 /** The tools of chat, by type: all run by the client, and never looked into. */
@@ -119,7 +119,7 @@ export const CHAT_FIELDS = {
   audio: refused('price'),
   web_search_options: refused('price'),
   plugins: refused('price'),
-  reasoning: refused('length', 'This model takes `reasoning_effort` in place of `reasoning`.'),
+  reasoning: refused('length', 'Set `reasoning_effort` instead.'),
 } as const satisfies FieldTable
 
 /** The fields of legacy completions. */

@@ -106,7 +106,7 @@ export const RESPONSE_ITEMS = {
       const fault = REASONING.judge(item, vouched)
       if (fault !== null || !isJsonObject(item)) return fault
       if (isFilled(item['encrypted_content']) || isFilled(item['content'])) return null
-      return { path: '', message: () => NO_REASONING }
+      return { path: '', message: noReasoning }
     },
   },
   ...refusedTypes(NO_STATE, 'item_reference', 'compaction', 'compaction_trigger'),
@@ -145,8 +145,9 @@ function isFilled(member: JsonValue | undefined): boolean {
   return (typeof member === 'string' || Array.isArray(member)) && member.length > 0
 }
 
-const NO_REASONING =
-  'Reasoning is not kept here: ask for `include: ["reasoning.encrypted_content"]` and send it back, or leave the item out.'
+function noReasoning(param: string): string {
+  return `Reasoning is not kept here: ask for \`include: ["reasoning.encrypted_content"]\` and send it back, or leave \`${param}\` out.`
+}
 
 /** The tools of responses, by type. */
 export const RESPONSE_TOOLS = {
@@ -215,7 +216,7 @@ export const RESPONSE_FIELDS = {
   stream_options: object({ include_obfuscation: PASSED }),
   previous_response_id: refused('state', NO_STATE),
   conversation: refused('state', NO_STATE),
-  prompt: refused('state', 'Stored prompts are not supported: send the text itself.'),
+  prompt: refused('state', 'Send the text itself.'),
   context_management: refused('price'),
   moderation: refused('price'),
   access_programs: refused('price'),
