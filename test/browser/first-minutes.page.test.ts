@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import { copyBy, expectGoodPage, openWindow, takePicture } from './chromium.ts'
-import { PASSWORD, setUp, setupLink, test } from './on-gateway.ts'
+import { becomeOperator, PASSWORD, setUp, setupLink, test } from './on-gateway.ts'
 
 /** A person's first minutes, on a real gateway: from the link of the first start on. */
 
@@ -50,6 +50,22 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
   await page.getByText('laptop').waitFor()
   expect(bodies.filter((body) => body.includes(key))).toHaveLength(1)
   expect(stored + (await page.content()) + page.url()).not.toContain(key)
+  await context.close()
+})
+
+test('the first operator begins at the screens of operators, next to the first account', async ({
+  browser,
+  gateway,
+}) => {
+  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  const page = await context.newPage()
+  await becomeOperator(page, gateway)
+  expect(page.url()).toBe(`${gateway.address}/app/operator`)
+  await expectGoodPage(page)
+  await page.locator('button.acct').click()
+  await page.getByRole('link', { name: 'Operator: all accounts' }).waitFor()
+  await page.getByRole('link', { name: 'first', exact: true }).click()
+  await page.getByText('No requests yet').waitFor()
   await context.close()
 })
 

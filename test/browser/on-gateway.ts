@@ -40,12 +40,19 @@ export function setupLink(gateway: ServeProcess): string {
   return `${gateway.address}${path}`
 }
 
-/** Makes the first operator, Ada, who owns the first account. */
-export async function setUp(page: Page, gateway: ServeProcess): Promise<void> {
+/** Makes the first operator, Ada, who owns the first account, and lands where the page leads her. */
+export async function becomeOperator(page: Page, gateway: ServeProcess): Promise<void> {
   await page.goto(setupLink(gateway))
   await page.getByLabel('Name').fill('Ada Lovelace')
   await page.getByLabel('Email').fill('ada@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create the operator' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+}
+
+/** Makes the first operator, and opens the first account. */
+export async function setUp(page: Page, gateway: ServeProcess): Promise<void> {
+  await becomeOperator(page, gateway)
+  await page.goto(`${gateway.address}/app/`)
   await page.getByText('No requests yet').waitFor()
 }

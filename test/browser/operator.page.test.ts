@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core'
 import { expect } from 'vitest'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
@@ -329,7 +330,13 @@ test('an operator without an account of its own is led to the desk', async ({ pa
 test('the switcher leads operators alone to their pages', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
   await page.getByRole('button', { name: 'Helix Lab' }).click()
-  await page.getByRole('link', { name: 'Operator' }).click()
+  const toOperator = page.getByRole('link', { name: 'Operator: all accounts' })
+  const colorOf = (place: Locator) => place.evaluate((element) => getComputedStyle(element).color)
+  // The colours of a filled button: the grey of other icons could not be seen on it.
+  expect(await colorOf(toOperator.locator('.av svg'))).toBe(
+    await colorOf(toOperator.locator('.av')),
+  )
+  await toOperator.click()
   await page.getByRole('heading', { name: 'Home' }).waitFor()
   server.answer('/me', json({ ...ME, user: { ...ME.user, is_operator: false } }))
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)

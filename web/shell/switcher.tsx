@@ -105,7 +105,7 @@ function Places({ accountId, onPick }: { accountId: string | null; onPick: () =>
           onClick={onPick}
         >
           <Avatar accountId={null} />
-          <span className="flex-1">Operator</span>
+          <span className="flex-1">Operator: all accounts</span>
           {accountId === null && <Icon name="check" small />}
         </Link>
       )}

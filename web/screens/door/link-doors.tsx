@@ -35,6 +35,7 @@ export function Setup() {
         asBrowser('setUp', { token, email, name, password })
       }
       submit="Create the operator"
+      next="/operator"
     >
       {(wrong) => (
         <>
@@ -190,12 +191,14 @@ interface LinkDoorProps {
   readonly lead: ReactNode
   readonly send: DoorFormProps['send']
   readonly submit: string
+  /** The page that is opened then. Default: that of the first account. */
+  readonly next?: string
   /** Ways to use the link that are no form. Default: none. */
   readonly otherWays?: ReactNode
   readonly children: (wrong: (name: string) => string | null) => ReactNode
 }
 
-function LinkDoor({ token, title, lead, send, submit, otherWays, children }: LinkDoorProps) {
+function LinkDoor({ token, title, lead, otherWays, children, ...form }: LinkDoorProps) {
   if (token === '') {
     return (
       <Door
@@ -206,9 +209,7 @@ function LinkDoor({ token, title, lead, send, submit, otherWays, children }: Lin
   }
   return (
     <Door title={title} lead={lead}>
-      <DoorForm send={send} submit={submit}>
-        {children}
-      </DoorForm>
+      <DoorForm {...form}>{children}</DoorForm>
       {otherWays}
     </Door>
   )
