@@ -120,6 +120,11 @@ test('each operation has an address, and no other name has', async () => {
   expect((await request(admin.world.url('/docs/nothing'))).statusCode).toBe(404)
 })
 
+test('the page with a slash behind its address redirects to it', async () => {
+  const { statusCode, headers } = await request(admin.world.url('/docs/'))
+  expect([statusCode, headers['location']]).toEqual([302, '/docs'])
+})
+
 test('each field and parameter shows its default once', () => {
   const rows = [...page.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => row)
   expect(rows.filter((row) => row.split(/\bDefault\b/).length > 2)).toEqual([])

@@ -153,7 +153,9 @@ function registerReferencePage(
   }
   app.get('/docs', send)
   app.get<{ Params: { operation: string } }>('/docs/:operation', async (request, reply) => {
-    if (await hasOperation(request.params.operation)) send(request, reply)
+    const { operation } = request.params
+    if (operation === '') reply.redirect('/docs')
+    else if (await hasOperation(operation)) send(request, reply)
     else reply.callNotFound()
     return reply
   })
