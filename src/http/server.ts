@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { EnvelopeFamily, WireFormat } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
@@ -102,7 +102,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
       client,
       requestId,
       problem: routes.refusal(clientRequest, client),
-      family: familyOf(clientRequest.url ?? ''),
+      family: familyOf(clientRequest.url ?? '', clientRequest.headers),
     })
   app.setErrorHandler((error, request, reply) => {
     reply.hijack()
@@ -209,14 +209,16 @@ interface UnroutedRequest {
 
 /**
  * Finds the error envelope of a URL: the format's at or below its path, also where the path has a `/v1` too many or too
- * few. OpenAI's elsewhere.
+ * few. Elsewhere that of messages if these headers are those of a client of messages, else OpenAI's.
  */
-function familyFinder(formats: readonly WireFormat[]): (url: string) => EnvelopeFamily {
-  return (url) => {
+function familyFinder(
+  formats: readonly WireFormat[],
+): (url: string, headers?: IncomingHttpHeaders) => EnvelopeFamily {
+  return (url, headers = {}) => {
     const target = url.replace(/^(?:\/v1)*\//, '/v1/')
     const format = formats.find(
       ({ path }) => target.startsWith(path) && /^([/?]|$)/.test(target.slice(path.length)),
     )
-    return format?.family ?? 'openai'
+    return format?.family ?? ('anthropic-version' in headers ? 'messages' : 'openai')
   }
 }

@@ -95,6 +95,7 @@ describe('a call of a part that the gateway lacks is sent once, and throws NotFo
     attempts.length = 0
     const error = await failureOf(AnthropicNotFound, call())
     expect(error.message).toContain(`${called} does not exist: `)
+    expect(error.error).toMatchObject({ type: 'error', error: { type: 'not_found_error' } })
     expect(attempts).toHaveLength(1)
   })
 })
