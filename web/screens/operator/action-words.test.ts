@@ -43,7 +43,7 @@ test('a change says what its fields were before, and leaves out what stayed', ()
   const detail = { fee_basis_points: 250, name: 'Helix Lab', email: null }
   const before = { fee_basis_points: null, name: 'Helix Lab', email: 'a@b.example' }
   expect(changeWords({ ...ACTION, detail, before })).toBe(
-    'Email removed: a@b.example · Fee that of the model → 2.5%',
+    'Email removed: a@b.example · Fee by model → 2.5%',
   )
   const noted = { detail: { note: 'Invoice 104 is unpaid' }, before: { note: null } }
   expect(changeWords({ ...ACTION, ...noted })).toBe('Note added: Invoice 104 is unpaid')

@@ -151,7 +151,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   fee_basis_points: {
     word: 'Fee',
     show: (value) => percentOf(Number(value)),
-    none: 'that of the model',
+    none: 'by model',
   },
   purse: { word: '', show: (value) => (value === 'backed' ? 'Paid credit' : 'Free credit') },
   reference: { word: 'Reference' },
