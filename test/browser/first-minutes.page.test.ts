@@ -179,3 +179,21 @@ test('signing out and in again leads back to where it was', async ({ browser, ga
   expect(await page.getByLabel('Password').count()).toBe(0)
   await context.close()
 })
+
+test('a request that is not found shows the ID that was searched for, and no other', async ({
+  browser,
+  gateway,
+}) => {
+  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  const page = await context.newPage()
+  await setUp(page, gateway)
+  await page.getByRole('link', { name: 'Activity' }).click()
+  const wanted = 'req_01kbh0c7x5qv3m9t2r8w6e7m2q'
+  await page.getByLabel('Request ID').fill(wanted)
+  await page.keyboard.press('Enter')
+  const drawer = page.getByRole('complementary', { name: 'Request' })
+  await drawer.getByText('The request could not be loaded.').waitFor()
+  const shown = (await drawer.textContent()) ?? ''
+  expect(shown.match(/req_[0-9a-z]{26}/g)?.filter((id) => id !== wanted)).toEqual([])
+  await context.close()
+})

@@ -15,7 +15,8 @@ interface FailedProps {
 export function Failed({ what, query: { error, refetch } }: FailedProps) {
   const retry = () => void refetch()
   if (error instanceof ApiError && error.code === NO_ANSWER) return <Away onRetry={retry} />
-  const requestId = error instanceof ApiError ? error.requestId : null
+  // Where the thing itself is not found, its own ID was asked for, and that of this call would be taken for it.
+  const requestId = error instanceof ApiError && error.httpStatus !== 404 ? error.requestId : null
   return (
     <div className="blank" role="alert">
       <h2>{what}</h2>
