@@ -3,7 +3,7 @@ import { answeredScreens, press, type Screen, testScreens } from './each-screen.
 import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
-import { ALERTED_OVERVIEW, FIRST_OVERVIEW } from './stand-in-overview.ts'
+import { ALERTED_OVERVIEW, FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 import {
   NO_USAGE,
@@ -194,4 +194,38 @@ test('a chart by hour names each day once', async ({ page, server }) => {
   const labels = await page.locator('.columns svg > text').allTextContents()
   expect(labels.length).toBeGreaterThan(1)
   expect(labels).toEqual([...new Set(labels)])
+})
+
+test('charts name the time zone of their steps: UTC of days, the browser’s of hours', async ({
+  browser,
+  server,
+}) => {
+  server.answer('/usage', json(USAGE_BY_HOUR))
+  const window = await browser.newContext({ timezoneId: 'Asia/Tokyo' })
+  const page = await window.newPage()
+  const title = (text: string) => page.getByRole('heading', { name: text, exact: true }).waitFor()
+  await page.goto(`${server.address}/app/${at('usage')}?by=key&range=7d&step=hour`)
+  await title('Spend by hour Asia/Tokyo')
+  await page.goto(`${server.address}/app/${at('overview')}`)
+  await title('Spend by day UTC')
+  await window.close()
+})
+
+test('the first byte of one request is an approximate figure on Overview and in Usage', async ({
+  page,
+  server,
+}) => {
+  const one = { requests: 1, first_byte_ms_p50: 25, first_byte_ms_p95: 48 }
+  server.answer('/overview', json({ ...OVERVIEW, figures: { ...OVERVIEW.figures, ...one } }))
+  await page.goto(`${server.address}/app/${at('overview')}`)
+  await page.getByText('about 25 ms', { exact: true }).waitFor()
+  await page.getByText('p50; too few requests for p95').waitFor()
+  const groups = USAGE_BY_HOUR.groups.map((group) => ({
+    ...group,
+    figures: { ...group.figures, ...one },
+  }))
+  server.answer('/usage', json({ ...USAGE_BY_HOUR, groups }))
+  await page.goto(`${server.address}/app/${at('usage')}?by=key&range=7d&step=hour`)
+  await page.getByRole('cell', { name: 'about 25 ms' }).first().waitFor()
+  expect(await page.getByText('48 ms').count()).toBe(0)
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { firstByteTexts } from './first-byte.ts'
 import {
   change,
   count,
@@ -82,4 +83,13 @@ describe('times', () => {
     expect(duration(13_912)).toBe('13.9\u00a0s')
     expect(duration(200_000)).toBe('3\u00a0min 20\u00a0s')
   })
+})
+
+test('the times to the first byte of few requests are one approximate figure', () => {
+  const times = { first_byte_ms_p50: 25, first_byte_ms_p95: 48 }
+  expect(firstByteTexts({ requests: 1, ...times })).toEqual({ p50: 'about 25 ms', p95: null })
+  expect(firstByteTexts({ requests: 19, ...times })).toEqual({ p50: 'about 25 ms', p95: null })
+  expect(firstByteTexts({ requests: 20, ...times })).toEqual({ p50: '25 ms', p95: '48 ms' })
+  const none = { requests: 40, first_byte_ms_p50: null, first_byte_ms_p95: null }
+  expect(firstByteTexts(none)).toEqual({ p50: null, p95: null })
 })

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { OperatorReport, OperatorUsage } from '../../api/operator.ts'
 import { Chart, type LegendSeries } from '../../charts/chart.tsx'
+import { StepZone } from '../../charts/step-zone.tsx'
 import { money, moneyTick } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 
@@ -29,7 +30,7 @@ export function ChargeChart(props: ChargeChartProps) {
     <section className="card mb-4">
       <header className="flex-wrap">
         <h2>
-          Charged by {step} {step !== 'hour' && <span className="font-normal text-ink-3">UTC</span>}
+          Charged by {step} <StepZone step={step} />
         </h2>
         {children}
       </header>

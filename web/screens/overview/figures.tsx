@@ -1,9 +1,9 @@
 import type { Comparison, DateRange } from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageFigures } from '../../api/answers.ts'
+import { firstByteTexts } from '../../format/first-byte.ts'
 import { money } from '../../format/money.ts'
 import { change, count, percent, shortCount } from '../../format/numbers.ts'
 import { comparedPhrase, comparedText } from '../../format/ranges.ts'
-import { duration } from '../../format/time.ts'
 import { Grey } from '../../parts/states.tsx'
 import { FAILED_COUNTS, FailedLink } from '../activity/failed-link.tsx'
 
@@ -89,12 +89,11 @@ function figuresOf({ sums, compare }: FiguresProps): readonly Figure[] {
   ]
 }
 
-function firstByte({ first_byte_ms_p50, first_byte_ms_p95 }: UsageFigures): Figure {
-  return {
-    title: 'First byte',
-    value: first_byte_ms_p50 === null ? '–' : duration(first_byte_ms_p50),
-    note: first_byte_ms_p95 === null ? 'no answer yet' : `p50; p95 ${duration(first_byte_ms_p95)}`,
-  }
+function firstByte(figures: UsageFigures): Figure {
+  const { p50, p95 } = firstByteTexts(figures)
+  if (p50 === null) return { title: 'First byte', value: '–', note: 'no answer yet' }
+  const note = p95 === null ? 'p50; too few requests for p95' : `p50; p95 ${p95}`
+  return { title: 'First byte', value: p50, note }
 }
 
 /** The shapes of the figures until the answer arrives. */

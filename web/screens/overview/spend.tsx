@@ -1,5 +1,6 @@
 import type { Overview } from '../../api/answers.ts'
 import { Chart, type LegendSeries, SplitSegments } from '../../charts/chart.tsx'
+import { StepZone } from '../../charts/step-zone.tsx'
 import { money, moneyTick } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 
@@ -16,7 +17,7 @@ export function Spend({ overview, onSplit }: SpendProps) {
     <section className="card">
       <header className="flex-wrap">
         <h2>
-          Spend by {step} {step === 'day' && <span className="font-normal text-ink-3">UTC</span>}
+          Spend by {step} <StepZone step={step} />
         </h2>
         <SplitSegments value={by} onChange={onSplit} />
       </header>

@@ -2,9 +2,9 @@ import { Link } from '@tanstack/react-router'
 import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageFigures } from '../../api/answers.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
+import { firstByteTexts } from '../../format/first-byte.ts'
 import { money } from '../../format/money.ts'
 import { count, counted, percent, shortCount } from '../../format/numbers.ts'
-import { duration } from '../../format/time.ts'
 import { type Head, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import type { Measure } from '../../searches.ts'
@@ -118,11 +118,8 @@ export function Figures({ figures, isCompared = false }: FiguresProps) {
       <td className="num hide-s">{percent(failed, requests)}</td>
       <td className={tokensClass}>{shortCount(figures.input_tokens)}</td>
       <td className={tokensClass}>{shortCount(figures.output_tokens)}</td>
-      {p50 !== undefined && (
-        <td className="num hide-s hide-m">{p50 === null ? '–' : duration(p50)}</td>
-      )}
-      {p95 !== undefined && (
-        <td className="num hide-s hide-m">{p95 === null ? '–' : duration(p95)}</td>
+      {p50 !== undefined && p95 !== undefined && (
+        <FirstByteCells requests={requests} first_byte_ms_p50={p50} first_byte_ms_p95={p95} />
       )}
       <td className="only-s dimmed">
         {counted(requests, 'request')}, {percent(failed, requests)} failed
@@ -130,6 +127,16 @@ export function Figures({ figures, isCompared = false }: FiguresProps) {
       <td className="num">
         <b>{money(charge)}</b>
       </td>
+    </>
+  )
+}
+
+function FirstByteCells(figures: Pick<UsageFigures, FirstByte | 'requests'>) {
+  const { p50, p95 } = firstByteTexts(figures)
+  return (
+    <>
+      <td className="num hide-s hide-m">{p50 ?? '–'}</td>
+      <td className="num hide-s hide-m">{p95 ?? '–'}</td>
     </>
   )
 }

@@ -13,6 +13,7 @@ import { hrefOf } from '../../api/calls.ts'
 import { momentsOf, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { Chart, GreyChartCard, type LegendSeries, SPLITS } from '../../charts/chart.tsx'
+import { StepZone } from '../../charts/step-zone.tsx'
 import { counted } from '../../format/numbers.ts'
 import { comparedPhrase, daysOfStep } from '../../format/ranges.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -238,8 +239,7 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
       <section className="card mb-4">
         <header>
           <h2>
-            {text} by {step}{' '}
-            {step !== 'hour' && <span className="font-normal text-ink-3">UTC</span>}
+            {text} by {step} <StepZone step={step} />
           </h2>
           <p className="note num">
             {textOf(of(usage.figures), show)} {form === 'columns' ? 'in total' : 'overall'}
