@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { providerWords } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
@@ -149,7 +150,7 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
     } else if (PROBLEMS[problem.code].owner === 'platform') {
       log.warn({ ...line, cause: faultOf(problem.cause) }, 'request failed')
     } else {
-      const cause = systemCodeOf(problem.cause)
+      const cause = systemCodeOf(problem.cause) ?? providerWords(problem.cause)
       log.info(cause === null ? line : { ...line, cause }, 'request')
     }
   }

@@ -1,8 +1,11 @@
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { chat } from '../formats/chat.ts'
+import { NOTHING_SENT, type SentFacts } from '../formats/fields.ts'
+import { problemForProviderError } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { JourneyRecord } from '../journey/journey-parts.ts'
+import { readProviderError } from '../upstreams/openrouter/provider-error.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { requestLogger } from './log.ts'
 
@@ -77,6 +80,40 @@ test('a request whose provider could not be reached has the code of the system, 
   expect(JSON.stringify(line)).not.toContain('secret')
   const answered = new Problem('upstream_error', { cause: 'the answer is over its limit' })
   expect(lineOf({}, { problem: answered, httpStatus: 502 })).not.toHaveProperty('cause')
+})
+
+describe('a request that the provider refused has the machine-readable words of the refusal', () => {
+  const causeOf = (error: object, sent: Partial<SentFacts> = {}) => {
+    const read = readProviderError({ error: { message: 'SECRET', ...error } }, 400)
+    const facts = { retryAfter: undefined, sent: { ...NOTHING_SENT, ...sent } }
+    const problem = problemForProviderError(read, facts)
+    expect(problem.code).toBe('provider_rejected_request')
+    const line = lineOf({}, { problem, httpStatus: 400 })
+    expect(JSON.stringify(line)).not.toContain('SECRET')
+    return 'cause' in line ? line.cause : null
+  }
+
+  test('its type, its code and the field', () => {
+    const error = { type: 'invalid_request_error', code: 'invalid_value', param: 'tools[3].SECRET' }
+    expect(causeOf(error)).toBe('invalid_request_error, invalid_value, tools')
+    expect(causeOf({ type: 'a_type', code: 'a_type' })).toBe('a_type')
+  })
+
+  test.each([
+    ['a text', { type: 'SECRET with spaces' }],
+    ['a long word', { code: `SECRET${'x'.repeat(59)}` }],
+    ['a key', { code: 'sk-proj-SECRETabcdefgh1' }],
+    ['a line break', { code: 'a\nSECRET' }],
+    ['a field of no format', { param: 'SECRET' }],
+    ['a list', { type: ['SECRET'], code: { SECRET: 1 }, param: ['SECRET'] }],
+  ])('without %s', (_, error) => {
+    expect(causeOf(error)).toBeNull()
+  })
+
+  test('without names that the client wrote: of fields in its body, and of tools', () => {
+    const sent = { fields: ['model', 'SECRET_FIELD'], tools: [null, 'SECRET_TOOL'] }
+    expect(causeOf({ type: 'SECRET_TOOL', code: 'SECRET_FIELD' }, sent)).toBeNull()
+  })
 })
 
 test('a stream that failed after its 200 says why', () => {

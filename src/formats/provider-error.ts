@@ -9,6 +9,8 @@ export interface ProviderError {
   readonly kinds: readonly string[]
   /** `error.type`, if the body is an error of the messages format; null: it is not. */
   readonly messagesType: string | null
+  /** `error.param`: the field that the provider refuses, which the client may have named. Default: none. */
+  readonly param?: string
   /** The provider's own text, which is matched against known phrases and never shown. */
   readonly message: string
   /**
@@ -31,7 +33,7 @@ export function problemForProviderError(
 ): Problem {
   const retryAfterSeconds = wholeSeconds(retryAfter)
   const input = {
-    cause: error,
+    cause: new ProviderRefusal(error, sent),
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     ...messagesTypeOf(error),
   }
@@ -47,15 +49,42 @@ export function problemForProviderError(
   return new Problem(recognized.code, { ...input, ...recognized.input, httpStatus })
 }
 
+const PLAIN_WORD = /^[A-Za-z][\w.-]{0,63}$/
+
+/** The cause of a problem for a provider's error. */
+class ProviderRefusal {
+  readonly httpStatus: number | null
+  readonly isUnsaid: boolean
+  /** The machine-readable words for the log. None is text of the client: not a name from its body, not a key. */
+  readonly words: readonly string[]
+
+  constructor({ httpStatus, kinds, param = '', isUnsaid }: ProviderError, sent: SentFacts) {
+    this.httpStatus = httpStatus
+    this.isUnsaid = isUnsaid === true
+    const own = new Set<string | null>([...sent.fields, ...sent.tools])
+    const [field = ''] = /^\w*/.exec(param) ?? []
+    this.words = [
+      ...kinds.filter((kind) => PLAIN_WORD.test(kind) && echoed(kind) === kind && !own.has(kind)),
+      // What follows the field's name can be a name of the client's own.
+      ...(KNOWN_PARAMETERS.includes(field) ? [field] : []),
+    ]
+  }
+}
+
+/** The provider's machine-readable words, for the log, if the cause of a problem is a provider's error; null: none. */
+export function providerWords(cause: unknown): string | null {
+  if (!(cause instanceof ProviderRefusal) || cause.words.length === 0) return null
+  return [...new Set(cause.words)].join(', ')
+}
+
 /**
  * How a problem is the provider's refusal of our account, which clients do not see: `likely` if the provider says nothing of
  * an account; null: it is none.
  */
 export function accountRefusal({ code, cause }: Problem): 'said' | 'likely' | null {
-  if (code !== 'service_unavailable' || typeof cause !== 'object' || cause === null) return null
-  if (!('httpStatus' in cause) || (cause.httpStatus !== 401 && cause.httpStatus !== 402))
-    return null
-  return 'isUnsaid' in cause ? 'likely' : 'said'
+  if (code !== 'service_unavailable' || !(cause instanceof ProviderRefusal)) return null
+  if (cause.httpStatus !== 401 && cause.httpStatus !== 402) return null
+  return cause.isUnsaid ? 'likely' : 'said'
 }
 
 /** Statuses about the request, which are kept, with the codes of their fixed messages. */

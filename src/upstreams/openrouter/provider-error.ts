@@ -35,6 +35,7 @@ export function readProviderError(
       statusOfKinds(kinds),
     kinds,
     messagesType: messagesTypeOf(root, error),
+    ...(typeof error['param'] === 'string' ? { param: error['param'] } : {}),
     message: [error['message'], relayedMessage(metadata['raw'])]
       .filter((text) => typeof text === 'string')
       .map((text) => text.slice(0, MATCHED_CHARS))
