@@ -7,10 +7,10 @@ import { list, type Setting, wholeNumber } from './setting.ts'
 export const FEE_SETTINGS = {
   TOLLGATE_FEE_BPS: wholeNumber(
     { fallback: FEE_BASIS_POINTS_DEFAULT, min: 0, max: FEE_BASIS_POINTS_MAX },
-    "The platform fee on the provider's cost, in hundredths of a percent. The fee of an account (`tollgate account update --fee`) takes precedence over the fee of the model, and that over this setting. A request is charged the fee with which its hold was opened.",
+    "The platform fee on the provider's cost, in hundredths of a percent: 500 is 5%. The fee of an account (`tollgate account update --fee`) takes precedence over the fee of the model, and that over this setting. A request is charged the fee with which its hold was opened.",
   ),
   TOLLGATE_MODEL_FEES_BPS: modelFees(
-    'Platform fees of models, comma-separated, in hundredths of a percent: by ID, or for all models of an author, such as `acme/sage=250, local/*=0`. Upper and lower case make no difference. An ID takes precedence over its author.',
+    'Platform fees of models, comma-separated, in hundredths of a percent: by ID, or for all models of an author, such as `acme/sage=250, local/*=0`, where 250 is 2.5%. Upper and lower case make no difference. An ID takes precedence over its author.',
   ),
   TOLLGATE_LISTED_PRICES: {
     schema: z

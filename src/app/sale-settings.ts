@@ -53,7 +53,7 @@ export const SALE_SETTINGS = {
   ),
   TOLLGATE_SALE_FEE_BPS: wholeNumber(
     { fallback: 0, min: 0, max: 5_000 },
-    'The part of a payment that the gateway keeps, in hundredths of a percent.',
+    'The part of a payment that the gateway keeps, in hundredths of a percent: 250 is 2.5%.',
   ),
   TOLLGATE_SELLER_NAME: optional('The name of the seller on receipts.'),
   TOLLGATE_SELLER_TAX_ID: optional('The tax ID of the seller on receipts.'),

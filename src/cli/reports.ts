@@ -68,11 +68,11 @@ export const USAGE_COMMAND: OperationCommand = {
   ],
   async show({ body }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
-    const { by, data: answered, totals } = usageReportShape.parse(body)
-    const data = by === 'day' ? withoutEmptyStart(answered) : answered
-    const isStepped = data.some(({ date }) => date !== undefined)
+    const { by, data, totals } = usageReportShape.parse(body)
+    const groups = by === 'day' ? withoutEmptyStart(data) : data
+    const isStepped = groups.some(({ date }) => date !== undefined)
     const total = { id: 'total', name: null, figures: totals }
-    const rows: readonly UsageRow[] = [...data, isStepped ? { ...total, date: '' } : total]
+    const rows: readonly UsageRow[] = [...groups, isStepped ? { ...total, date: '' } : total]
     const none = by === 'upstream' ? 'pruned' : 'without tags, or pruned'
     const headings = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN']
     // An ID stays whole, and the name after it may be cut.
