@@ -199,7 +199,7 @@ async function managementOf(
       server: servingFacts(wiring, { ...http, checks }),
       onCallersChanged: async (changed) => authenticator.forget(changed),
       // A reading that fails is made again each second.
-      onAdminTokensChanged: async () => knownTokens?.reread().catch(() => {}),
+      onAdminTokensChanged: async (revokedId) => knownTokens?.reread(revokedId).catch(() => {}),
     }),
     access:
       adminToken === null || knownTokens === null
@@ -293,7 +293,10 @@ function openKnownTokens(
   { store, storeClock: clock }: HttpParts,
 ): KnownTokens {
   const onFailure = (cause: unknown): void =>
-    log.warn({ cause: String(cause) }, 'admin tokens could not be read or noted as used')
+    log.warn(
+      { cause: String(cause) },
+      'admin tokens could not be read, noted as used or revoked again',
+    )
   const knownTokens = new KnownTokens({
     db: store.db,
     clock,

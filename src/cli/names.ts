@@ -177,7 +177,10 @@ export interface Named {
   apiKey(apiKeyId: string): Promise<string>
 }
 
-/** Reads the names in a store. */
+/**
+ * Reads the names in a store. An ID also stays alone if the store can't be read: the command has run, and what it shows
+ * once, such as a key, must be shown.
+ */
 export function namedIn(db: Kysely<Tables>): Named {
   const account = async (id: string): Promise<string> => {
     const row = await db
@@ -185,6 +188,7 @@ export function namedIn(db: Kysely<Tables>): Named {
       .select('name')
       .where('id', '=', id)
       .executeTakeFirst()
+      .catch(() => undefined)
     return row === undefined ? id : `${row.name} (${id})`
   }
   return {
@@ -195,6 +199,7 @@ export function namedIn(db: Kysely<Tables>): Named {
         .select(['name', 'account_id'])
         .where('id', '=', id)
         .executeTakeFirst()
+        .catch(() => undefined)
       return row === undefined ? id : `"${row.name}" (${id}) of ${await account(row.account_id)}`
     },
   }

@@ -65,7 +65,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
         { db: store.db, ids, clock },
         { ...made, madeBy },
       )
-      await onAdminTokensChanged()
+      await onAdminTokensChanged(null)
       return { httpStatus: 201, body: { ...adminTokenAnswer(adminToken), token: text } }
     },
   })
@@ -126,7 +126,7 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
       const adminTokenId = param('token_id')
       const revoked = await revokeAdminToken({ db: store.db, clock }, { adminTokenId, by })
       if (revoked === null) throw notFound('admin token', adminTokenId)
-      await onAdminTokensChanged()
+      await onAdminTokensChanged(adminTokenId)
       return { httpStatus: 200, body: adminTokenAnswer(revoked) }
     },
   })

@@ -338,10 +338,10 @@ export interface OperationParts {
    */
   readonly onCallersChanged: (changed: ChangedCallers) => Promise<void>
   /**
-   * Called when admin tokens were made or revoked. From then on, this process uses no older data; once it resolves, the
-   * process knows of a revocation even if the database loses it. Never rejects.
+   * Called when admin tokens were made or revoked. From then on, this process uses no older data, and knows of the
+   * revocation even if the database loses it. Never rejects. By position: the ID of the revoked token; null: one was made.
    */
-  readonly onAdminTokensChanged: () => Promise<void>
+  readonly onAdminTokensChanged: (revokedId: string | null) => Promise<void>
 }
 
 /** The state of an upstream as a process knows it, without its address and its key. */

@@ -13,6 +13,9 @@ const UNKNOWN_MS = 100
 /** `last_used_at_ms` is written no more often than this. */
 const USE_MS = 60 * 60_000
 
+/** How long rows are believed whose version is the same: a database that went back may reach the same number again. */
+const ROWS_MS = 60_000
+
 /** How long a revocation is remembered, and tokens count as just revoked: a database that goes back loses the newest. */
 const REVOKED_MS = 60 * 60_000
 
@@ -29,7 +32,7 @@ interface KnownTokensInput extends DbWithClock {
  * The valid admin tokens, in memory. A token that is not known, which another process may just have made, waits
  * for a reading that begins after it came: there are at most ten of those in a second, whatever clients send. A
  * token that another process has revoked is refused with the next `readChanges`, one that this process has with
- * `reread`. A token whose revocation the database has lost since is not found, and is revoked again.
+ * `reread`. A token whose revocation the database has lost since is not found, and is revoked again until that succeeds.
  */
 export class KnownTokens {
   readonly #input: KnownTokensInput
@@ -38,6 +41,7 @@ export class KnownTokens {
   readonly #revokedAtMs = new Map<string, number>()
   #version: string | null = null
   #readAtMs: number | null = null
+  #rowsReadAtMs = Number.NEGATIVE_INFINITY
   #timesForgotten = 0
   #reading: Promise<void> | null = null
   /** The next reading for tokens that are not known, which has not begun. */
@@ -62,8 +66,13 @@ export class KnownTokens {
     return found
   }
 
-  /** Forgets the tokens, and reads them again. Rejects if the store can't be read: the next `find` tries again then. */
-  reread(): Promise<void> {
+  /**
+   * Forgets the tokens, and reads them again. Rejects if the store can't be read: the next `find` tries again then. By
+   * position: the ID of a token that this process has revoked; null: none.
+   */
+  reread(revokedId: string | null): Promise<void> {
+    // Before the reading, which fails if the store is lost right after it took the revocation.
+    if (revokedId !== null) this.#revokedAtMs.set(revokedId, this.#input.clock.nowMs())
     this.#readAtMs = null
     this.#version = null
     this.#timesForgotten++
@@ -117,16 +126,20 @@ export class KnownTokens {
     const timesForgotten = this.#timesForgotten
     // Before the tokens: a change in between is read next time.
     const version = await readSetting(db, 'callers_version')
-    const isKnown = this.#version !== null && version === this.#version
+    const isRecent = nowMs >= this.#rowsReadAtMs && nowMs < this.#rowsReadAtMs + ROWS_MS
+    const isKnown = this.#version !== null && version === this.#version && isRecent
     const tokens = isKnown ? null : await this.#readTokens(nowMs)
     // These rows may be older than a change of this process.
     if (timesForgotten !== this.#timesForgotten) return
-    if (tokens !== null) {
-      const valid = tokens.filter((token) => this.#isUnrevoked(token))
-      this.#byHash = new Map(valid.map((token) => [token.tokenHash, token]))
-    }
     this.#version = version
     this.#readAtMs = nowMs
+    if (tokens === null) return
+    this.#rowsReadAtMs = nowMs
+    const valid = tokens.filter((token) => this.#isUnrevoked(token, nowMs))
+    this.#byHash = new Map(valid.map((token) => [token.tokenHash, token]))
+    for (const [adminTokenId, atMs] of this.#revokedAtMs) {
+      if (atMs <= nowMs - REVOKED_MS) this.#revokedAtMs.delete(adminTokenId)
+    }
   }
 
   /** The tokens that have not expired and are not revoked, or were a short time ago. */
@@ -139,23 +152,26 @@ export class KnownTokens {
       )
       .where(({ eb, or }) => or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]))
       .execute()
-    for (const [adminTokenId, atMs] of this.#revokedAtMs) {
-      if (atMs <= nowMs - REVOKED_MS) this.#revokedAtMs.delete(adminTokenId)
-    }
     return rows.map((row) => ADMIN_TOKENS.read(row))
   }
 
   /** False also for a token whose revocation the store has lost, which is revoked again. */
-  #isUnrevoked({ id, name, revokedAtMs }: AdminTokenRow): boolean {
+  #isUnrevoked({ id, name, revokedAtMs }: AdminTokenRow, nowMs: number): boolean {
     if (revokedAtMs !== null) {
       this.#revokedAtMs.set(id, revokedAtMs)
       return false
     }
     if (!this.#revokedAtMs.has(id)) return true
+    // However long the store takes no writes.
+    this.#revokedAtMs.set(id, nowMs)
     const { onRevokedAgain, onFailure } = this.#input
     revokeAdminToken(this.#input, { adminTokenId: id, by: null })
       .then(() => onRevokedAgain({ id, name }))
-      .catch(onFailure)
+      .catch((cause: unknown) => {
+        // The next reading finds the token again.
+        this.#version = null
+        onFailure(cause)
+      })
     return false
   }
 

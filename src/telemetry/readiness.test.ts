@@ -174,6 +174,21 @@ test('refusals that may be about the request alone count from the second account
   expect([of('acct_1'), faults()]).toEqual([false, {}])
 })
 
+test('refusals that may be about the request alone are forgotten after five minutes, and renew a known refusal', () => {
+  const of = (likelyOf: string) => readiness.accountRefused({ ...REQUEST, likelyOf })
+  expect(of('acct_1')).toBe(false)
+  nowMs += 5 * 60_000
+  readiness.storeCommitted()
+  expect([of('acct_2'), readiness.isAccountRefused('one')]).toEqual([false, false])
+  readiness.accountAccepted(REQUEST)
+  expect(readiness.accountRefused(REQUEST)).toBe(true)
+  nowMs += 29_999
+  expect(of('acct_1')).toBe(false)
+  nowMs += 1
+  readiness.storeCommitted()
+  expect(Object.keys(faults())).toContain('upstream_account')
+})
+
 test('after half a minute a refused account is worth a try, and still counts as refused', () => {
   readiness.accountRefused(REQUEST)
   nowMs += 29_999

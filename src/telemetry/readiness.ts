@@ -44,6 +44,7 @@ const REFUSAL_BELIEVED_MS = 30_000
 
 // One customer, whose prompts a vendor's firewall blocks, must not take the server out of its load balancer.
 const LIKELY_REFUSALS_BELIEVED = 2
+const LIKELY_REFUSAL_MS = 5 * 60_000
 
 /**
  * Whether it is worth sending requests to this process, judged by its ordinary work: heartbeats and commits
@@ -59,8 +60,8 @@ export class Readiness {
   #storeFailure: StoreFault | 'unknown' | null = null
   /** By upstream: why it refuses our key, where it says so. */
   readonly #saidOfKey = new Map<string, string>()
-  /** By upstream: the accounts with likely refusals since a request was last accepted. */
-  readonly #likelyOf = new Map<string, Set<string>>()
+  /** By upstream: the accounts with likely refusals since a request was last accepted, each with the time of the newest. */
+  readonly #likelyOf = new Map<string, Map<string, number>>()
   #hasUnnamedProxy = false
   /** A warning about the store for operators, and until when it holds. */
   #storeWarning: { readonly words: string; readonly untilMs: number } | null = null
@@ -121,7 +122,7 @@ export class Readiness {
 
   /**
    * An upstream refused our account. True if no refusal of it was known. A likely refusal counts once the requests of a
-   * second account have one too, with none accepted in between.
+   * second account have one within five minutes, with none accepted in between, and while the account counts as refused.
    */
   accountRefused({ upstream, asker, said, likelyOf }: AccountCall): boolean {
     if (likelyOf !== undefined && !this.#isBelieved({ upstream, likelyOf })) return false
@@ -154,10 +155,15 @@ export class Readiness {
     readonly upstream: string
     readonly likelyOf: string
   }): boolean {
-    const accounts = this.#likelyOf.get(upstream) ?? new Set<string>()
+    const nowMs = this.#clock.nowMs()
+    const accounts = this.#likelyOf.get(upstream) ?? new Map<string, number>()
     this.#likelyOf.set(upstream, accounts)
-    if (accounts.size < LIKELY_REFUSALS_BELIEVED) accounts.add(likelyOf)
-    return accounts.size >= LIKELY_REFUSALS_BELIEVED
+    for (const [accountId, atMs] of accounts) {
+      if (nowMs >= atMs + LIKELY_REFUSAL_MS) accounts.delete(accountId)
+    }
+    if (accounts.size < LIKELY_REFUSALS_BELIEVED || accounts.has(likelyOf))
+      accounts.set(likelyOf, nowMs)
+    return accounts.size >= LIKELY_REFUSALS_BELIEVED || this.isAccountRefused(upstream)
   }
 
   /** Whether the upstream's latest answer to any kind of call was a refusal, no matter how long ago. */
