@@ -33,7 +33,7 @@ export function problemForProviderError(
 ): Problem {
   const retryAfterSeconds = wholeSeconds(retryAfter)
   const input = {
-    cause: new ProviderRefusal(error, sent),
+    cause: new ProviderRefusal(error),
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     ...messagesTypeOf(error),
   }
@@ -49,23 +49,47 @@ export function problemForProviderError(
   return new Problem(recognized.code, { ...input, ...recognized.input, httpStatus })
 }
 
-const PLAIN_WORD = /^[A-Za-z][\w.-]{0,63}$/
+const KIND_CHARS_MAX = 64
+
+// A provider can repeat text of the client in any member. A kind that has only these words can't carry any.
+const ERROR_WORDS = new Set(
+  `a above access account allowed api argument array at audio authentication authorization available bad below billing
+  blocked body boolean cache call choice completion conflict content context country credit data decode denied disabled
+  download duplicate empty enabled encoding endpoint engine error exceed exceeded exceeds exist exists extra failed failure
+  field file files filter forbidden format found function functions high id image images in input insufficient integer
+  internal invalid is json key large length limit limits long low many max maximum media message messages method min minimum
+  missing mode model models moderation name no not null number object of only organization out output overloaded param
+  parameter parameters parse parsing payload payment permission permitted policy precondition project prompt property
+  provider quota range rate reasoning refused region rejected request required response role route safety schema server
+  service short size small stream string support supported syntax temporarily territory timeout token tokens too tool tools
+  type unavailable unexpected unknown unprocessable unrecognized unsupported upstream url usage user validation value
+  violation window`.split(/\s+/),
+)
+
+/** Whether a kind is such as `unsupported_value`, `INVALID_ARGUMENT` or `BadRequestError`. */
+function isPlainKind(kind: string): boolean {
+  if (kind.length > KIND_CHARS_MAX) return false
+  const words = kind
+    .replace(/[a-z](?=[A-Z])/g, '$&_')
+    .toLowerCase()
+    .split(/[_.-]/)
+  return words.every((word) => ERROR_WORDS.has(word))
+}
 
 /** The cause of a problem for a provider's error. */
 class ProviderRefusal {
   readonly httpStatus: number | null
   readonly isUnsaid: boolean
-  /** The machine-readable words for the log. None is text of the client: not a name from its body, not a key. */
+  /** The machine-readable words for the log, none of which is text of a client. */
   readonly words: readonly string[]
 
-  constructor({ httpStatus, kinds, param = '', isUnsaid }: ProviderError, sent: SentFacts) {
+  constructor({ httpStatus, kinds, param = '', isUnsaid }: ProviderError) {
     this.httpStatus = httpStatus
     this.isUnsaid = isUnsaid === true
-    const own = new Set<string | null>([...sent.fields, ...sent.tools])
     const [field = ''] = /^\w*/.exec(param) ?? []
+    // What follows the field's name can be a name of the client's own.
     this.words = [
-      ...kinds.filter((kind) => PLAIN_WORD.test(kind) && echoed(kind) === kind && !own.has(kind)),
-      // What follows the field's name can be a name of the client's own.
+      ...kinds.filter(isPlainKind),
       ...(KNOWN_PARAMETERS.includes(field) ? [field] : []),
     ]
   }
