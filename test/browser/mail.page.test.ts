@@ -41,7 +41,7 @@ async function openDoor(context: BrowserContext, { gateway }: Mailed): Promise<P
   await page.getByLabel('Email').fill(EMAIL)
   await page.getByLabel('Password').fill('twelve or more characters')
   await page.getByRole('button', { name: 'Create the operator' }).click()
-  await page.getByText('No requests yet').waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
   await context.clearCookies()
   await page.goto(new URL('/app/sign-in', link).href)
   return page
