@@ -58,8 +58,8 @@ store.went_back     the database lost commits; the gateway booked again what it
 
 Each event is sent once, and again only after its condition has ended; each
 refund or dispute is sent once. The running server sends the messages, signed by
-the rules of Standard Webhooks, and tries each up to ten times in about 33 hours.
-docs/webhooks.md describes them and how to verify them.`
+the rules of Standard Webhooks, and tries each up to ten times in about 33
+hours. docs/webhooks.md describes them and how to verify them.`
 
 /** `tollgate webhook`: where events are sent. */
 export const WEBHOOK_COMMANDS: CommandGroup = {

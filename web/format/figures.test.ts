@@ -87,9 +87,12 @@ describe('times', () => {
 
 test('the times to the first byte of few requests are one approximate figure', () => {
   const times = { first_byte_ms_p50: 25, first_byte_ms_p95: 48 }
-  expect(firstByteTexts({ requests: 1, ...times })).toEqual({ p50: 'about 25 ms', p95: null })
-  expect(firstByteTexts({ requests: 19, ...times })).toEqual({ p50: 'about 25 ms', p95: null })
-  expect(firstByteTexts({ requests: 20, ...times })).toEqual({ p50: '25 ms', p95: '48 ms' })
+  expect(firstByteTexts({ requests: 1, ...times })).toEqual({ p50: 'about 25\u00a0ms', p95: null })
+  expect(firstByteTexts({ requests: 19, ...times })).toEqual({ p50: 'about 25\u00a0ms', p95: null })
+  expect(firstByteTexts({ requests: 20, ...times })).toEqual({
+    p50: '25\u00a0ms',
+    p95: '48\u00a0ms',
+  })
   const none = { requests: 40, first_byte_ms_p50: null, first_byte_ms_p95: null }
   expect(firstByteTexts(none)).toEqual({ p50: null, p95: null })
 })
