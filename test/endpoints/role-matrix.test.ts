@@ -241,15 +241,24 @@ async function makePlace(mark: string): Promise<Place> {
 const pathOf = ({ path }: Route, { ids }: Place): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none_0')
 
+/** The query without which a read is refused. */
+function neededQuery({ name, path }: Route, { ids }: Place): string {
+  if (name === 'getGeneration') return `?id=${ids['request_id']}`
+  return path === '/v1/credit/quote' ? '?amount=5000000' : ''
+}
+
 /** A call that reads, or that is refused for its body or for what it names before it changes something. */
 function harmlessPath(route: Route, place: Place): string {
-  if (route.method === 'GET') {
-    const query = route.name === 'getGeneration' ? `?id=${place.ids['request_id']}` : ''
-    return pathOf(route, place) + query
-  }
+  if (route.method === 'GET') return pathOf(route, place) + neededQuery(route, place)
   if (route.takesBody) return pathOf(route, place)
   const ids = { account_id: place.ids['account_id'] ?? '' }
   return pathOf(route, { ...place, ids })
+}
+
+/** Whether a route reads only what is there: nothing, or things of an account. */
+function isReadable({ method, path }: Route): boolean {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  return method === 'GET' && names.every((name) => name in own.ids)
 }
 
 /** Operations that take no body and name nothing, so that a call of them is never harmless. */
@@ -275,6 +284,12 @@ test.each(ROUTES)('$method $path answers every caller as docs/ says', async (rou
     const seen = `${name}: ${answer.text}`
     expect(answer.httpStatus, seen).toBeLessThan(500)
     expect([401, 403], seen).not.toContain(answer.httpStatus)
+    // A route that is hidden from a caller is answered with 404 too.
+    if (isReadable(route) && !name.includes('another')) {
+      // The account's purchase is not paid: it has no receipt.
+      expect(answer.httpStatus, seen).toBe(route.name === 'getReceipt' ? 404 : 200)
+    }
+    if (route.takesBody) expect([400, 409], seen).toContain(answer.httpStatus)
     if (sender.is === 'operator' || sender.is === 'token') continue
     const foreign = name.includes('another') ? [own] : [other, suspended]
     for (const { mark, ids } of foreign) {
