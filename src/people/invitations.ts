@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import { isOpen } from './links.ts'
 import { joinAccount } from './users.ts'
 
 /** Gives a user what an invitation, which is taken, allows. No setup link works from then on. */
@@ -31,8 +32,7 @@ export async function hasOpenInvitation(
     .select('id')
     .where('kind', '=', 'invitation')
     .where('email', '=', email.toLowerCase())
-    .where('used_at_ms', 'is', null)
-    .where('expires_at_ms', '>', nowMs)
+    .where(isOpen(nowMs))
     .executeTakeFirst()
   return found !== undefined
 }
@@ -48,8 +48,7 @@ export async function takeOpenInvitations(
     .set({ used_at_ms: nowMs })
     .where('kind', '=', 'invitation')
     .where('email', '=', email)
-    .where('used_at_ms', 'is', null)
-    .where('expires_at_ms', '>', nowMs)
+    .where(isOpen(nowMs))
     .returningAll()
     .execute()
   return taken.map((row) => LINKS.read(row))

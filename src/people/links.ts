@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Kysely, Transaction } from 'kysely'
+import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
@@ -135,6 +135,29 @@ interface PresentedLink {
   readonly nowMs: number
 }
 
+/**
+ * Whether a link can still be taken: it was not used, it has not expired, and the user who sent an invitation is still an
+ * owner of its account or an operator.
+ */
+export function isOpen(nowMs: number) {
+  return ({ and, eb, exists, or, selectFrom }: ExpressionBuilder<Tables, 'links'>) => {
+    const owners = selectFrom('members')
+      .select('members.user_id')
+      .whereRef('members.user_id', '=', 'links.inviter_id')
+      .whereRef('members.account_id', '=', 'links.account_id')
+      .where('members.role', '=', 'owner')
+    const operators = selectFrom('users')
+      .select('users.id')
+      .whereRef('users.id', '=', 'links.inviter_id')
+      .where('users.is_operator', '=', 1)
+    return and([
+      eb('links.used_at_ms', 'is', null),
+      eb('links.expires_at_ms', '>', nowMs),
+      or([eb('links.inviter_id', 'is', null), exists(owners), exists(operators)]),
+    ])
+  }
+}
+
 /** A link that can still be taken; it is not taken by this. Throws Problem `invalid_link`. */
 export async function readLink(
   db: Kysely<Tables>,
@@ -145,8 +168,7 @@ export async function readLink(
     .selectAll()
     .where('token_hash', '=', hashSecret(text))
     .where('kind', '=', kind)
-    .where('used_at_ms', 'is', null)
-    .where('expires_at_ms', '>', nowMs)
+    .where(isOpen(nowMs))
     .executeTakeFirst()
   if (row === undefined) throw new Problem('invalid_link')
   return LINKS.read(row)
@@ -161,8 +183,7 @@ export async function takeFound(
     .updateTable('links')
     .set({ used_at_ms: nowMs })
     .where('id', '=', id)
-    .where('used_at_ms', 'is', null)
-    .where('expires_at_ms', '>', nowMs)
+    .where(isOpen(nowMs))
     .returning('id')
     .executeTakeFirst()
   if (taken === undefined) throw new Problem('invalid_link')
@@ -170,7 +191,7 @@ export async function takeFound(
 
 /**
  * Takes a link, within the transaction of what it allows: of several that take it at the same time, one
- * has it. Throws Problem `invalid_link` if it was taken, has expired or never was.
+ * has it. Throws Problem `invalid_link` unless it can still be taken.
  */
 export async function takeLink(
   trx: Transaction<Tables>,
@@ -181,8 +202,7 @@ export async function takeLink(
     .set({ used_at_ms: nowMs })
     .where('token_hash', '=', hashSecret(text))
     .where('kind', '=', kind)
-    .where('used_at_ms', 'is', null)
-    .where('expires_at_ms', '>', nowMs)
+    .where(isOpen(nowMs))
     .returningAll()
     .executeTakeFirst()
   if (row === undefined) throw new Problem('invalid_link')
@@ -219,8 +239,9 @@ export async function lookAtLink(
     .executeTakeFirst()
   if (row === undefined) return null
   const link = LINKS.read(row)
+  const open = db.selectFrom('links').select('id').where('id', '=', link.id).where(isOpen(nowMs))
   return {
-    isUsable: link.usedAtMs === null && link.expiresAtMs > nowMs,
+    isUsable: (await open.executeTakeFirst()) !== undefined,
     isOperator: link.isOperator,
     accountName: row.account_name,
     role: link.role,

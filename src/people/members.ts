@@ -5,6 +5,7 @@ import type { Tables } from '../store/schema.ts'
 import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Role } from '../vocabulary/role.ts'
+import { isOpen } from './links.ts'
 import { endInvitations } from './removal.ts'
 
 /** The new role of a member of an account. */
@@ -87,8 +88,7 @@ export async function listInvitations(
     .selectAll()
     .where('kind', '=', 'invitation')
     .where('account_id', '=', accountId)
-    .where('used_at_ms', 'is', null)
-    .where('expires_at_ms', '>', clock.nowMs())
+    .where(isOpen(clock.nowMs()))
     .orderBy('id', 'desc')
     .execute()
   return rows.map((row) => LINKS.read(row))

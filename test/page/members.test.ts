@@ -168,6 +168,48 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await accept(promised, member)).httpStatus).toBe(404)
   })
 
+  test.each([
+    ['is made a member', (of: Browser) => setRole(owner, of, 'member')],
+    ['is removed', (of: Browser) => remove(owner, of)],
+    ['leaves', (of: Browser) => leave(of)],
+  ])(
+    'the invitations that an owner sent who %s let no one in, and those of others do',
+    async (_, end) => {
+      const other = await guest('other', 'owner')
+      const sent = await invite(other, 'second@example.org', 'owner')
+      const stays = await invite(owner, 'grace@example.org')
+      expect((await end(other)).httpStatus).toBe(200)
+      const { json } = await owner.get(`accounts/${accountId}/invitations`)
+      expect(json['data']).toMatchObject([{ email: 'grace@example.org' }])
+      expect((await accept(sent)).httpStatus).toBe(404)
+      expect((await accept(stays)).httpStatus).toBe(201)
+    },
+  )
+
+  test('what an owner invites while becoming a member lets no one in', async () => {
+    const other = await guest('other', 'owner')
+    const sent = Array.from({ length: 10 }, (_, each) =>
+      other.post(`accounts/${accountId}/invitations`, {
+        email: `guest${each}@example.org`,
+        role: 'owner',
+      }),
+    )
+    const [, ...made] = await Promise.all([setRole(owner, other, 'member'), ...sent])
+    expect((await owner.get(`accounts/${accountId}/invitations`)).json['data']).toEqual([])
+    for (const { json } of made) {
+      const [, token] = String(json['url'] ?? '#none').split('#')
+      expect((await accept(token ?? '')).httpStatus).toBe(404)
+    }
+  })
+
+  test('the invitations that an operator sent let people in, also once the operator has left the account', async () => {
+    const sent = await invite(operator, 'grace@example.org')
+    const own = await invite(owner, ADA.email)
+    expect((await accept(own, operator)).httpStatus).toBe(201)
+    expect((await leave(operator)).httpStatus).toBe(200)
+    expect((await accept(sent)).httpStatus).toBe(201)
+  })
+
   test('an account has at most a hundred open invitations', async () => {
     for (let each = 0; each < 100; each++) await invite(owner, `guest${each}@example.org`)
     const sent = { email: 'one-more@example.org', role: 'member' }
