@@ -112,6 +112,27 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(noted).toHaveLength(1)
   })
 
+  test('whoever changes the limits of keys has owners mailed 50 times in a day, and credit is mailed all the same', async () => {
+    await credit(1_000)
+    await spend(700)
+    for (let limitMicros = 700; limitMicros > 640; limitMicros--) {
+      await bench.setApiKey('key_1', { creditLimitMicros: micros(limitMicros) })
+      await look()
+    }
+    expect((await letters()).map((letter) => Object(letter).kind)).toEqual(
+      Array(50).fill('key_limit'),
+    )
+    await bench.setApiKey('key_1', { creditLimitMicros: null })
+    await spend(100)
+    await look()
+    expect((await letters()).at(-1)).toMatchObject({ kind: 'credit', step: 75 })
+    pass(DAY_MS)
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(600) })
+    await look()
+    expect((await letters()).at(-1)).toMatchObject({ kind: 'key_limit', limitMicros: 600 })
+    expect(await letters()).toHaveLength(52)
+  })
+
   test('of several steps at once the highest is mailed, and the others never', async () => {
     await credit(1_000)
     await spend(950)

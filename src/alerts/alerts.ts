@@ -10,6 +10,10 @@ import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from 
 /** More would keep requests from writing for long. */
 const NOTED_AT_ONCE = 50
 
+/** The most alerts about an account's keys that are emailed in a day: any member can make keys and change their limits. */
+const MAILED_OF_KEYS_MAX = 50
+const DAY_MS = 24 * 60 * 60_000
+
 /** Rows that are read at once. */
 const PAGE = 500
 
@@ -136,7 +140,8 @@ async function noteOne(
   // Another process has noted it meanwhile.
   if (!noted.some(({ step }) => step === steps[0])) return
   if (about.kind === 'credit') await forgetEarlierCredit(trx, crossing)
-  const userIds = mails ? await mailedOwners(trx, accountId) : []
+  const isMailed = mails && !(await hasManyOfKeys(trx, crossing, createdAtMs))
+  const userIds = isMailed ? await mailedOwners(trx, accountId) : []
   if (userIds.length === 0) return
   const letter = {
     ...ALERT_LETTERS.start,
@@ -153,6 +158,26 @@ async function noteOne(
     }),
   )
   await trx.insertInto('alert_letters').values(rows).execute()
+}
+
+/** Whether an alert about a key, which was just noted, is one too many of its account in a day. By position: with the moment. */
+async function hasManyOfKeys(
+  trx: Transaction<Tables>,
+  { about: { kind }, accountId }: Crossing,
+  nowMs: number,
+): Promise<boolean> {
+  if (kind !== 'key_limit' && kind !== 'key_allowance') return false
+  // Steps that were noted together are one alert.
+  const noted = await trx
+    .selectFrom('alerts')
+    .select(['subject', 'created_at_ms'])
+    .where('account_id', '=', accountId)
+    .where('created_at_ms', '>', nowMs - DAY_MS)
+    .where('subject', 'like', 'key%')
+    .groupBy(['subject', 'created_at_ms'])
+    .limit(MAILED_OF_KEYS_MAX + 1)
+    .execute()
+  return noted.length > MAILED_OF_KEYS_MAX
 }
 
 function* pagesOf(ids: readonly string[]): Iterable<readonly string[]> {
