@@ -41,6 +41,11 @@ describe('the declared type of inline bytes is their kind', () => {
       said({ type: 'image', image_url: dataUrl('image/png'), url: dataUrl('application/pdf') }),
       FILE,
     ],
+    [
+      'a video and a PDF in one part',
+      said({ type: 'image', image_url: dataUrl('video/mp4'), url: dataUrl('application/pdf') }),
+      { ...FILE, videosInline: 1 },
+    ],
     ['an image as a video', video(dataUrl('image/gif')), { videosInline: 1 }],
     ['a PDF as a video', video(dataUrl('application/pdf')), FILE],
     ['an image as a file', file(dataUrl('image/png')), FILE],

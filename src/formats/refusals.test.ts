@@ -78,6 +78,8 @@ const REFUSED: readonly (readonly [Members, string])[] = [
   [{ plugins: [parser({ engine: ['hosted-ai'] })] }, 'plugins[0].pdf.engine'],
   [{ plugins: [parser({ engine: 'mistral-ocr' }, { enabled: false })] }, 'plugins[0].enabled'],
   [{ plugins: [parser({ engine: 'hosted-ai' }, { enabled: false })] }, 'plugins[0].enabled'],
+  [{ plugins: [{ ...FREE, enabled: 0 }] }, 'plugins[0].enabled'],
+  [{ plugins: [{ ...FREE, enabled: 'no' }] }, 'plugins[0].enabled'],
   [{ plugins: [FREE, NATIVE] }, 'plugins[1]'],
   [{ plugins: [{ id: 'response-healing', x_search: {} }] }, 'plugins[0].x_search'],
   [{ plugins: [{ ...FREE, web: { x_search: true } }] }, 'plugins[0].web.x_search'],

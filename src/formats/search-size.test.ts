@@ -18,6 +18,7 @@ test.each<[string, Parameters<typeof searchResultTokens>[0], number]>([
   ['in `parameters`', [{ parameters: { max_results: 25, max_characters: 100_000 } }], 833_334],
   ['within the bounds of the upstream', [{ max_results: 1e300, max_characters: 1e300 }], 833_334],
   ['with settings that are not numbers', [{ max_results: '2', max_characters: [] }], 833_334],
+  ['with settings below zero', [{ max_results: -1, max_characters: -1 }], 833_334],
   ['with null as absent', [{ max_results: null }], 8_000],
   ['at the largest of several searches', [{}, { search_context_size: 'medium' }, {}], 25_000],
 ])('search results are sized %s', (_, searches, tokens) => {

@@ -1,12 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
+import { FACTS } from '../ledger/testing/script.ts'
+import { micros } from '../vocabulary/money.ts'
 import {
   firstLookupAtMs,
   LOOKUP_INTERVAL_MS_MAX,
   nextLookupAtMs,
   type ScheduleInput,
   settledAsItStandsAtMs,
+  unsettledAfter,
 } from './schedule.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -61,4 +64,24 @@ test('no request is settled as it stands sooner for a silence that says less', (
       expect(standsAtMs('unavailable')).toBeGreaterThanOrEqual(input.askingSinceMs + HOUR_MS)
     }),
   )
+})
+
+test('a reported cost that stands waits for no look-up, and one that does not stand waits', () => {
+  const waits = (stands: boolean) => {
+    const resolution = {
+      kind: 'provisional',
+      chargeMicros: micros(1_050),
+      costUsd: { digits: 1n, exponent: -3 },
+      generationId: 'gen-1',
+      stands,
+    } as const
+    const settled = { state: 'provisional', chargedMicros: micros(1_050) } as const
+    const input = { requestId: 'R', resolution, facts: FACTS, feeBasisPoints: 500 }
+    return unsettledAfter(
+      { ...settled, overrunMicros: micros(0), settledNow: true },
+      { input, nowMs: 7 },
+    )
+  }
+  expect(waits(true)).toBeNull()
+  expect(waits(false)).toMatchObject({ generationId: 'gen-1', costReported: true, endedAtMs: 7 })
 })
