@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
+import { openStore } from '../src/store/open-store.ts'
 import { freePort } from '../src/store/testing/free-port.ts'
 import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
@@ -133,6 +134,30 @@ test('SIGTERM lets a running stream end, and then the process ends with 0', asyn
   const ended = server.stop('SIGTERM')
   expect(await body.text()).toMatch(/data: \[DONE\]\n\n$/)
   expect(await ended).toEqual({ code: 0, signal: null })
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('SIGTERM writes the counts of requests that were refused in the last seconds', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
+  const server = await serve({ folder })
+  const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+  for (const body of ['{', '{}']) {
+    const refused = await request(`${server.address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey },
+      body,
+    })
+    await refused.body.dump()
+    expect(refused.statusCode).toBe(400)
+  }
+  expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  const store = await openStore({ url: `sqlite:${join(folder, 'data', 'simulator.db')}` })
+  const counts = await store.db.selectFrom('refusals').select(['code', 'requests']).execute()
+  expect(counts.map(({ code, requests }) => [code, requests]).toSorted()).toEqual([
+    ['invalid_json', 1],
+    ['missing_model', 1],
+  ])
+  await store.close()
   rmSync(folder, { recursive: true, force: true })
 })
 

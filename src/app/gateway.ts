@@ -19,6 +19,7 @@ import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
 import { type OpenUpstream, openCatalog, openUpstreams } from './open-catalog.ts'
 import { openReconcilers, type Reconcilers } from './open-reconcilers.ts'
+import type { Refusals } from './open-refusals.ts'
 import { openServedStore, type ServedStore } from './open-served-store.ts'
 import { openServing } from './open-serving.ts'
 import { openTelemetry, showGauges, type TelemetryParts } from './open-telemetry.ts'
@@ -55,6 +56,7 @@ export interface Gateway {
   readonly ids: IdSource
   readonly refresher: CatalogRefreshers
   readonly forgottenHolds: Pick<ForgottenHolds, 'look'>
+  readonly refusals: Pick<Refusals, 'write'>
   /** Resolves when no request is in flight and no settle under way. */
   settled(): Promise<void>
   /** Takes no new requests, lets those in flight end within the drain timeout, and closes everything. */
@@ -140,7 +142,7 @@ interface GatewayParts {
 async function serve(
   wiring: Wiring,
   parts: GatewayParts,
-): Promise<Pick<Gateway, 'address' | 'forgottenHolds' | 'settled'>> {
+): Promise<Pick<Gateway, 'address' | 'forgottenHolds' | 'refusals' | 'settled'>> {
   const { telemetryParts, served, upstreams, catalog, refreshers, reconcilers, verification } =
     parts
   const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
@@ -168,7 +170,7 @@ async function serve(
     webhooks: parts.webhooks,
     readiness: checks,
   })
-  const { address, inference, forgottenHolds } = serving
+  const { address, inference, forgottenHolds, refusals } = serving
   const isDraining = (): boolean => inference.isDraining
   showGauges(wiring, {
     telemetryParts,
@@ -182,6 +184,7 @@ async function serve(
   return {
     address,
     forgottenHolds,
+    refusals,
     settled: () => serving.settled(),
   }
 }

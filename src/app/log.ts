@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino'
 import { providerWords } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
+import { CLIENT_LEFT } from '../journey/client-answer.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 
@@ -10,9 +11,6 @@ const FLUSH_INTERVAL_MS = 100
 const BATCH_CHARS = 15 * 1024
 // Lines beyond this that standard output does not take are lost: waiting, they would fill the memory.
 const WAITING_BYTES_MAX = 16 * 1024 * 1024
-
-/** The status in the log of a request whose client left before it was answered. */
-const CLIENT_LEFT = 499
 
 /**
  * Opens the process's log, on standard output: one JSON object a line, or text where a person reads it, as

@@ -34,6 +34,7 @@ import { mailSettingsOf } from './mail-settings.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { BUILT_FOLDER, openPage } from './open-page.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
+import type { Refusals } from './open-refusals.ts'
 import { openSale } from './open-sale.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
 import type { Verification } from './open-verification.ts'
@@ -63,6 +64,8 @@ export interface HttpParts {
   readonly metricsRoute: TelemetryParts['metricsRoute']
   /** Notices the account and the key of each request that has ended. */
   readonly webhooks: Pick<Watcher, 'noticed'>
+  /** Counts the requests that were refused. */
+  readonly refusals: Pick<Refusals, 'requestEnded'>
   /** The checks of `/readyz`. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }
@@ -84,6 +87,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     onEnded: (ended) => {
       logRequest(ended)
       telemetry.requestEnded(ended)
+      http.refusals.requestEnded(ended)
       const { accountId, apiKeyId } = ended.record
       if (accountId !== null && apiKeyId !== null) http.webhooks.noticed({ accountId, apiKeyId })
     },

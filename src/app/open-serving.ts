@@ -22,6 +22,7 @@ import { publicNamesOf } from './name-settings.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
+import { openRefusals } from './open-refusals.ts'
 import type { ServedStore } from './open-served-store.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -80,10 +81,13 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
     eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
   }
+  // Opened first and closed last, when all requests have been answered.
+  const refusals = openRefusals(wiring, served)
   const { address, inference } = await openHttp(wiring, {
     ...input,
     ...served,
     parts,
+    refusals,
     authenticator,
     unknownCallers,
     addressOf,
@@ -98,6 +102,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     address,
     inference,
     forgottenHolds,
+    refusals,
     /** Resolves when no request is in flight and no settle under way. */
     async settled(): Promise<void> {
       await inference.idle()

@@ -7,7 +7,7 @@ import { FEE_BASIS_POINTS_MAX, showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { STATEMENT_COMMAND } from './reports.ts'
+import { REFUSALS_COMMAND, STATEMENT_COMMAND } from './reports.ts'
 import {
   BILLING_OPTION,
   listOptions,
@@ -214,6 +214,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       show: ENTRIES.page,
     },
     STATEMENT_COMMAND,
+    REFUSALS_COMMAND,
     {
       name: 'update',
       runs: 'changeAccount',

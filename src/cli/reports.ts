@@ -1,13 +1,15 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { z } from 'zod'
+import { refusalsShape } from '../operations/refusals.ts'
 import { statementShape } from '../operations/statement.ts'
 import { usageReportShape } from '../operations/usage-report.ts'
+import { REFUSALS_KEPT_DAYS } from '../usage/refusal-counter.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { findId, idArgument } from './ids.ts'
-import type { OperationCommand } from './operation-command.ts'
+import { type OperationCommand, show } from './operation-command.ts'
 import { accountOption } from './rows.ts'
-import { counted, fittingTable, table } from './table.ts'
+import { CUT_WIDTH_MIN, counted, fittingTable, moment, table } from './table.ts'
 import { readSince, readSinceOrDate, SINCE_FORMS } from './times.ts'
 
 /** `tollgate usage`: sums of requests. */
@@ -163,4 +165,44 @@ export const STATEMENT_COMMAND: OperationCommand = {
       ),
     }
   },
+}
+
+/** `tollgate account refusals`: why requests of an account were refused before they were forwarded. */
+export const REFUSALS_COMMAND: OperationCommand = {
+  name: 'refusals',
+  runs: 'getRefusals',
+  words: 'show why requests of the account were refused before they were forwarded',
+  takes: [
+    idArgument('acct', '<account>', 'params.account_id'),
+    {
+      flags: '--since <time>',
+      words: `from this hour on, ${SINCE_FORMS}; default: the last 7 UTC days`,
+      to: 'query.from',
+      read: readSince,
+    },
+    {
+      flags: '--until <time>',
+      words: 'before this time, in the same forms; a time includes its hour; default: now',
+      to: 'query.to',
+      read: readSince,
+    },
+  ],
+  help: `Such requests are not in \`tollgate request list\`: they are only counted, by
+hour, error code and API key. Counts are kept for ${REFUSALS_KEPT_DAYS} days.`,
+  examples: ['tollgate account refusals Ada', 'tollgate account refusals Ada --since 24h'],
+  show: show(refusalsShape, ({ codes, keys }) => {
+    if (codes.length === 0) return { out: 'no requests were refused before they were forwarded' }
+    const rows = keys.map(({ code, key_id, key_name, key_deleted, requests, latest_at }) => [
+      requests,
+      code,
+      key_id,
+      `${key_name ?? ''}${key_deleted ? ' (deleted)' : ''}`.trim(),
+      moment(latest_at),
+    ])
+    const list = fittingTable(['REQUESTS', 'CODE', 'KEY', 'NAME', 'LATEST'], rows, {
+      NAME: CUT_WIDTH_MIN,
+    })
+    const texts = codes.map(({ code, meaning, remedy }) => `\n${code}: ${meaning} ${remedy}`)
+    return { out: (columnsMax) => `${list(columnsMax)}\n${texts.join('')}` }
+  }),
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
 import { clientClosed } from '../journey/client-answer.ts'
 import { type EstimateInput, estimateHold } from '../journey/estimate-hold.ts'
-import type { Caller } from '../journey/gate/caller.ts'
+import { type Caller, CallerRefused } from '../journey/gate/caller.ts'
 import { runJourney } from '../journey/journey.ts'
 import type { JourneyParts, JourneyRecord, JourneyRequest } from '../journey/journey-parts.ts'
 import type { HoldEstimate } from '../ledger/rules/open-hold.ts'
@@ -198,6 +198,10 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
     })
   } catch (thrown) {
     problem = problemOf(thrown)
+    if (thrown instanceof CallerRefused) {
+      record.accountId = thrown.caller.accountId
+      record.apiKeyId = thrown.caller.apiKeyId
+    }
     const { rateLimits } = record
     answerProblem({ clientRequest, client, problem, family: format.family, requestId, rateLimits })
   } finally {

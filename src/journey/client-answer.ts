@@ -57,7 +57,10 @@ export function clientClosed(client: ServerResponse): Promise<void> {
   return new Promise((resolve) => client.once('close', resolve))
 }
 
+/** The status in the log of a request whose client left before it was answered. */
+export const CLIENT_LEFT = 499
+
 /** Ends the journey of a request whose client has left. It is never sent, only logged. */
 export function clientLeft(): Problem {
-  return new Problem('request_timeout', { httpStatus: 499, cause: 'the client left' })
+  return new Problem('request_timeout', { httpStatus: CLIENT_LEFT, cause: 'the client left' })
 }

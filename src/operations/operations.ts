@@ -15,6 +15,7 @@ import { generationOperations, ownAccountOperations } from './own-account.ts'
 import { peopleOperations } from './people.ts'
 import { purchaseOperations } from './purchases.ts'
 import { receiptOperations } from './receipts.ts'
+import { refusalOperations } from './refusals.ts'
 import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
@@ -50,6 +51,7 @@ export const OPERATIONS = [
   ['Requests', requestOperations],
   ['Requests', generationOperations],
   ['Requests', requestSummaryOperations],
+  ['Requests', refusalOperations],
   ['Models', modelOperations],
   ['People', peopleOperations],
   ['People', memberOperations],

@@ -135,13 +135,24 @@ export interface ChartRange {
   readonly step: ChartStep
 }
 
-/** The range that a query string asks for: without one, the last 30 UTC days. Throws Problem `invalid_parameter`. */
+/**
+ * The range that a query string asks for: without one, the last 30 UTC days, or as many as `days` says. Throws Problem
+ * `invalid_parameter`.
+ */
 export function chartRange(
-  { from, to }: { readonly from?: number | undefined; readonly to?: number | undefined },
+  {
+    from,
+    to,
+    days = RANGE_DAYS_DEFAULT,
+  }: {
+    readonly from?: number | undefined
+    readonly to?: number | undefined
+    readonly days?: number
+  },
   nowMs: number,
 ): ChartRange {
   const toMs = to ?? nowMs
-  const fromMs = from ?? lastDays(RANGE_DAYS_DEFAULT, { nowMs: toMs - 1 }).fromMs
+  const fromMs = from ?? lastDays(days, { nowMs: toMs - 1 }).fromMs
   const rangeMs = toMs - fromMs
   if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
     throw new Problem('invalid_parameter', {

@@ -161,6 +161,11 @@ CREATE TABLE recovery_codes (
   used_at_ms bigint,
   constraint recovery_codes_key primary key (user_id, code_hash)
 );
+CREATE TABLE refusals (
+      account_id text not null, hour bigint not null, api_key_id text not null, code text not null,
+      requests bigint not null, latest_at_ms bigint not null,
+      constraint refusals_cells primary key (account_id, hour, api_key_id, code)
+    ) without rowid;
 CREATE TABLE requests (
   id text not null primary key, account_id text not null references accounts (id),
   api_key_id text not null references api_keys (id), instance_id text not null, endpoint text not null,
@@ -269,6 +274,7 @@ CREATE INDEX purchases_pending on purchases (state, account_id, id)
 CREATE UNIQUE INDEX "purchases_receipt_number" on "purchases" ("receipt_number");
 CREATE INDEX purchases_reversed on purchases (account_id, id)
       where reversed_micros > 0 or disputed = 1;
+CREATE INDEX refusals_hours on refusals (hour);
 CREATE INDEX requests_account_id_id on requests (account_id, id);
 CREATE INDEX requests_api_key_id_id on requests (api_key_id, id);
 CREATE INDEX requests_holding on requests (cost_stands, account_id)

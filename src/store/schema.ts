@@ -22,7 +22,7 @@ import {
   texts,
   together,
 } from './table.ts'
-import { LOOKUP_DOUBTS, PRUNED_REQUESTS, USAGE_TABLES } from './usage-tables.ts'
+import { LOOKUP_DOUBTS, PRUNED_REQUESTS, REFUSALS, USAGE_TABLES } from './usage-tables.ts'
 import { WEBHOOK_CONDITIONS, WEBHOOK_DELIVERIES, WEBHOOKS } from './webhook-tables.ts'
 
 // A column is one line here, and its migration. From that line follow the types of rows, the tables that
@@ -350,6 +350,7 @@ export const TABLES = [
   REQUESTS,
   LOOKUP_DOUBTS,
   PRUNED_REQUESTS,
+  REFUSALS,
   ENTRIES,
   ...USAGE_TABLES,
   ...PEOPLE_TABLES,

@@ -181,6 +181,31 @@ export const LOOKUP_DOUBTS = new Table('lookup_doubts', {
   },
 })
 
+/**
+ * Requests that were refused before their holds opened: counts alone, nothing of the requests. Requests whose API key is
+ * unknown belong to no account, and are not counted.
+ */
+export const REFUSALS = new Table('refusals', {
+  key: ['account_id', 'hour', 'api_key_id', 'code'],
+  fixed: {
+    account_id: text,
+    /** Hours since the Unix epoch. */
+    hour: integer,
+    api_key_id: text,
+    /** The problem that was answered. */
+    code: text,
+  },
+  moving: {
+    /** The number of requests. */
+    requests: integer,
+    /** When the latest of them was answered. */
+    latest_at_ms: integer,
+  },
+})
+
+/** The refused requests of an API key in an hour that were answered with one code. */
+export type RefusalRow = RowOf<typeof REFUSALS>
+
 /** Sums of an account's entries up to every so many of them. A balance of the past is read from the nearest sum. */
 const ENTRY_SUMS = new Table('entry_sums', {
   key: ['account_id', 'number'],

@@ -118,6 +118,11 @@ export const PROBLEMS = {
 /** A stable, documented code: what a client matches on. */
 export type ProblemCode = keyof typeof PROBLEMS
 
+/** The problem of a code that is stored or was answered; null: there is none, or not in this release. */
+export function problemOfCode(code: string): ProblemRow | null {
+  return Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code as ProblemCode] : null
+}
+
 export interface ProblemInput {
   /** The message for the client instead of the table's. Never text of the provider, never a key. */
   readonly message?: string

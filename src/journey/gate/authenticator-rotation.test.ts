@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { rotateApiKey } from '../../ledger/api-keys.ts'
 import { MADE_DATABASES } from '../../store/testing/test-databases.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { CallerRefused } from './caller.ts'
 import { CALLER, KeyWorld } from './testing/key-world.ts'
 
 let world: KeyWorld
@@ -31,7 +32,8 @@ describe.each(MADE_DATABASES)('on $engine, after a rotation', ({ create }) => {
     world.nowMs = (row.previous_expires_at_ms ?? 0) - 1
     expect(await authenticate(world.text)).toEqual(CALLER)
     world.nowMs++
-    await expect(authenticate(world.text)).rejects.toThrow(new Problem('invalid_api_key'))
+    const refused = new CallerRefused('invalid_api_key', CALLER)
+    await expect(authenticate(world.text)).rejects.toThrow(refused)
     world.nowMs += 10_000
     await expect(authenticate(world.text)).rejects.toThrow(new Problem('invalid_api_key'))
     expect(await authenticate(next)).toEqual(CALLER)

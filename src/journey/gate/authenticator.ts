@@ -8,6 +8,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 import {
   type Caller,
   type CallerLimits,
+  CallerRefused,
   type ChangedCallers,
   ModelAccess,
   readCredentials,
@@ -96,7 +97,8 @@ export class Authenticator {
 
   /**
    * The caller of a request. Throws the Problems `missing_api_key`, `invalid_api_key`, `account_suspended`,
-   * `api_key_disabled`, `api_key_expired` and `rate_limited`, and `StoreUnavailable` if the store did not answer.
+   * `api_key_disabled`, `api_key_expired` and `rate_limited`, and `StoreUnavailable` if the store did not answer. If the
+   * key is known, the Problem is a `CallerRefused`.
    */
   async authenticate(arrival: Arrival): Promise<Caller> {
     const { keyTag, unknownCallers } = this.#input
@@ -121,12 +123,12 @@ export class Authenticator {
 
   #admit({ caller, isSuspended, disabled, expiresAtMs, replacedAtMs }: KnownKey): Caller {
     if (replacedAtMs !== null && this.#input.clock.nowMs() >= replacedAtMs) {
-      throw new Problem('invalid_api_key')
+      throw new CallerRefused('invalid_api_key', caller)
     }
-    if (isSuspended) throw new Problem('account_suspended')
-    if (disabled) throw new Problem('api_key_disabled')
+    if (isSuspended) throw new CallerRefused('account_suspended', caller)
+    if (disabled) throw new CallerRefused('api_key_disabled', caller)
     if (expiresAtMs !== null && this.#input.clock.nowMs() >= expiresAtMs) {
-      throw new Problem('api_key_expired')
+      throw new CallerRefused('api_key_expired', caller)
     }
     return caller
   }

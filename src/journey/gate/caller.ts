@@ -1,6 +1,6 @@
 import { orNull, texts } from '../../store/table.ts'
 import type { RequestHeaders } from '../../vocabulary/call.ts'
-import { Problem } from '../../vocabulary/problem.ts'
+import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
 
 /** The sender of a request: an account, by one of its keys. */
 export interface Caller {
@@ -14,6 +14,16 @@ export interface Caller {
   readonly models: ModelAccess | null
   /** The limits of the key and of its account; absent: neither has its own. */
   readonly ownLimits?: CallerLimits
+}
+
+/** The refusal of a request whose API key is known, although it may not be used. */
+export class CallerRefused extends Problem {
+  readonly caller: Pick<Caller, 'accountId' | 'apiKeyId'>
+
+  constructor(code: ProblemCode, caller: Pick<Caller, 'accountId' | 'apiKeyId'>) {
+    super(code)
+    this.caller = caller
+  }
 }
 
 /** Limits of a key and of its account; null: the deployment's limit. */

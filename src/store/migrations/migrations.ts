@@ -16,6 +16,7 @@ import { up as oldVersions } from './0038-old-versions.ts'
 import { up as errorCodes } from './0039-error-codes.ts'
 import { up as reversals } from './0040-reversals.ts'
 import { up as rolledBy } from './0041-rolled-by.ts'
+import { up as refusals } from './0042-refusals.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 39, name: 'error-codes', up: errorCodes },
   { number: 40, name: 'reversals', up: reversals },
   { number: 41, name: 'rolled-by', up: rolledBy },
+  { number: 42, name: 'refusals', up: refusals },
 ]
 
 /** The newest schema that this program knows. */

@@ -1,0 +1,169 @@
+import { type Kysely, sql } from 'kysely'
+import { Passes } from '../store/passes.ts'
+import type { Tables } from '../store/schema.ts'
+import { NotSent } from '../store/store-failure.ts'
+import { REFUSALS, type RefusalRow } from '../store/usage-tables.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { ProblemCode } from '../vocabulary/problem.ts'
+import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+
+interface RefusalCounterInput {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  /** Called with the number of refused requests that are missing from the counts, because memory was full. */
+  readonly onUncounted: (requests: number) => void
+  /** Called when the store failed; the next pass continues. */
+  readonly onFailure: (cause: unknown) => void
+  /** The most counts in memory. Default 10,000. */
+  readonly cellsMax?: number
+}
+
+/** A request that was refused before its hold opened. */
+interface Refusal {
+  readonly accountId: string
+  readonly apiKeyId: string
+  /** The problem that it was answered with. */
+  readonly code: ProblemCode
+}
+
+/** How many days counts of refused requests are kept. */
+export const REFUSALS_KEPT_DAYS = 30
+
+const WRITE_INTERVAL_MS = 5_000
+const CELLS_MAX_DEFAULT = 10_000
+const ROWS_AT_ONCE_LOG2 = 6
+
+/**
+ * Counts requests that were refused before their holds opened, by account, API key, problem code and hour. They are
+ * counted in memory and added to the store every five seconds and at the end: a flood of refusals is one row. Those of
+ * the last seconds are lost when the process is killed, and refusals of keys and codes that would be more counts than fit
+ * in memory are not counted until the next write. Several gateways add to the same rows.
+ */
+export class RefusalCounter {
+  readonly #input: RefusalCounterInput
+  readonly #cellsMax: number
+  readonly #passes: Passes
+  #cells = new Map<string, RefusalRow>()
+  #uncounted = 0
+  #prunedInHour: number | null = null
+
+  constructor(input: RefusalCounterInput) {
+    const { onFailure } = input
+    this.#input = input
+    this.#cellsMax = input.cellsMax ?? CELLS_MAX_DEFAULT
+    this.#passes = new Passes({
+      intervalMs: WRITE_INTERVAL_MS,
+      onFailure,
+      pass: async () => {
+        await this.write()
+        await this.#pruneHourly()
+      },
+    })
+  }
+
+  /** Begins to write counts and to remove old ones. */
+  start(): void {
+    this.#passes.start()
+  }
+
+  /** Counts a request. */
+  count({ accountId, apiKeyId, code }: Refusal): void {
+    const latestAtMs = this.#input.clock.nowMs()
+    const hour = hourOf(latestAtMs)
+    this.#add({ accountId, hour, apiKeyId, code, requests: 1, latestAtMs })
+  }
+
+  /**
+   * Adds what was counted to the store. Rejects if the store fails: what was surely not written stays for the next time,
+   * and what may have been written is not repeated.
+   */
+  async write(): Promise<void> {
+    const rows = [...this.#cells].sort(byName).map(([, row]) => row)
+    const uncounted = this.#uncounted
+    this.#cells = new Map()
+    this.#uncounted = 0
+    if (uncounted > 0) this.#input.onUncounted(uncounted)
+    while (rows.length > 0) {
+      // A power of two: SQLite keeps a prepared statement for each number of rows.
+      const log2 = Math.min(ROWS_AT_ONCE_LOG2, Math.floor(Math.log2(rows.length)))
+      const some = rows.splice(0, 2 ** log2)
+      try {
+        await addRows(this.#input.db, some)
+      } catch (cause) {
+        const unwritten = cause instanceof NotSent ? [...some, ...rows] : rows
+        for (const row of unwritten) this.#add(row)
+        throw cause
+      }
+    }
+  }
+
+  /** Removes the counts of hours that ended longer ago than they are kept. Rejects if the store fails. */
+  async prune(): Promise<void> {
+    const firstHour = hourOf(this.#input.clock.nowMs()) - REFUSALS_KEPT_DAYS * DAY_HOURS
+    for (;;) {
+      const hour = await oldestHour(this.#input.db)
+      if (hour === null || hour >= firstHour || this.#passes.stopped) return
+      // An hour at a time, so that other writers do not wait.
+      await this.#input.db.deleteFrom('refusals').where('hour', '=', hour).execute()
+    }
+  }
+
+  /** Writes what was counted, and ends. */
+  async stop(): Promise<void> {
+    await this.#passes.stop()
+    await this.write().catch(this.#input.onFailure)
+  }
+
+  async #pruneHourly(): Promise<void> {
+    const hour = hourOf(this.#input.clock.nowMs())
+    if (hour === this.#prunedInHour) return
+    await this.prune()
+    this.#prunedInHour = hour
+  }
+
+  #add(row: RefusalRow): void {
+    const name = `${row.accountId} ${row.hour} ${row.apiKeyId} ${row.code}`
+    const before = this.#cells.get(name)
+    if (before === undefined && this.#cells.size >= this.#cellsMax) {
+      this.#uncounted += row.requests
+      return
+    }
+    this.#cells.set(name, {
+      ...row,
+      requests: row.requests + (before?.requests ?? 0),
+      latestAtMs: Math.max(row.latestAtMs, before?.latestAtMs ?? 0),
+    })
+  }
+}
+
+function hourOf(atMs: number): number {
+  return Math.floor(atMs / HOUR_MS)
+}
+
+// In one order everywhere, so that gateways which write the same rows do not wait for each other in a circle.
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1
+}
+
+async function addRows(db: Kysely<Tables>, rows: readonly RefusalRow[]): Promise<void> {
+  await db
+    .insertInto('refusals')
+    .values(rows.map((row) => REFUSALS.record(row)))
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'hour', 'api_key_id', 'code']).doUpdateSet({
+        requests: sql`refusals.requests + excluded.requests`,
+        latest_at_ms: sql`case when excluded.latest_at_ms > refusals.latest_at_ms
+          then excluded.latest_at_ms else refusals.latest_at_ms end`,
+      }),
+    )
+    .execute()
+}
+
+/** The first hour that has counts; null: there are none. */
+async function oldestHour(db: Kysely<Tables>): Promise<number | null> {
+  const row = await db
+    .selectFrom('refusals')
+    .select(({ fn }) => fn.min('hour').as('hour'))
+    .executeTakeFirst()
+  return row?.hour ?? null
+}
