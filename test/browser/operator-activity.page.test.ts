@@ -2,8 +2,9 @@ import { expect } from 'vitest'
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { HELIX, KEYS } from './stand-in-data.ts'
 import { ACCOUNTS, NAMED_REQUESTS } from './stand-in-operator.ts'
+import { REFUSALS } from './stand-in-requests.ts'
 
 /** The requests of all accounts, for operators. */
 
@@ -23,6 +24,12 @@ const SCREENS: readonly Screen[] = [
     name: 'op-activity-account',
     path: `${ACTIVITY}?account=${NIGHT_SHIFT?.id}&endpoint=chat&tag=nightly&range=30d`,
     text: 'so far, back to',
+  },
+  {
+    name: 'activity-refusals',
+    path: `${HELIX.id}/activity`,
+    act: (page) => page.locator('summary').click(),
+    text: /Counted by the hour, since/,
   },
   ...answeredScreens(
     { path: `${ACTIVITY}?account=${NIGHT_SHIFT?.id}`, pathEnd: '/operator/requests' },
@@ -191,19 +198,52 @@ test('a column of usage and margin opens the requests of its day', async ({ page
   await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor()
 })
 
-test.for([
-  [`${HELIX.id}/activity`, 'The answer to each one says why.'],
-  [ACTIVITY, 'The answer to each one says why, and the gateway’s log has its error code.'],
-] as const)(
-  '%s says where refused requests are, with requests and without',
-  async ([path, where], { page, server }) => {
-    const line = page.getByText(`are not listed. ${where}`)
+test.for([`${HELIX.id}/activity`, `operator/accounts/${HELIX.id}/activity`] as const)(
+  '%s says how many requests were refused and why, with requests and without',
+  async (path, { page, server }) => {
+    const line = page.locator('summary')
     await page.goto(`${server.address}/app/${path}`)
-    await page.getByText('Unresolved').first().waitFor()
-    await line.waitFor()
-    server.answer('/requests', json(EMPTY))
+    await page.getByText('41 requests were refused before they were forwarded').waitFor()
+    expect(await line.textContent()).toMatch(/30 insufficient_credit, last 22:00/)
+    server.answer(path.startsWith('operator') ? '/operator/requests' : '/requests', json(EMPTY))
     await page.reload()
     await page.getByText('No requests in this period.').waitFor()
-    await line.waitFor()
+    await line.click()
+    const row = page.getByRole('row').filter({ hasText: 'insufficient_credit' })
+    await row.getByText('Add credit, lower the output cap').waitFor()
+    expect(await row.getByText(KEYS[2]?.name ?? '').count()).toBe(1)
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'api_key_disabled' })
+      .getByText('(deleted)')
+      .waitFor()
   },
 )
+
+test('an account without refused requests says so, and one whose counts fail says why', async ({
+  page,
+  server,
+}) => {
+  server.answer('/refusals', json({ ...REFUSALS, requests: 0, codes: [], keys: [] }))
+  await page.goto(`${server.address}/app/${HELIX.id}/activity`)
+  await page.getByText('No requests were refused before they were forwarded.').waitFor()
+  server.answer('/refusals', down)
+  await page.reload()
+  await page.getByText('Refused requests could not be loaded: The store is busy.').waitFor()
+  server.answer('/refusals', json(REFUSALS))
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('41 requests were refused').waitFor()
+})
+
+test('Activity of all accounts says where refused requests are counted, and counts those of a chosen account', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${ACTIVITY}`)
+  await page.getByText('Choose an account to see how many there were, and why.').waitFor()
+  expect(server.asked.filter((asked) => asked.includes('/refusals'))).toEqual([])
+  await page.goto(`${server.address}/app/${ACTIVITY}?account=${NIGHT_SHIFT?.id}&range=30d`)
+  await page.getByText('41 requests were refused').waitFor()
+  const [asked = ''] = server.asked.filter((one) => one.includes('/refusals'))
+  expect(asked).toContain(`operator/accounts/${NIGHT_SHIFT?.id}/refusals?from=`)
+})

@@ -1,4 +1,5 @@
-import type { OperatorRequest, RequestSummary } from '../../web/api/answers.ts'
+import { PROBLEMS, type ProblemCode } from '../../src/vocabulary/problem.ts'
+import type { OperatorRequest, Refusals, RequestSummary } from '../../web/api/answers.ts'
 import { ago, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
 interface RowInput {
@@ -181,6 +182,44 @@ export const REQUESTS: readonly OperatorRequest[] = (
 ).map((input, at) => request(at, input))
 
 const ERROR_ID = REQUESTS.find(({ error_code: code }) => code === 'upstream_error')?.id ?? ''
+
+/** Requests that were refused before they were forwarded. */
+export const REFUSALS: Refusals = {
+  object: 'refusals',
+  account_id: HELIX.id,
+  from: ago(25 * 3_600_000),
+  to: NOW.toISOString(),
+  requests: 41,
+  codes: [
+    refused('insufficient_credit', { requests: 30, agoMs: 240_000 }),
+    refused('rate_limited', { requests: 9, agoMs: 8_000_000 }),
+    refused('model_not_found', { requests: 1, agoMs: 19_000_000 }),
+    refused('api_key_disabled', { requests: 1, agoMs: 80_000_000 }),
+  ],
+  keys: [
+    refusedKey(0, 'insufficient_credit', { requests: 22, agoMs: 240_000 }),
+    refusedKey(1, 'rate_limited', { requests: 9, agoMs: 8_000_000 }),
+    refusedKey(2, 'insufficient_credit', { requests: 8, agoMs: 9_000_000 }),
+    refusedKey(0, 'model_not_found', { requests: 1, agoMs: 19_000_000 }),
+    { ...refusedKey(3, 'api_key_disabled', { requests: 1, agoMs: 80_000_000 }), key_deleted: true },
+  ],
+}
+
+interface Refused {
+  readonly requests: number
+  readonly agoMs: number
+}
+
+function refused(code: ProblemCode, { requests, agoMs }: Refused) {
+  const { meaning, remedy } = PROBLEMS[code]
+  return { code, requests, latest_at: ago(agoMs), meaning, remedy }
+}
+
+function refusedKey(place: number, code: ProblemCode, { requests, agoMs }: Refused) {
+  const { id = '', name = '' } = KEYS[place] ?? {}
+  const count = { code, requests, latest_at: ago(agoMs) }
+  return { key_id: id, key_name: name, key_deleted: false, ...count }
+}
 
 /** The hour before, by minute. */
 export const SUMMARY: RequestSummary = {

@@ -23,7 +23,7 @@ import {
   WEBHOOKS,
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
-import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
+import { REFUSALS, REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
 import { operatorReport, operatorUsage, TOP_UPS, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
 
@@ -177,6 +177,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/requests', list(REQUESTS.map(asCustomersReadIt), 'older')],
     ['/operator/requests', list(NAMED_REQUESTS, 'older')],
     ['/requests/summary', SUMMARY],
+    ['/refusals', REFUSALS],
     ['/models', MODEL_LIST],
     ['/operator/models', OFFERED_MODELS],
     ['/playground/estimate', { object: 'hold_estimate', hold: 21_400, available: 184_270_000 }],

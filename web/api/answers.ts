@@ -67,6 +67,9 @@ export type FoundRequests = Answer<'listRequests', 'member'>
 /** Counts and columns over Activity. */
 export type RequestSummary = Answer<'summarizeRequests', 'member'>
 
+/** Counts of requests that were refused before they were forwarded. */
+export type Refusals = Answer<'getRefusals', 'member'>
+
 /** A page of a list. */
 export interface Page<T> {
   readonly data: readonly T[]

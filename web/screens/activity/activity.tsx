@@ -8,6 +8,7 @@ import { useSpanOf } from '../../shell/use-span.ts'
 import { Drawer } from './drawer.tsx'
 import { Filters } from './filters.tsx'
 import { Find, Live } from './list-tools.tsx'
+import { Refusals } from './refusals.tsx'
 import { RequestList } from './request-list.tsx'
 import type { KeyNameOf } from './request-words.ts'
 import { type ActivityRange, type ActivitySearch, activityRangeSearch, rangeOf } from './search.ts'
@@ -42,10 +43,7 @@ export function ActivityScreen() {
         onChange={(next) => change(() => next, { resetScroll: false })}
         onRange={look}
       />
-      <p className="note mb-3.5">
-        Requests that are refused before they are forwarded are not listed. The answer to each one
-        says why{source.as === 'operator' && ', and the gateway’s log has its error code'}.
-      </p>
+      <Refusals source={source} search={search} />
       <div className={search.request === undefined ? 'act' : 'act open'}>
         <div ref={listRef} className="min-w-0">
           <RequestList

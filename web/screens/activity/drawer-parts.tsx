@@ -1,12 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { showDollarText } from '../../../src/vocabulary/money.ts'
-import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
+import { problemOfCode } from '../../../src/vocabulary/problem.ts'
 import type { ActivityRequest, NamedRequest, OperatorRequest } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
 import { dayAndShortMinute, duration, exactTime } from '../../format/time.ts'
 import { Line } from '../../parts/drawer-part.tsx'
 import { useNow } from '../../parts/now.ts'
+import { Prose } from '../../parts/prose.tsx'
 import { Time } from '../../parts/time.tsx'
 import { isEstimate, takenMs } from './request-words.ts'
 
@@ -140,7 +141,7 @@ export function Where({ request, keyName, isOfAll }: WhereProps) {
 
 /** The cause of a failure and its remedy, in the words of the table of errors. */
 export function Failure({ code }: { code: string }) {
-  const problem = Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code as keyof typeof PROBLEMS] : null
+  const problem = problemOfCode(code)
   return (
     <section>
       <h3>Error</h3>
@@ -156,18 +157,5 @@ export function Failure({ code }: { code: string }) {
         </>
       )}
     </section>
-  )
-}
-
-/** Text in backticks is code. */
-function Prose({ text }: { text: string }) {
-  return text.split('`').map((piece, at) =>
-    at % 2 === 1 ? (
-      <code key={piece} className="mono">
-        {piece}
-      </code>
-    ) : (
-      piece
-    ),
   )
 }

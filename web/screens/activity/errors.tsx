@@ -1,4 +1,4 @@
-import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
+import { problemOfCode } from '../../../src/vocabulary/problem.ts'
 import type { RequestSummary } from '../../api/answers.ts'
 import { count } from '../../format/numbers.ts'
 
@@ -60,7 +60,5 @@ function Code({ code, requests, latest, onOpen }: CodeProps) {
 }
 
 function meaningOf(code: string): string {
-  return Object.hasOwn(PROBLEMS, code)
-    ? PROBLEMS[code as keyof typeof PROBLEMS].meaning.replaceAll('`', '')
-    : ''
+  return problemOfCode(code)?.meaning.replaceAll('`', '') ?? ''
 }

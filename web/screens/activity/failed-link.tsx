@@ -4,7 +4,7 @@ import { useAccountPaths } from '../../shell/account-screen.tsx'
 
 /** The title of each figure of failed requests. */
 export const FAILED_COUNTS =
-  'Requests that were refused before they were forwarded are not counted.'
+  'Requests that were refused before they were forwarded are not among them.'
 
 interface FailedLinkProps {
   readonly range: DateRange

@@ -1,0 +1,163 @@
+import { useState } from 'react'
+import type { Refusals as Counted } from '../../api/answers.ts'
+import { count, counted } from '../../format/numbers.ts'
+import { dayAndShortMinute, minuteTime } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Heads } from '../../parts/list-card.tsx'
+import { Prose } from '../../parts/prose.tsx'
+import { Grey } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import type { ActivitySearch } from './search.ts'
+import { type RequestSource, useRefusals } from './use-activity.ts'
+
+const CODES_MAX = 2
+// Each takes a line there, or nearly.
+const PHONE_CODES_MAX = 1
+const KEYS_MAX = 4
+
+interface RefusalsProps {
+  readonly source: RequestSource
+  readonly search: ActivitySearch
+}
+
+/** Why requests were refused before they were forwarded. They are not in the list: only their number is known. */
+export function Refusals({ source, search }: RefusalsProps) {
+  const query = useRefusals(source, search)
+  const { data } = query
+  if (source.accountId === null) {
+    return (
+      <p className="note mb-3.5">
+        Requests that are refused before they are forwarded are not listed. Choose an account to see
+        how many there were, and why.
+      </p>
+    )
+  }
+  if (data === undefined && query.isError) {
+    return (
+      <p className="note mb-3.5">
+        Refused requests could not be loaded: {query.error.message}{' '}
+        <button type="button" className="link" onClick={() => query.refetch()}>
+          Try again
+        </button>
+      </p>
+    )
+  }
+  if (data === undefined) {
+    return (
+      <p className="note mb-3.5" aria-hidden="true">
+        <Grey width={320} />
+      </p>
+    )
+  }
+  if (data.requests === 0) {
+    return <p className="note mb-3.5">No requests were refused before they were forwarded.</p>
+  }
+  return <Reasons counts={data} />
+}
+
+function Reasons({ counts }: { counts: Counted }) {
+  const { requests, codes } = counts
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details
+      className="card refusals"
+      open={isOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <span>
+          <b>{counted(requests, 'request')}</b> {requests === 1 ? 'was' : 'were'} refused before{' '}
+          {requests === 1 ? 'it was' : 'they were'} forwarded
+        </span>
+        {codes.slice(0, CODES_MAX).map(({ code, requests: times, latest_at }, place) => (
+          <span key={code} className={place < PHONE_CODES_MAX ? '' : 'hide-s'}>
+            <b>{count(times)}</b> <span className="mono">{code}</span>, last{' '}
+            <Time at={latest_at} show={lastTime} />
+          </span>
+        ))}
+        <Others className="hide-s" codes={codes.slice(CODES_MAX)} />
+        <Others className="only-s" codes={codes.slice(PHONE_CODES_MAX)} />
+        <Icon name="down" small />
+      </summary>
+      {isOpen && <ByCode counts={counts} />}
+    </details>
+  )
+}
+
+function ByCode({ counts }: { counts: Counted }) {
+  return (
+    <>
+      <table className="cards">
+        <Heads heads={HEADS} />
+        <tbody>
+          {counts.codes.map((each) => (
+            <tr key={each.code}>
+              <td className="of-code">
+                <span className="mono">{each.code}</span>
+                <Keys counts={counts} {...each} />
+              </td>
+              <td className="num">{count(each.requests)}</td>
+              <td className="hide-t">
+                <span className="only-s">last </span>
+                <Time at={each.latest_at} show={lastTime} />
+              </td>
+              <td className="wide">
+                <Prose text={each.remedy} />
+                <span className="two">
+                  <Prose text={each.meaning} />
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p className="note">
+        Counted by the hour, since {dayAndShortMinute(new Date(counts.from), new Date())}. Counts
+        are kept for 30 days. Requests with an unknown API key belong to no account, and are not
+        counted.
+      </p>
+    </>
+  )
+}
+
+const HEADS = [
+  { text: 'Error and API keys' },
+  { text: 'Requests', className: 'num' },
+  { text: 'Last', className: 'hide-t' },
+  { text: 'What to do' },
+] as const
+
+/** `14:02` today, `21 Nov, 14:02` before. */
+function lastTime(at: Date, now: Date): string {
+  return at.toDateString() === now.toDateString() ? minuteTime(at) : dayAndShortMinute(at, now)
+}
+
+interface OthersProps {
+  readonly className: string
+  readonly codes: Counted['codes']
+}
+
+function Others({ className, codes }: OthersProps) {
+  const requests = codes.reduce((sum, each) => sum + each.requests, 0)
+  return requests > 0 && <span className={className}>{count(requests)} with other codes</span>
+}
+
+type KeysProps = { readonly counts: Counted } & Counted['codes'][number]
+
+/** The API keys whose requests were refused with a code, the most frequent first. */
+function Keys({ counts, code, requests }: KeysProps) {
+  const named = counts.keys.filter((each) => each.code === code).slice(0, KEYS_MAX)
+  const others = requests - named.reduce((sum, each) => sum + each.requests, 0)
+  return (
+    <>
+      {named.map(({ key_id, key_name, key_deleted, requests: times }) => (
+        <span key={key_id} className="two">
+          {key_name ?? `key …${key_id.slice(-6)}`}
+          {key_deleted && ' (deleted)'}
+          {requests > times && `: ${count(times)}`}
+        </span>
+      ))}
+      {others > 0 && <span className="two">other keys: {count(others)}</span>}
+    </>
+  )
+}
