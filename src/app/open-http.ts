@@ -23,6 +23,7 @@ import { Outbox } from '../mail/outbox.ts'
 import type { OperationParts } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
 import { KnownTokens } from '../people/known-tokens.ts'
+import type { TakenAccess } from '../people/taken-access.ts'
 import { Passes } from '../store/passes.ts'
 import type { Store } from '../store/store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
@@ -36,6 +37,7 @@ import { BUILT_FOLDER, openPage } from './open-page.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import type { Refusals } from './open-refusals.ts'
 import { openSale } from './open-sale.ts'
+import { openTakenAccess } from './open-taken-access.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
 import type { Verification } from './open-verification.ts'
 import { VERSION, type Wiring } from './wiring.ts'
@@ -176,7 +178,8 @@ async function managementOf(
   const postLetter = openOutbox(wiring)
   const sold = await openSale(wiring, { ...http, pageUrl })
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
-  const knownTokens = adminToken === null ? null : openKnownTokens(wiring, http)
+  const takenAccess = openTakenAccess(wiring, http)
+  const knownTokens = adminToken === null ? null : openKnownTokens(wiring, { ...http, takenAccess })
   return {
     sections: makeOperations(operations, {
       store,
@@ -203,7 +206,7 @@ async function managementOf(
       server: servingFacts(wiring, { ...http, checks }),
       onCallersChanged: async (changed) => authenticator.forget(changed),
       // A reading that fails is made again each second.
-      onAdminTokensChanged: async (revokedId) => knownTokens?.reread(revokedId).catch(() => {}),
+      onAdminTokensChanged: async () => knownTokens?.reread().catch(() => {}),
     }),
     access:
       adminToken === null || knownTokens === null
@@ -213,6 +216,7 @@ async function managementOf(
             byKey,
             adminAccess({ adminToken, knownTokens, ids, unknownCallers, onAnswered }),
           ],
+    onAccessTaken: async () => takenAccess?.catchUp(),
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     document: {
       version: VERSION,
@@ -294,21 +298,18 @@ const READ_TOKENS_MS = 1_000
 
 function openKnownTokens(
   { log, closing }: Wiring,
-  { store, storeClock: clock }: HttpParts,
+  {
+    store,
+    storeClock: clock,
+    takenAccess,
+  }: HttpParts & { readonly takenAccess: TakenAccess | null },
 ): KnownTokens {
   const onFailure = (cause: unknown): void =>
-    log.warn(
-      { cause: String(cause) },
-      'admin tokens could not be read, noted as used or revoked again',
-    )
+    log.warn({ cause: String(cause) }, 'admin tokens could not be read, or not noted as used')
   const knownTokens = new KnownTokens({
     db: store.db,
     clock,
-    onRevokedAgain: ({ id: token, name }) =>
-      log.warn(
-        { token, name },
-        'the database had lost the revocation of an admin token: revoked again',
-      ),
+    hasRevoked: (adminTokenId) => takenAccess?.hasRevoked(adminTokenId) ?? false,
     onFailure,
   })
   const readings = new Passes({

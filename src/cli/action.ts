@@ -4,6 +4,7 @@ import { operatorActionShape } from '../operations/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import {
   COMMAND_LINE,
+  GATEWAY,
   isRecordedMoney,
   RECORDED_OPERATIONS,
 } from '../vocabulary/recorded-operation.ts'
@@ -41,7 +42,7 @@ function fieldWords(fields: Readonly<Record<string, unknown>>): string {
 }
 
 /** The names of actors that have no ID. */
-const WITHOUT_ID = new Set<string>([COMMAND_LINE, 'ADMIN_API_TOKEN'])
+const WITHOUT_ID = new Set<string>([COMMAND_LINE, GATEWAY, 'ADMIN_API_TOKEN'])
 
 /**
  * The IDs of users and admin tokens, from their IDs, email addresses and names of tokens, comma-separated. Removed users

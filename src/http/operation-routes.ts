@@ -17,6 +17,9 @@ export const ANSWER_STALL_TIMEOUT_MS = 60_000
 /** The largest body of an operation: an object of a few fields. */
 const BODY_BYTES_MAX = 64 * 1024
 
+/** Resolves once a gateway knows what access was taken so far. Rejects if the store can't be read, which is then the answer. */
+export type OnAccessTaken = (() => Promise<void>) | undefined
+
 /**
  * Adds the routes that one kind of caller has. The caller is authenticated before anything else is
  * looked at, and again once its body was read. The content-type of a body is ignored.
@@ -27,9 +30,10 @@ export function registerOperations(
     readonly operations: readonly Operation[]
     readonly access: Access
     readonly bodyTimeoutMs: number
+    readonly onAccessTaken: OnAccessTaken
   },
 ): void {
-  const { operations, access, bodyTimeoutMs } = input
+  const { operations, access, bodyTimeoutMs, onAccessTaken } = input
   const { guards, onAnswered } = access
   app.register(async (scope) => {
     if (access.kind !== 'anyone') {
@@ -44,7 +48,7 @@ export function registerOperations(
         onAnswered({ requestId: id, method, path, httpStatus: reply.raw.statusCode })
       })
     }
-    for (const { method, paths, body, answersTo, run } of operations) {
+    for (const { method, paths, body, answersTo, takesAccess, run } of operations) {
       const path = paths[access.kind]
       if (path === undefined) continue
       scope.route<{ Params: Record<string, string> }>({
@@ -70,6 +74,7 @@ export function registerOperations(
           reply.raw.once('close', () => leaving.abort(clientLeft()))
           const { signal } = leaving
           const answered = await run({ caller, params, query, body: sent, acceptsCsv, signal })
+          if (takesAccess) await onAccessTaken?.()
           reply.raw.setTimeout(ANSWER_STALL_TIMEOUT_MS)
           if (answered.body instanceof Readable) {
             reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment')

@@ -14,7 +14,11 @@ import { KnownRoutes, UnknownRoute } from './known-routes.ts'
 import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
 import { http } from './node-http.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
-import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.ts'
+import {
+  ANSWER_STALL_TIMEOUT_MS,
+  type OnAccessTaken,
+  registerOperations,
+} from './operation-routes.ts'
 import { type PageInput, registerPage } from './page/page-routes.ts'
 import { type PlayPageInput, registerPlayPage } from './play-page.ts'
 import { type PublicRoutesInput, registerPublicRoutes } from './public-routes.ts'
@@ -45,6 +49,8 @@ export interface ManagementInput {
   /** Documents show all of them, also those that no `access` reaches. */
   readonly sections: readonly OperationSection[]
   readonly access: readonly Access[]
+  /** Called before the answer to a call that may have taken access from people. Default: not called. */
+  readonly onAccessTaken?: OnAccessTaken
   readonly bodyTimeoutMs: number
   /** The facts in the documents other than the operations. */
   readonly document: Pick<OpenApiInput, 'version' | 'costHeader' | 'fontsFolder'>
@@ -152,14 +158,16 @@ function registerManagement(
     ...input
   }: ManagementInput & Pick<HttpServerInput, 'formats' | 'inference'>,
 ): void {
-  const { sections, bodyTimeoutMs, page } = input
+  const { sections, bodyTimeoutMs, page, onAccessTaken } = input
   registerOpenApiRoutes(app, { ...input.document, formats, sections, hasPage: page !== null })
   const operations = sections.flatMap((section) => section.operations)
-  for (const access of input.access) registerOperations(app, { operations, access, bodyTimeoutMs })
+  for (const access of input.access) {
+    registerOperations(app, { operations, access, bodyTimeoutMs, onAccessTaken })
+  }
   if (input.playPage !== null) registerPlayPage(app, input.playPage)
   if (input.webhook !== null) registerWebhook(app, input.webhook)
   if (page === null) return
-  registerPage(app, { ...page, operations, formats, inference, bodyTimeoutMs })
+  registerPage(app, { ...page, operations, formats, inference, bodyTimeoutMs, onAccessTaken })
 }
 
 interface NodeServerInput {

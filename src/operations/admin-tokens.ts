@@ -65,7 +65,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
         { db: store.db, ids, clock },
         { ...made, madeBy },
       )
-      await onAdminTokensChanged(null)
+      await onAdminTokensChanged()
       return { httpStatus: 201, body: { ...adminTokenAnswer(adminToken), token: text } }
     },
   })
@@ -122,11 +122,12 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
     isHarmless: true,
     answers: { 200: adminTokenShape },
     problems: ['not_found'],
+    takesAccess: true,
     async run({ by, param }) {
       const adminTokenId = param('token_id')
       const revoked = await revokeAdminToken({ db: store.db, clock }, { adminTokenId, by })
       if (revoked === null) throw notFound('admin token', adminTokenId)
-      await onAdminTokensChanged(adminTokenId)
+      await onAdminTokensChanged()
       return { httpStatus: 200, body: adminTokenAnswer(revoked) }
     },
   })

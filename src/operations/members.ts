@@ -64,6 +64,7 @@ function change({ store: { db }, clock }: OperationParts) {
     asksMembers: true,
     answers: { 200: memberShape },
     problems: ['not_found', 'last_owner'],
+    takesAccess: true,
     async run({ caller, accountId, param, body: { role }, by }) {
       const userId = param('user_id')
       const changed = { accountId, userId, role, ownerId: ownerOf(caller) }
@@ -87,6 +88,7 @@ function remove({ store: { db }, clock }: OperationParts) {
     isHarmless: true,
     answers: { 200: removedMemberShape },
     problems: ['not_found', 'last_owner'],
+    takesAccess: true,
     async run({ caller, accountId, param, by }) {
       const userId = param('user_id')
       const removed = { accountId, userId, role: null, ownerId: ownerOf(caller) }
@@ -105,6 +107,7 @@ function leave({ store: { db }, clock }: OperationParts) {
     isHarmless: true,
     answers: { 200: removedMemberShape },
     problems: ['not_found', 'last_owner'],
+    takesAccess: true,
     async run({ caller: { userId }, accountId }) {
       const left = { accountId, userId, role: null, ownerId: null }
       // An operator can open every account, and is a member of some.
@@ -192,6 +195,7 @@ function withdraw({ store: { db }, clock }: OperationParts) {
     summary: 'Withdraw an invitation to the account: its link no longer works.',
     isHarmless: true,
     answers: { 200: withdrawnShape },
+    takesAccess: true,
     problems: ['not_found'],
     async run({ accountId, param, by }) {
       const invitationId = param('invitation_id')

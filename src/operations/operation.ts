@@ -58,6 +58,8 @@ export interface Operation {
   readonly problems: readonly ProblemCode[]
   /** Whether members must be owners of their account. */
   readonly needsOwner: boolean
+  /** Whether it may take access from people. */
+  readonly takesAccess: boolean
   /** The scope that an admin's token needs; null: admins do not call it. */
   readonly scope: AdminScope | null
   /** Throws Problem. */
@@ -155,6 +157,8 @@ interface OperationInput<
   readonly asksMembers?: true
   /** Default: every member may call it. */
   readonly needsOwner?: true
+  /** Whether it may take access from people. Default: no. */
+  readonly takesAccess?: true
   readonly run: (
     call: CheckedCall<keyof P & CallerKind, z.output<Query>, z.output<Body>>,
   ) => Promise<Answered>
@@ -181,6 +185,7 @@ export function operation<
     example,
     problems = [],
     needsOwner = false,
+    takesAccess = false,
     isHarmless = input.method === 'GET',
     asksMembers = false,
     scope = null,
@@ -200,6 +205,7 @@ export function operation<
     example: typeof example === 'object' && example !== null ? example : undefined,
     problems,
     needsOwner,
+    takesAccess,
     scope,
     async run({ caller, params, signal, acceptsCsv = false, onProgress = () => {}, ...sent }) {
       if (needsOwner && caller.kind === 'member' && caller.role !== 'owner') {
@@ -337,11 +343,8 @@ export interface OperationParts {
    * data. Never rejects.
    */
   readonly onCallersChanged: (changed: ChangedCallers) => Promise<void>
-  /**
-   * Called when admin tokens were made or revoked. From then on, this process uses no older data, and knows of the
-   * revocation even if the database loses it. Never rejects. By position: the ID of the revoked token; null: one was made.
-   */
-  readonly onAdminTokensChanged: (revokedId: string | null) => Promise<void>
+  /** Called when admin tokens were made or revoked. From then on, this process uses no older data. Never rejects. */
+  readonly onAdminTokensChanged: () => Promise<void>
 }
 
 /** The state of an upstream as a process knows it, without its address and its key. */

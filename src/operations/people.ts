@@ -141,6 +141,7 @@ function removeRights({ store, clock }: OperationParts) {
     example: { email: 'eve@example.org' },
     answers: { 200: removalShape },
     problems: ['not_found', 'last_operator'],
+    takesAccess: true,
     async run({ by, body: { email, account_id, operator: asOperator } }) {
       const removal = { email, accountId: account_id ?? null, asOperator }
       const { isUser, wasOperator, accountIds, invitations } = await remove(

@@ -2,7 +2,7 @@ import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import { readSetting } from '../store/settings.ts'
 import type { DbWithClock } from '../store/store.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
-import { adminTokenHash, revokeAdminToken } from './admin-tokens.ts'
+import { adminTokenHash } from './admin-tokens.ts'
 
 /** How old the tokens in memory may be. They are read again each second. */
 const KNOWN_MS = 3_000
@@ -16,13 +16,10 @@ const USE_MS = 60 * 60_000
 /** How long rows are believed whose version is the same: a database that went back may reach the same number again. */
 const ROWS_MS = 60_000
 
-/** How long a revocation is remembered, and tokens count as just revoked: a database that goes back loses the newest. */
-const REVOKED_MS = 60 * 60_000
-
 interface KnownTokensInput extends DbWithClock {
-  /** Called when the database had lost the revocation of a token, which is revoked again. */
-  readonly onRevokedAgain: (adminToken: Pick<AdminTokenRow, 'id' | 'name'>) => void
-  /** Called when the last use of a token could not be written, or its revocation not be repeated. */
+  /** Whether a token was revoked, also if the database has lost that. */
+  readonly hasRevoked: (adminTokenId: string) => boolean
+  /** Called when the last use of a token could not be written. */
   readonly onFailure: (cause: unknown) => void
   /** Default: a timer that does not keep the process alive. */
   readonly startTimer?: StartTimer
@@ -32,13 +29,11 @@ interface KnownTokensInput extends DbWithClock {
  * The valid admin tokens, in memory. A token that is not known, which another process may just have made, waits
  * for a reading that begins after it came: there are at most ten of those in a second, whatever clients send. A
  * token that another process has revoked is refused with the next `readChanges`, one that this process has with
- * `reread`. A token whose revocation the database has lost since is not found, and is revoked again until that succeeds.
+ * `reread`. A token whose revocation the database has lost since is not found.
  */
 export class KnownTokens {
   readonly #input: KnownTokensInput
   #byHash = new Map<string, AdminTokenRow>()
-  /** The tokens that were seen as revoked, each with the time. */
-  readonly #revokedAtMs = new Map<string, number>()
   #version: string | null = null
   #readAtMs: number | null = null
   #rowsReadAtMs = Number.NEGATIVE_INFINITY
@@ -60,19 +55,14 @@ export class KnownTokens {
     if (!this.#isFresh(nowMs)) await this.readChanges()
     if (!this.#byHash.has(tokenHash)) await this.#readForUnknown()
     const found = this.#byHash.get(tokenHash)
-    if (found === undefined) return null
+    if (found === undefined || this.#input.hasRevoked(found.id)) return null
     if (found.expiresAtMs !== null && found.expiresAtMs <= nowMs) return null
     this.#noteUse(found, nowMs)
     return found
   }
 
-  /**
-   * Forgets the tokens, and reads them again. Rejects if the store can't be read: the next `find` tries again then. By
-   * position: the ID of a token that this process has revoked; null: none.
-   */
-  reread(revokedId: string | null): Promise<void> {
-    // Before the reading, which fails if the store is lost right after it took the revocation.
-    if (revokedId !== null) this.#revokedAtMs.set(revokedId, this.#input.clock.nowMs())
+  /** Forgets the tokens, and reads them again. Rejects if the store can't be read: the next `find` tries again then. */
+  reread(): Promise<void> {
     this.#readAtMs = null
     this.#version = null
     this.#timesForgotten++
@@ -135,44 +125,18 @@ export class KnownTokens {
     this.#readAtMs = nowMs
     if (tokens === null) return
     this.#rowsReadAtMs = nowMs
-    const valid = tokens.filter((token) => this.#isUnrevoked(token, nowMs))
-    this.#byHash = new Map(valid.map((token) => [token.tokenHash, token]))
-    for (const [adminTokenId, atMs] of this.#revokedAtMs) {
-      if (atMs <= nowMs - REVOKED_MS) this.#revokedAtMs.delete(adminTokenId)
-    }
+    this.#byHash = new Map(tokens.map((token) => [token.tokenHash, token]))
   }
 
-  /** The tokens that have not expired and are not revoked, or were a short time ago. */
+  /** The tokens that have not expired and are not revoked. */
   async #readTokens(nowMs: number): Promise<readonly AdminTokenRow[]> {
     const rows = await this.#input.db
       .selectFrom('admin_tokens')
       .selectAll()
-      .where(({ eb, or }) =>
-        or([eb('revoked_at_ms', 'is', null), eb('revoked_at_ms', '>', nowMs - REVOKED_MS)]),
-      )
+      .where('revoked_at_ms', 'is', null)
       .where(({ eb, or }) => or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]))
       .execute()
     return rows.map((row) => ADMIN_TOKENS.read(row))
-  }
-
-  /** False also for a token whose revocation the store has lost, which is revoked again. */
-  #isUnrevoked({ id, name, revokedAtMs }: AdminTokenRow, nowMs: number): boolean {
-    if (revokedAtMs !== null) {
-      this.#revokedAtMs.set(id, revokedAtMs)
-      return false
-    }
-    if (!this.#revokedAtMs.has(id)) return true
-    // However long the store takes no writes.
-    this.#revokedAtMs.set(id, nowMs)
-    const { onRevokedAgain, onFailure } = this.#input
-    revokeAdminToken(this.#input, { adminTokenId: id, by: null })
-      .then(() => onRevokedAgain({ id, name }))
-      .catch((cause: unknown) => {
-        // The next reading finds the token again.
-        this.#version = null
-        onFailure(cause)
-      })
-    return false
   }
 
   #noteUse(adminToken: AdminTokenRow, nowMs: number): void {

@@ -65,8 +65,8 @@ export function remove(
   })
 }
 
-/** Returns whether the user was an operator. */
-async function endOperator(
+/** Ends that a user is an operator, and returns whether it was one. Throws Problem `last_operator`. */
+export async function endOperator(
   trx: Transaction<Tables>,
   { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
 ): Promise<boolean> {

@@ -282,6 +282,24 @@ const MAIL_RATES = new Table('mail_rates', {
   },
 })
 
+/** Access that was taken from people, in the order of the IDs: rows of other tables that were removed or changed. */
+export const TAKEN_ACCESS = new Table('taken_access', {
+  key: ['id'],
+  fixed: {
+    /** The microsecond of the change, and random characters. */
+    id: text,
+    table_name: text,
+    /** The columns that name the row, as a JSON object. */
+    key_json: text,
+    /** The columns that were set; null: the row was removed. */
+    set_json: orNull(text),
+    taken_at_ms: integer,
+  },
+})
+
+/** Access that was taken from a person. */
+export type TakenAccessRow = RowOf<typeof TAKEN_ACCESS>
+
 /** All of these that are copied, each after those that it refers to. */
 export const PEOPLE_TABLES = [
   USERS,
@@ -296,4 +314,10 @@ export const PEOPLE_TABLES = [
 ] as const
 
 /** The tables that each store has for itself. */
-export const UNCOPIED_PEOPLE_TABLES = [SESSIONS, VERIFICATIONS, SIGN_IN_RATES, MAIL_RATES] as const
+export const UNCOPIED_PEOPLE_TABLES = [
+  SESSIONS,
+  VERIFICATIONS,
+  SIGN_IN_RATES,
+  MAIL_RATES,
+  TAKEN_ACCESS,
+] as const

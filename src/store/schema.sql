@@ -203,6 +203,10 @@ CREATE TABLE sign_ins (
   constraint sign_ins_provider unique (provider, provider_user_id)
 );
 CREATE TABLE "store_gaps" ("id" text not null primary key, "instance_id" text not null, "found_at_ms" bigint not null, "from_ms" bigint not null, "until_ms" bigint not null, "commits" bigint not null, "requests" bigint not null, "charge_micros" bigint not null, "commands" bigint not null, "lost" bigint not null);
+CREATE TABLE taken_access (
+      id text not null primary key, table_name text not null, key_json text not null, set_json text,
+      taken_at_ms bigint not null
+    );
 CREATE TABLE token_rates (
   chain_id bigint not null, token text not null, rate8 bigint not null, feed_at_ms bigint not null,
   read_at_ms bigint not null,

@@ -53,3 +53,6 @@ export function isRecordedMoney(field: string): boolean {
 
 /** As whom changes by commands of `tollgate` are recorded. */
 export const COMMAND_LINE = 'command line'
+
+/** As whom changes are recorded that a gateway repeats because the database had lost them. */
+export const GATEWAY = 'gateway'

@@ -2,9 +2,8 @@ import { type Dispatcher, request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../src/json/walk.ts'
 import { listOperatorActions } from '../../src/ledger/operator-actions.ts'
-import { createAdminToken, revokeAdminToken } from '../../src/people/admin-tokens.ts'
+import { createAdminToken } from '../../src/people/admin-tokens.ts'
 import { createPostgresDatabase } from '../../src/store/testing/postgres.ts'
-import { createRewoundDatabase } from '../../src/store/testing/rewound-database.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { ADMIN_SCOPES, type AdminScope } from '../../src/vocabulary/role.ts'
@@ -349,37 +348,3 @@ test('a token that another process makes or revokes is known within a second', a
     await database.remove()
   }
 })
-
-test.each(['this gateway', 'another process'])(
-  'a token that %s revoked is refused, and revoked again, after the database lost the revocation',
-  async (by) => {
-    const database = await createRewoundDatabase()
-    const gateway = await Management.start({ settings: { DATABASE_URL: database.url } })
-    try {
-      const made = await gateway.post('/v1/admin/tokens', { name: 'shop', scopes: ['read'] })
-      const [text, id] = [textOf(made.json, 'token'), textOf(made.json, 'id')]
-      const status = async () => (await gateway.get('/v1/admin/accounts', text)).httpStatus
-      expect(await status()).toBe(200)
-      await database.keep()
-      const { db } = gateway.world.gateway.store
-      if (by === 'this gateway') {
-        await expect
-          .poll(() => gateway.call({ method: 'DELETE', path: `/v1/admin/tokens/${id}` }))
-          .toMatchObject({ httpStatus: 200 })
-      } else {
-        const clock = { nowMs: Date.now }
-        const revoke = () => revokeAdminToken({ db, clock }, { adminTokenId: id, by: null })
-        await expect.poll(() => revoke().catch(() => null)).toMatchObject({ id })
-        await expect.poll(status, { interval: 100 }).toBe(401)
-      }
-      await database.goBack()
-      await gateway.world.logged('the database had lost the revocation of an admin token')
-      expect(await status()).toBe(401)
-      const row = db.selectFrom('admin_tokens').select('revoked_at_ms').where('id', '=', id)
-      expect((await row.executeTakeFirstOrThrow()).revoked_at_ms).not.toBeNull()
-    } finally {
-      await gateway.close()
-      await database.remove()
-    }
-  },
-)

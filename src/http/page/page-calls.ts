@@ -11,7 +11,7 @@ import { findPassword, findUser, listMemberships } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { arrivalOf, readJson } from '../operation-routes.ts'
+import { arrivalOf, type OnAccessTaken, readJson } from '../operation-routes.ts'
 import { passkeySiteOf } from './factor-proof.ts'
 import { countCall, isFactorMissing, type PageAccessInput, requireSignedIn } from './page-access.ts'
 import {
@@ -96,7 +96,7 @@ export function pageCall<
 /** Serves calls of the page. */
 export function registerCalls(
   app: FastifyInstance,
-  input: PageCallsInput,
+  { onAccessTaken, ...input }: PageCallsInput & { readonly onAccessTaken: OnAccessTaken },
   calls: readonly DescribedCall<string, string, z.ZodType, object>[],
 ): void {
   for (const { method, paths, body, run } of calls) {
@@ -113,6 +113,8 @@ export function registerCalls(
           return checkInput(body, await readJson(request.raw, reply.raw, input.bodyTimeoutMs))
         }
         const answer = await run(input, { request, reply, arrival, visitor, readBody })
+        // Sessions, links, passwords and second factors end by these.
+        if (method !== 'GET') await onAccessTaken?.()
         return reply.header('x-request-id', request.id).send(answer)
       },
     })

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Operation } from '../../operations/operation.ts'
 import { UnknownRoute } from '../known-routes.ts'
-import { arrivalOf, registerOperations } from '../operation-routes.ts'
+import { arrivalOf, type OnAccessTaken, registerOperations } from '../operation-routes.ts'
 import { isNamed } from '../public-routes.ts'
 import { FACTOR_CALLS } from './factor-routes.ts'
 import { memberAccess, operatorAccess } from './page-access.ts'
@@ -21,6 +21,7 @@ export interface PageInput extends Omit<PlaygroundInput, keyof ServerParts> {
 /** The parts of the server that the page's routes use. */
 interface ServerParts extends Pick<PlaygroundInput, 'formats' | 'inference'> {
   readonly operations: readonly Operation[]
+  readonly onAccessTaken: OnAccessTaken
 }
 
 /** Answers to the page are for this browser, now. */
@@ -39,7 +40,7 @@ const READING = new Set(['GET', 'HEAD'])
  */
 export function registerPage(
   app: FastifyInstance,
-  { operations, formats, inference, ...input }: PageInput & ServerParts,
+  { operations, formats, inference, onAccessTaken, ...input }: PageInput & ServerParts,
 ): void {
   registerPageFiles(app, input.folder)
   app.register(async (api) => {
@@ -56,10 +57,11 @@ export function registerPage(
       reply.code(304)
       return ''
     })
-    registerCalls(api, input, [...SESSION_CALLS, ...FACTOR_CALLS, ...USER_CALLS])
+    const calls = [...SESSION_CALLS, ...FACTOR_CALLS, ...USER_CALLS]
+    registerCalls(api, { ...input, onAccessTaken }, calls)
     const { bodyTimeoutMs } = input
     for (const access of [memberAccess(input), operatorAccess(input)]) {
-      registerOperations(api, { operations, access, bodyTimeoutMs })
+      registerOperations(api, { operations, access, bodyTimeoutMs, onAccessTaken })
     }
     registerPlayground(api, { ...input, formats, inference })
     for (const url of ['/app/api', '/app/api/*']) {

@@ -17,6 +17,7 @@ import { up as errorCodes } from './0039-error-codes.ts'
 import { up as reversals } from './0040-reversals.ts'
 import { up as rolledBy } from './0041-rolled-by.ts'
 import { up as refusals } from './0042-refusals.ts'
+import { up as takenAccess } from './0043-taken-access.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 40, name: 'reversals', up: reversals },
   { number: 41, name: 'rolled-by', up: rolledBy },
   { number: 42, name: 'refusals', up: refusals },
+  { number: 43, name: 'taken-access', up: takenAccess },
 ]
 
 /** The newest schema that this program knows. */
