@@ -89,6 +89,8 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     onAbandoned: () => reconcilers?.scanNow(),
     onWentBack: () => void refreshers?.refreshNow(),
   })
+  // Usage is added up by the times in the IDs of requests, which the machines of several gateways would not agree on.
+  idHours.follow(served.storeClock)
   const upstreams = await openUpstreams(wiring)
   const verification = await openVerification(wiring, {
     ...served,

@@ -187,8 +187,8 @@ async function managementOf(
       sale: sold?.sale ?? null,
       seller: { name: config.TOLLGATE_SELLER_NAME, taxId: config.TOLLGATE_SELLER_TAX_ID },
       ids,
-      // What they write and compare is in this clock's time, as are the ledger's rows and the events of webhooks. Only
-      // the IDs of requests, by which usage is added up, are made by the clock of each machine.
+      // What they write and compare is in this clock's time, as are the ledger's rows, the IDs of requests, by which usage
+      // is added up, and the events of webhooks.
       clock: storeClock,
       keyTag: config.TOLLGATE_KEY_TAG,
       keyLimits: {

@@ -3,7 +3,7 @@ import { HOUR_MS } from '../vocabulary/usage-step.ts'
 
 /** A clock for the ids of requests, which remembers in which hours it was asked. */
 export class IdHours implements Clock {
-  readonly #clock: Clock
+  #clock: Clock
   readonly #hours = new Set<number>()
   #latest: number | null = null
 
@@ -19,6 +19,11 @@ export class IdHours implements Clock {
       this.#hours.add(hour)
     }
     return nowMs
+  }
+
+  /** Takes the time from another clock from now on, such as the database's, which several gateways share. */
+  follow(clock: Clock): void {
+    this.#clock = clock
   }
 
   /** The hours in which it was asked since the last call. */
