@@ -107,6 +107,24 @@ test('a check with --json has each upstream with its models or its failure', asy
   })
 })
 
+test('an upstream that answers and lists no prices has no models: it is not called unreachable', async () => {
+  const played = await startSimulator({ vendor: 'openai' })
+  try {
+    const unpriced = upstreamSettings({
+      name: 'unpriced',
+      dialect: 'openai-compatible',
+      baseUrl: played.baseUrl,
+    })
+    const opened = open(unpriced)
+    expect((await opened.run('catalog', 'refresh')).notes).toContain('models and no prices')
+    const { out } = await opened.run('upstream', 'list')
+    expect(out).toMatch(/^first +\S+ +healthy /m)
+    expect(out).toMatch(/^unpriced +\S+ +no models /m)
+  } finally {
+    await played.close()
+  }
+})
+
 test('one upstream is checked alone, and an unknown name has the names that there are', async () => {
   const away = upstreamSettings({ name: 'away', baseUrl: 'http://127.0.0.1:9/v1' })
   const one = await open(away).run('upstream', 'check', 'first')
@@ -115,7 +133,7 @@ test('one upstream is checked alone, and an unknown name has the names that ther
   const none = await open(away).run('upstream', 'check', 'third')
   expect(none).toMatchObject({
     exitCode: 1,
-    notes: expect.stringContaining('no upstream is called third: the upstreams are first, away'),
+    notes: expect.stringContaining('no upstream is called "third": the upstreams are first, away'),
   })
 })
 

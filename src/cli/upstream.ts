@@ -14,8 +14,9 @@ const LIST: OperationCommand = {
   runs: 'listUpstreams',
   words: 'list the configured upstreams with their state, and the figures of the last 24 hours',
   takes: [],
-  help: `Only a running server knows of refused keys and of low credit: the page shows
-both, and \`tollgate upstream check\` asks each upstream.`,
+  help: `"no models" means that an upstream has listed none for more than an hour, or
+never: \`tollgate upstream check\` asks each upstream, and says why. Only a
+running server knows of refused keys and of low credit: the page shows both.`,
   examples: ['tollgate upstream list'],
   show: show(listShape(upstreamShape), ({ data: upstreams }) => ({
     out:
@@ -96,7 +97,7 @@ async function check(
   const shown = rows.filter(({ settings: { name } }) => only === null || name === only)
   if (shown.length === 0) {
     const names = rows.map(({ settings: { name } }) => name).join(', ')
-    throw new CommandFailure(`no upstream is called ${only}: the upstreams are ${names}`)
+    throw new CommandFailure(`no upstream is called "${only}": the upstreams are ${names}`)
   }
   if (isJson) terminal.out(JSON.stringify({ object: 'list', data: shown.map(checkedAnswer) }))
   else {

@@ -38,11 +38,15 @@ test('an upstream fails from a tenth of its requests on', () => {
   expect(upstreamState({ ...good, judged: counts({ none: 1, upstream_error: 9 }) })).toBe('failing')
 })
 
-test('an upstream that answers nothing, or whose list is old, is unreachable', () => {
+test('an upstream that answers no request is unreachable, with or without a list', () => {
   const judged = counts({ upstream_error: 2, upstream_timeout: 1 })
   expect(upstreamState({ ...good, judged })).toBe('unreachable')
-  expect(upstreamState({ ...good, listAgeMs: 61 * MINUTE_MS })).toBe('unreachable')
-  expect(upstreamState({ ...good, listAgeMs: null })).toBe('unreachable')
+  expect(upstreamState({ ...good, judged, listAgeMs: null })).toBe('unreachable')
+})
+
+test('an upstream without a fresh list has no models, which does not say that it is unreachable', () => {
+  expect(upstreamState({ ...good, listAgeMs: 61 * MINUTE_MS })).toBe('no_models')
+  expect(upstreamState({ ...good, judged: [], listAgeMs: null })).toBe('no_models')
 })
 
 test('a refused key goes before low credit, and low credit before failures', () => {

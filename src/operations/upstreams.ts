@@ -30,7 +30,14 @@ const FAILING_SHARE = 0.1
 const LOW_CREDIT_DOLLARS = 5
 
 /** The states of an upstream, the most urgent first. */
-const UPSTREAM_STATES = ['key_refused', 'credit_low', 'unreachable', 'failing', 'healthy'] as const
+const UPSTREAM_STATES = [
+  'key_refused',
+  'credit_low',
+  'unreachable',
+  'no_models',
+  'failing',
+  'healthy',
+] as const
 
 /** The states of the configured upstreams. */
 export function upstreamOperations(parts: OperationParts) {
@@ -94,7 +101,7 @@ export const upstreamShape = z
     state: z
       .enum(UPSTREAM_STATES)
       .describe(
-        '`key_refused`: it refuses the key of the gateway, or has no credit for it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or all requests of the last 15 minutes, at least three, failed without a usable answer. `failing`: at least 10% of the requests of the last 15 minutes, and at least three, failed there.',
+        '`key_refused`: it refuses the key of the gateway, or has no credit for it. `credit_low`: the key has less than $5 left. `unreachable`: all requests of the last 15 minutes, at least three, failed without a usable answer. `no_models`: it has listed no models for more than an hour, or never: it does not answer, or its list has no model with a price. `failing`: at least 10% of the requests of the last 15 minutes, and at least three, failed there.',
       ),
     models: z.int().describe('The number of models of its last list that are offered.'),
     requests: z.int().describe('The number of requests in the last 24 hours.'),
@@ -171,12 +178,14 @@ export function upstreamState({
 }): (typeof UPSTREAM_STATES)[number] {
   if (isAccountRefused) return 'key_refused'
   if (left !== null && dollarsOf(left) < LOW_CREDIT_DOLLARS) return 'credit_low'
-  if (listAgeMs === null || listAgeMs > LIST_OLD_MS) return 'unreachable'
   const failed = judged.filter(({ code }) => code !== null && isUpstreams(code))
   const failures = sumOf(failed)
-  if (failures < FAILURES_MIN || failures < sumOf(judged) * FAILING_SHARE) return 'healthy'
   const isSilent = failed.every(({ code }) => code !== null && SILENT.has(code))
-  return isSilent && failures === sumOf(judged) ? 'unreachable' : 'failing'
+  if (failures >= FAILURES_MIN && isSilent && failures === sumOf(judged)) return 'unreachable'
+  // A server that lists no prices answers: only `tollgate upstream check` knows which of both it is.
+  if (listAgeMs === null || listAgeMs > LIST_OLD_MS) return 'no_models'
+  const isFailing = failures >= FAILURES_MIN && failures >= sumOf(judged) * FAILING_SHARE
+  return isFailing ? 'failing' : 'healthy'
 }
 
 const SILENT: ReadonlySet<string> = new Set([

@@ -69,11 +69,12 @@ function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding 
     const why = cause instanceof Error ? cause.message : String(cause)
     const variable =
       settings.apiKeyVariable === null ? '' : `, its key in ${settings.apiKeyVariable}`
-    return {
-      check,
-      state: 'failed',
-      message: `${why}: check its address ${settings.baseUrl}${variable}, and the credit there`,
-    }
+    // Known by its name: the class would load the code that talks to providers.
+    const isListed = cause instanceof Error && cause.name === 'NoModelOffered'
+    const advice = isListed
+      ? ''
+      : `: check its address ${settings.baseUrl}${variable}, and the credit there`
+    return { check, state: 'failed', message: why + advice }
   }
   const { models, skipped } = answer.listed
   if (models.length === 0) {

@@ -9,6 +9,7 @@ import { openStore } from '../../store/open-store.ts'
 import { writeSetting } from '../../store/settings.ts'
 import { loadDialect } from '../../upstreams/dialects.ts'
 import { upstreamSettings } from '../../upstreams/testing/upstream-settings.ts'
+import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts'
 import type { CommandSettings } from '../command-context.ts'
 import { type CommandLine, openCommandLine } from '../testing/command-line.ts'
 import { durationText } from './finding.ts'
@@ -35,7 +36,9 @@ function open(settings: Partial<CommandSettings> = {}): CommandLine {
 }
 
 /** Settings with the simulator as a real provider. */
-function live(more: { readonly apiKey?: string } = {}): Partial<CommandSettings> {
+function live(
+  more: Partial<Pick<UpstreamSettings, 'apiKey' | 'dialect'>> = {},
+): Partial<CommandSettings> {
   return {
     upstreams: {
       load: async () => ({
@@ -125,6 +128,12 @@ test('an upstream that refuses the key fails with its address and the reason, an
     ),
     'prices of main': 'warning: never read: start the server, or run `tollgate catalog refresh`',
   })
+})
+
+test('an upstream that lists no prices is given the lines to write: its address and key are right', async () => {
+  const { 'upstream main': found } = await findings(open(live({ dialect: 'openai-compatible' })))
+  expect(found).toMatch(/^failed: the upstream lists \d+ models and no prices\. Write the models /)
+  expect(found).not.toContain('check its address')
 })
 
 test('a store that is not there fails, and the checks of the gateway without it still run', async () => {

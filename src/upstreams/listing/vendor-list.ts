@@ -3,7 +3,7 @@ import { decimalOfPicos, formatDecimal } from '../../vocabulary/money.ts'
 import type { Offer, PromptAdditions } from '../../vocabulary/offer.ts'
 import { WRONG_KEY } from '../counted.ts'
 import { readRecord } from '../json-reading.ts'
-import { CatalogRefused, parseModels } from '../openrouter/catalog.ts'
+import { CatalogRefused, NoModelOffered, parseModels } from '../openrouter/catalog.ts'
 import { readProviderError } from '../openrouter/provider-error.ts'
 import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 import type { WrittenModel, WrittenPriceName, WrittenPrices } from '../upstream-settings.ts'
@@ -158,8 +158,8 @@ export function meetVendorList(
     rows.push(rowOf({ modelId, model, written, known, facts, pricing }))
   }
   if (rows.length === 0) {
-    throw new CatalogRefused(
-      `the upstream lists ${listed.length} models and no prices. Write the models to offer, with their prices, below \`models\` of the upstream: ${EXAMPLE_LINES}`,
+    throw new NoModelOffered(
+      `the upstream lists ${listed.length === 1 ? '1 model' : `${listed.length} models`} and no prices. Write the models to offer, with their prices, below \`models\` of the upstream: ${EXAMPLE_LINES}`,
     )
   }
   const parsed = parseModels({ data: rows }, settings)

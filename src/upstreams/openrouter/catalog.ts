@@ -78,7 +78,12 @@ function memberOf(value: unknown, name: string): unknown {
 
 /** The upstream's answer is not a list of models, or lists none that can be sold. */
 export class CatalogRefused extends Error {
-  override readonly name = 'CatalogRefused'
+  override readonly name: string = 'CatalogRefused'
+}
+
+/** The upstream lists its models, and none of them can be sold. */
+export class NoModelOffered extends CatalogRefused {
+  override readonly name: string = 'NoModelOffered'
 }
 
 /**
@@ -102,7 +107,7 @@ export function parseModels(upstreamAnswer: unknown, settings: ListingSettings):
       skipped.push({ modelId: row.modelId, why: row.why })
     }
   }
-  if (models.length === 0) throw new CatalogRefused(NO_MODEL + firstReasons(skipped))
+  if (models.length === 0) throw new NoModelOffered(NO_MODEL + firstReasons(skipped))
   return { models, unreadableIds, skipped }
 }
 

@@ -75,7 +75,15 @@ function ofUpstream(upstream: ListedUpstream): readonly AttentionItem[] {
       return item('bad', `${name} ${failsWords(requests, failed)}`, note)
     }
     case 'unreachable':
-      return item('bad', `${name} is unreachable`, 'Its list of models could not be loaded.')
+      return item(
+        'bad',
+        `${name} is unreachable`,
+        'No request of the last 15 minutes was answered.',
+      )
+    case 'no_models': {
+      const note = 'It does not answer, or its list has no prices: run tollgate upstream check.'
+      return item('bad', `${name} lists no models`, note)
+    }
     case 'key_refused':
       return item('bad', `${name} refuses its key`, 'Requests to it fail until it has a new key.')
     case 'credit_low':

@@ -7,6 +7,7 @@ const STATES: Readonly<Record<ListedUpstream['state'], { word: string; tone: str
   healthy: { word: 'Healthy', tone: 'good' },
   failing: { word: 'Failing', tone: 'bad' },
   unreachable: { word: 'Unreachable', tone: 'bad' },
+  no_models: { word: 'No models', tone: 'bad' },
   credit_low: { word: 'Credit low', tone: 'wait' },
   key_refused: { word: 'Key refused', tone: 'bad' },
 }
