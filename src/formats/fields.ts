@@ -1,5 +1,8 @@
 import type { JsonEdit } from '../json/edit.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
+import { SIXTIETHS } from '../tokens/guess.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 
@@ -143,6 +146,17 @@ export interface SentFacts {
   readonly tools: readonly (string | null)[]
   /** The output cap that the gateway set, in a field that the client did not set; null: it set none. */
   readonly ownCap: OwnCap | null
+  readonly size: SentSize
+}
+
+/** How large a call is, for the refusal of one that is too long. */
+export interface SentSize {
+  /** The likely tokens of its prompt; null: it has pictures or files, whose tokens are not guessed. */
+  readonly promptTokens: number | null
+  /** The output cap that it has, of the client or of the gateway; null: none. */
+  readonly capTokens: number | null
+  /** The context window that its model lists; null: none. */
+  readonly contextTokens: number | null
 }
 
 interface OwnCap {
@@ -151,7 +165,12 @@ interface OwnCap {
 }
 
 /** The facts of a call that was not sent. */
-export const NOTHING_SENT: SentFacts = { fields: [], tools: [], ownCap: null }
+export const NOTHING_SENT: SentFacts = {
+  fields: [],
+  tools: [],
+  ownCap: null,
+  size: { promptTokens: null, capTokens: null, contextTokens: null },
+}
 
 /** The fields of output caps. */
 export const CAP_PARAMETERS: readonly string[] = [
@@ -163,14 +182,37 @@ export const CAP_PARAMETERS: readonly string[] = [
 const FIELDS_MAX = 64
 const TOOLS_MAX = 512
 
-/** The facts that can explain a refusal. By position: the client's body, and the replacements in it. */
-export function sentFacts(root: JsonObject, edits: readonly JsonEdit[]): SentFacts {
+/** The facts that can explain a refusal. */
+export function sentFacts({
+  root,
+  edits,
+  call,
+  offer,
+}: {
+  /** The client's body. */
+  readonly root: JsonObject
+  /** The replacements in it. */
+  readonly edits: readonly JsonEdit[]
+  readonly call: Pick<Call, 'promptGuess' | 'outputCapTokens' | 'media'>
+  readonly offer: Pick<Offer, 'contextTokens'>
+}): SentFacts {
   const tools: JsonValue = root['tools'] ?? []
+  const ownCap = capIn(edits, root)
   return {
     fields: Object.keys(root).slice(0, FIELDS_MAX),
     tools: isArray(tools) ? tools.slice(0, TOOLS_MAX).map(toolName) : [],
-    ownCap: capIn(edits, root),
+    ownCap,
+    size: {
+      promptTokens: hasOnlyText(call) ? Math.ceil(call.promptGuess / SIXTIETHS) : null,
+      capTokens: call.outputCapTokens ?? ownCap?.tokens ?? null,
+      contextTokens: offer.contextTokens,
+    },
   }
+}
+
+function hasOnlyText({ media }: Pick<Call, 'media'>): boolean {
+  const { files, imagesInline, imagesByUrl, videosInline, videosByUrl } = media
+  return files + imagesInline + imagesByUrl + videosInline + videosByUrl === 0
 }
 
 /** The name of a tool, as it may be shown; null: it has none. */

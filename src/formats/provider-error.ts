@@ -1,5 +1,5 @@
 import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
-import { CAP_PARAMETERS, type SentFacts } from './fields.ts'
+import { CAP_PARAMETERS, type SentFacts, type SentSize } from './fields.ts'
 
 /** A provider's error as it was read. Clients get our own texts, chosen by an allow-list of kinds. */
 export interface ProviderError {
@@ -181,7 +181,7 @@ function recognize(
   const param = namedParameter(message) ?? ownField(message, sent)
   const blamesCap = param !== null && CAP_PARAMETERS.includes(param) && !PROMPT_TEXT.test(message)
   if (isKind(CONTEXT_KINDS) || (CONTEXT_TEXT.test(message) && !blamesCap)) {
-    return { code: 'context_length_exceeded', input: {} }
+    return { code: 'context_length_exceeded', input: tooLongInput(sent.size) }
   }
   if (refusesContent({ kinds, message })) return { code: 'content_policy_violation', input: {} }
   const isCapRefused = isKind(['max_tokens_exceeded']) || (blamesCap && INVALID_TEXT.test(message))
@@ -212,9 +212,28 @@ export function namesAccount({
   return kinds.some((kind) => ACCOUNT_KIND.test(kind)) || ACCOUNT_TEXT.test(message)
 }
 
+/** The refusal of a prompt that is too long, with the gateway's own figures: none of the provider's are shown. */
+function tooLongInput({ promptTokens, capTokens, contextTokens }: SentSize): Recognized['input'] {
+  if (promptTokens === null || contextTokens === null) return {}
+  const cap = capTokens === null ? '' : `, the output cap is ${inWords(capTokens)}`
+  return {
+    message: `prompt is too long: it has about ${inWords(roughly(promptTokens))} tokens by the gateway's estimate${cap}, and the context window of this model is ${inWords(contextTokens)}. Shorten the input or lower the output cap.`,
+  }
+}
+
+/** To two digits, since it is a guess. */
+function roughly(tokens: number): number {
+  const unit = 10 ** Math.max(0, String(tokens).length - 2)
+  return Math.round(tokens / unit) * unit
+}
+
+function inWords(tokens: number): string {
+  return tokens.toLocaleString('en-US')
+}
+
 /** A refusal of the cap that the gateway set itself. */
 function ownCapRefusal({ param, tokens }: NonNullable<SentFacts['ownCap']>): Recognized {
-  const message = `The gateway set \`${param}\` to ${tokens.toLocaleString('en-US')}, since the request has no output cap, and the provider refused it. Set a lower \`${param}\`. The operator of the gateway can correct the longest answer of this model.`
+  const message = `The gateway set \`${param}\` to ${inWords(tokens)}, since the request has no output cap, and the provider refused it. Set a lower \`${param}\`. The operator of the gateway can correct the longest answer of this model.`
   return { code: 'invalid_parameter', input: { param, message } }
 }
 

@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonEdit } from '../json/edit.ts'
+import type { JsonObject } from '../json/walk.ts'
+import { NO_MEDIA } from '../vocabulary/call.ts'
+import { PROBLEMS } from '../vocabulary/problem.ts'
 import { NOTHING_SENT, type SentFacts, sentFacts } from './fields.ts'
 import { problemForProviderError } from './provider-error.ts'
 
@@ -7,6 +11,7 @@ const SENT: SentFacts = {
   fields: ['model', 'foo_bar', 'SECRET'],
   tools: ['get_weather', null],
   ownCap: null,
+  size: NOTHING_SENT.size,
 }
 
 /** The refusal that a client gets for a provider's 400 with this text. */
@@ -98,20 +103,56 @@ describe('a refused output cap', () => {
   })
 })
 
-test('what is kept of a body: its fields, the names of its tools, and a cap that it did not set', () => {
+describe('a prompt that is too long', () => {
+  const message = 'prompt is too long: 204813 tokens > 200000 maximum'
+  const size = { promptTokens: 212_345, capTokens: 32_000, contextTokens: 200_000 }
+
+  test("is refused with the gateway's own figures, and none of the provider's", () => {
+    const { text } = refused(message, { ...SENT, size })
+    expect(text).toBe(
+      "prompt is too long: it has about 210,000 tokens by the gateway's estimate, the output cap is 32,000, and the context window of this model is 200,000. Shorten the input or lower the output cap.",
+    )
+    expect(refused(message, { ...SENT, size: { ...size, capTokens: null } }).text).toContain(
+      "about 210,000 tokens by the gateway's estimate, and the context window",
+    )
+  })
+
+  test('is refused without figures if the window or the tokens of a picture are not known', () => {
+    for (const unknown of ['promptTokens', 'contextTokens']) {
+      const { text } = refused(message, { ...SENT, size: { ...size, [unknown]: null } })
+      expect(text).toBe(PROBLEMS.context_length_exceeded.message)
+    }
+  })
+})
+
+describe('what is kept of a body', () => {
   const edit = { kind: 'set', path: ['max_tokens'], json: '4096' } as const
-  const tools = [{ type: 'function', function: { name: 'one' } }, { name: 'two' }, {}, 'x']
-  expect(sentFacts({ model: 'm', tools }, [edit])).toEqual({
-    fields: ['model', 'tools'],
-    tools: ['one', 'two', null, null],
-    ownCap: { param: 'max_tokens', tokens: 4096 },
+  const call = { promptGuess: 601, outputCapTokens: null, media: NO_MEDIA }
+  const offer = { contextTokens: 8_192 }
+  const facts = (root: JsonObject, edits: readonly JsonEdit[] = [edit]) =>
+    sentFacts({ root, edits, call, offer })
+
+  test('its fields, the names of its tools, a cap that it did not set, and its size', () => {
+    const tools = [{ type: 'function', function: { name: 'one' } }, { name: 'two' }, {}, 'x']
+    expect(facts({ model: 'm', tools })).toEqual({
+      fields: ['model', 'tools'],
+      tools: ['one', 'two', null, null],
+      ownCap: { param: 'max_tokens', tokens: 4096 },
+      size: { promptTokens: 11, capTokens: 4096, contextTokens: 8_192 },
+    })
+    expect(facts({ max_tokens: 9 }).ownCap).toBeNull()
+    // The model takes the cap in another field than the client's.
+    const other = { kind: 'set', path: ['max_completion_tokens'], json: 'null' } as const
+    expect(facts({ max_completion_tokens: 9 }, [edit, other]).ownCap).toEqual({
+      param: 'max_tokens',
+      tokens: 4096,
+    })
+    expect(facts({ max_tokens: null }).ownCap).not.toBeNull()
   })
-  expect(sentFacts({ max_tokens: 9 }, [edit]).ownCap).toBeNull()
-  // The model takes the cap in another field than the client's.
-  const other = { kind: 'set', path: ['max_completion_tokens'], json: 'null' } as const
-  expect(sentFacts({ max_completion_tokens: 9 }, [edit, other]).ownCap).toEqual({
-    param: 'max_tokens',
-    tokens: 4096,
+
+  test('the tokens of a prompt with a picture are not guessed, and the cap of the client counts', () => {
+    const pictured = { ...call, outputCapTokens: 9, media: { ...NO_MEDIA, imagesByUrl: 1 } }
+    const { size } = sentFacts({ root: { max_tokens: 9 }, edits: [], call: pictured, offer })
+    expect(size).toEqual({ promptTokens: null, capTokens: 9, contextTokens: 8_192 })
   })
-  expect(sentFacts({ max_tokens: null }, [edit]).ownCap).not.toBeNull()
 })

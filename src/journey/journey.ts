@@ -117,7 +117,7 @@ function rewrittenCall(
     publicNames,
     ...upstream.bodyRules,
   })
-  held.sent = sentFacts(body.root, edits)
+  held.sent = sentFacts({ root: body.root, edits, call, offer })
   return sendOnce(upstream, {
     path: wire.path,
     headers: forwardedHeaders(input.request, wire, publicNames),

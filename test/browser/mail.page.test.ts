@@ -88,7 +88,7 @@ test('a code signs in after a wrong one, and five wrong ones end it', async ({ d
   await expectGoodPage(door)
   for (let tries = 0; tries < 5; tries++) await enter(wrongOf(ended))
   await enter(ended)
-  await door.getByText('After five tries ask for another email').waitFor()
+  await door.getByText('After five tries, ask for another email').waitFor()
   await door.getByRole('button', { name: 'Send another email' }).click()
   const code = await ask(1)
   await enter(wrongOf(code))

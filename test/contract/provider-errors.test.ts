@@ -89,7 +89,11 @@ describe.each(ROWS)('$endpoint', (row) => {
   })
 
   test.each([
-    ['contextLength', 'context_length_exceeded', /^prompt is too long: /],
+    [
+      'contextLength',
+      'context_length_exceeded',
+      /^prompt is too long: it has about [\d,]+ tokens by the gateway's estimate, /,
+    ],
     ['contentPolicy', 'content_policy_violation', /change the input/i],
     ['invalidParameter', 'invalid_parameter', /`temperature`/],
     ['unsupportedParameter', 'unsupported_parameter', /`tools`/],
