@@ -61,7 +61,7 @@ test('update changes the models of a key one list at a time, and show has both',
   expect(out.split('\n').slice(2)).toEqual([
     'models allowed: acme/*, nova/a',
     'models denied: acme/b',
-    expect.stringMatching(/^account: Ada \(acct_\w{26}\)$/),
+    expect.stringMatching(/^account: "Ada" \(acct_\w{26}\)$/),
     '',
   ])
   expect(await update('--models-deny', 'none')).toMatchObject({ models: { allow, deny: [] } })

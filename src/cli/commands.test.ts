@@ -139,14 +139,14 @@ describe('credit add', () => {
   const credit = async () => (await line.json('account', 'show', id))['credit']
 
   test('adds paid credit', async () => {
-    expect(await grant('25')).toEqual(printed(`added $25.00 of paid credit to Ada (${id})\n`))
+    expect(await grant('25')).toEqual(printed(`added $25.00 of paid credit to "Ada" (${id})\n`))
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 }, free: { balance: 0 } })
   })
 
   test('adds a reference once, and says so', async () => {
     await grant('25', '--reference', 'invoice-1')
     expect(await grant('25', '--reference', 'invoice-1')).toEqual(
-      printed(`this reference of Ada (${id}) was used before: nothing changed\n`),
+      printed(`this reference of "Ada" (${id}) was used before: nothing changed\n`),
     )
     expect(await grant('26', '--reference', 'invoice-1')).toEqual(
       failed(
@@ -160,13 +160,13 @@ describe('credit add', () => {
   test('of a negative amount takes paid credit back, also below zero', async () => {
     await grant('1')
     const { out } = await grant('-2.5', '--reference', 'chargeback-1')
-    expect(out).toBe(`removed $2.50 of paid credit from Ada (${id})\n`)
+    expect(out).toBe(`removed $2.50 of paid credit from "Ada" (${id})\n`)
     expect(await credit()).toMatchObject({ backed: { balance: -1_500_000, available: 0 } })
   })
 
   test('adds free credit that expires', async () => {
     const { out } = await grant('5', '--free', '--expires', '2999-01-31')
-    expect(out).toBe(`added $5.00 of free credit to Ada (${id})\n`)
+    expect(out).toBe(`added $5.00 of free credit to "Ada" (${id})\n`)
     expect(await credit()).toMatchObject({
       backed: { balance: 0 },
       free: { balance: 5_000_000, expires_at: '2999-01-31T00:00:00.000Z' },
@@ -214,7 +214,7 @@ describe('key', () => {
     expect(exitCode).toBe(0)
     expect(out).toMatch(/^sk-tollgate-[A-Za-z0-9]{43}\n$/)
     expect(notes).toMatch(
-      /^Created "default" \(key_\w{26}\) of Ada \(acct_\w{26}\)\. This is the only time its text is shown\.\n$/,
+      /^Created "default" \(key_\w{26}\) of "Ada" \(acct_\w{26}\)\. This is the only time its text is shown\.\n$/,
     )
   })
 
@@ -264,7 +264,7 @@ describe('key', () => {
     })
     expect(await update('--expires', 'none')).toMatchObject({ name: 'ci', expires_at: null })
     const { out } = await line.run('key', 'update', String(key), '--limit', '1')
-    expect(out).toMatch(new RegExp(`^account: Ada \\(${id}\\)$`, 'm'))
+    expect(out).toMatch(new RegExp(`^account: "Ada" \\(${id}\\)$`, 'm'))
     expect(cells(out)[1]).toEqual([
       key,
       expect.any(String),
@@ -295,7 +295,7 @@ describe('key', () => {
   test("a deleted key is not listed any more, and can't be deleted twice", async () => {
     const { id: key } = await line.json('key', 'create', id)
     expect(await line.run('key', 'delete', String(key))).toEqual(
-      printed(`deleted "default" (${key}) of Ada (${id}); its requests stay in Activity\n`),
+      printed(`deleted "default" (${key}) of "Ada" (${id}); its requests stay in Activity\n`),
     )
     expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
     for (const verb of ['delete', 'enable']) {

@@ -23,14 +23,14 @@ test('a code is shown once, and gives its credit to one account', async () => {
   const redeemed = await line.run('credit', 'redeem', ada, code)
   expect(redeemed).toMatchObject({
     exitCode: 0,
-    out: `added $5.00 of paid credit to Ada (${ada})\n`,
+    out: `added $5.00 of paid credit to "Ada" (${ada})\n`,
   })
   expect(await line.run('credit', 'redeem', ada, code)).toMatchObject({
     exitCode: 0,
-    out: `Ada (${ada}) redeemed the code before: nothing changed\n`,
+    out: `"Ada" (${ada}) redeemed the code before: nothing changed\n`,
   })
   expect((await line.run('credit', 'code', 'show', code)).out).toContain(
-    `redeemed by: Ada (${ada})\n`,
+    `redeemed by: "Ada" (${ada})\n`,
   )
   expect(await line.run('credit', 'redeem', bob, code)).toMatchObject({
     exitCode: 1,

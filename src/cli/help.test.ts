@@ -115,7 +115,7 @@ describe('a mistake of a newcomer', () => {
 test('credit that was added by the command of 0.2.0 is added as before', async () => {
   const { id } = await line.json('account', 'create', 'Ada')
   const grant = ['credit', 'grant', String(id), '$5', '--reference', 'r']
-  expect((await line.run(...grant)).out).toBe(`added $5.00 of paid credit to Ada (${id})\n`)
+  expect((await line.run(...grant)).out).toBe(`added $5.00 of paid credit to "Ada" (${id})\n`)
   expect((await line.run('credit', '--help')).out).not.toContain('grant')
 })
 

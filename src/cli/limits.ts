@@ -21,7 +21,10 @@ export function allowanceText({
 const USUAL_LIMITS: Readonly<
   Record<'account' | 'key', Readonly<Partial<Record<OwnLimit['name'], string>>>>
 > = {
-  account: { requests_per_minute: 'no limit, or 20 before its first paid credit' },
+  account: {
+    requests_per_minute:
+      'TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED, 20, before its first paid credit, then no limit',
+  },
   key: {
     requests_per_minute: 'TOLLGATE_REQUESTS_PER_MINUTE, 300',
     in_flight: 'TOLLGATE_REQUESTS_IN_FLIGHT, 8',

@@ -8,7 +8,7 @@ import { CREDIT_CODES } from '../store/schema.ts'
 import { WEBHOOKS } from '../store/webhook-tables.ts'
 import { micros } from '../vocabulary/money.ts'
 import { findId } from './ids.ts'
-import { cells, commandLineOfEachTest, failedWith } from './testing/command-line.ts'
+import { cells, commandLineOfEachTest, failedWith, printed } from './testing/command-line.ts'
 
 /** Names and email addresses in place of IDs. */
 
@@ -29,9 +29,9 @@ test.each([
   const named = typed ?? id
   expect(await line.json('account', 'show', named)).toMatchObject({ id })
   const added = await line.run('credit', 'add', named, '5', '--reference', 'r')
-  expect(added.out).toBe(`added $5.00 of paid credit to Ada Lovelace (${id})\n`)
+  expect(added.out).toBe(`added $5.00 of paid credit to "Ada Lovelace" (${id})\n`)
   const removed = await line.run('credit', 'add', named, '-1', '--reference', 'less')
-  expect(removed.out).toBe(`removed $1.00 of paid credit from Ada Lovelace (${id})\n`)
+  expect(removed.out).toBe(`removed $1.00 of paid credit from "Ada Lovelace" (${id})\n`)
   expect(await line.json('key', 'create', named)).toMatchObject({ account_id: id })
   expect(await line.json('action', 'list', '--account', named)).toMatchObject({
     data: ['createKey', 'addCredit', 'addCredit', 'createAccount'].map((action) => ({ action })),
@@ -40,7 +40,7 @@ test.each([
   expect(await line.run(...invited)).toMatchObject({
     exitCode: 0,
     notes: expect.stringContaining(
-      `This link makes eve@example.com a member of Ada Lovelace (${id}). It works once, until `,
+      `This link makes eve@example.com a member of "Ada Lovelace" (${id}). It works once, until `,
     ),
   })
 })
@@ -142,6 +142,13 @@ test('a webhook is found by its address, or by its host if no other has it', asy
   expect(await line.run(...delivered, 'https://example.com/hook')).toMatchObject({ exitCode: 0 })
   expect(await line.run(...delivered, 'example.com')).toEqual(
     failedWith(2, '2 webhooks have the address or host "example.com": type the ID of one\n'),
+  )
+})
+
+test('a deleted webhook is named by its address, with its ID', async () => {
+  const id = await line.make('webhook', 'create', 'https://example.com/hook')
+  expect(await line.run('webhook', 'delete', 'example.com')).toEqual(
+    printed(`deleted https://example.com/hook (${id}) and its messages\n`),
   )
 })
 

@@ -171,9 +171,9 @@ export const LOOK_UPS = {
 
 /** The names of things by their IDs, so that a person sees whom a command has changed. An unknown ID stays alone. */
 export interface Named {
-  /** Such as `Ada (acct_…)`. */
+  /** Such as `"Ada" (acct_…)`. */
   account(accountId: string): Promise<string>
-  /** Such as `"laptop" (key_…) of Ada (acct_…)`, also of a deleted key. */
+  /** Such as `"laptop" (key_…) of "Ada" (acct_…)`, also of a deleted key. */
   apiKey(apiKeyId: string): Promise<string>
 }
 
@@ -189,7 +189,7 @@ export function namedIn(db: Kysely<Tables>): Named {
       .where('id', '=', id)
       .executeTakeFirst()
       .catch(() => undefined)
-    return row === undefined ? id : `${row.name} (${id})`
+    return row === undefined ? id : `"${row.name}" (${id})`
   }
   return {
     account,

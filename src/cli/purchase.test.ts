@@ -57,7 +57,7 @@ test('a held purchase is listed, shown and credited once', async () => {
   expect(shown).toContainEqual(['paid', '$24.00'])
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 0,
-    out: `added $24.00 of paid credit to Ada (${accountId})\n`,
+    out: `added $24.00 of paid credit to "Ada" (${accountId})\n`,
   })
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 1,
@@ -132,7 +132,7 @@ test('a purchase is dismissed with a note, and only while it is held', async () 
   const dismissed = await line.run('purchase', 'dismiss', 'pur_2', '--note', 'paid back')
   expect(dismissed).toMatchObject({
     exitCode: 0,
-    out: `dismissed pur_2 of Ada (${accountId}): no credit was added\n`,
+    out: `dismissed pur_2 of "Ada" (${accountId}): no credit was added\n`,
   })
   expect(await line.json('purchase', 'show', 'pur_2')).toMatchObject({
     state: 'dismissed',

@@ -67,7 +67,7 @@ test('the role of a member is changed by email address as well as by ID', async 
     const { exitCode, notes, out } = await line.run('user', 'role', account, user, role)
     expect([exitCode, notes]).toEqual([0, ''])
     expect(out).toContain(
-      `grace@example.org is now ${role === 'owner' ? 'an owner' : 'a member'} of Grace (${account})`,
+      `grace@example.org is now ${role === 'owner' ? 'an owner' : 'a member'} of "Grace" (${account})`,
     )
   }
 })

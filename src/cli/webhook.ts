@@ -133,7 +133,9 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       words: 'delete a webhook and all its messages, sent or not',
       takes: [webhook],
       examples: ['tollgate webhook delete example.com'],
-      show: show(deletedWebhookShape, ({ id }) => ({ out: `deleted ${id}` })),
+      show: show(deletedWebhookShape, ({ id, url }) => ({
+        out: `deleted ${url} (${id}) and its messages`,
+      })),
     },
     {
       name: 'test',

@@ -146,9 +146,9 @@ function remove({ store, clock }: OperationParts) {
     problems: ['not_found'],
     async run({ by, param }) {
       const webhookId = param('webhook_id')
-      const isDeleted = await deleteWebhook({ db: store.db, clock }, { webhookId, by })
-      if (!isDeleted) throw notFound('webhook', webhookId)
-      return { httpStatus: 200, body: { id: webhookId, object: 'webhook', deleted: true } }
+      const url = await deleteWebhook({ db: store.db, clock }, { webhookId, by })
+      if (url === null) throw notFound('webhook', webhookId)
+      return { httpStatus: 200, body: { id: webhookId, object: 'webhook', url, deleted: true } }
     },
   })
 }
@@ -243,6 +243,7 @@ export const createdWebhookShape = webhookShape
 export const deletedWebhookShape = z.object({
   id: idField('hook'),
   object: z.literal('webhook'),
+  url: z.string().describe('The address that it had.'),
   deleted: z.literal(true),
 })
 

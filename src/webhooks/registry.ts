@@ -101,21 +101,21 @@ export function changeWebhook(
   })
 }
 
-/** Deletes a webhook and all messages to it, sent or not. False if there is no such webhook. */
+/** Deletes a webhook and all messages to it, sent or not, and returns its address. Null if there is no such webhook. */
 export function deleteWebhook(
   { db, clock }: DbWithClock,
   { webhookId, by }: Pick<WebhookChange, 'webhookId' | 'by'>,
-): Promise<boolean> {
+): Promise<string | null> {
   return db.transaction().execute(async (trx) => {
     await trx.deleteFrom('webhook_deliveries').where('webhook_id', '=', webhookId).execute()
     const deleted = await trx
       .deleteFrom('webhooks')
       .where('id', '=', webhookId)
-      .returning('id')
+      .returning('url')
       .executeTakeFirst()
-    if (deleted === undefined) return false
+    if (deleted === undefined) return null
     await recordAction(trx, { by, targetId: webhookId, detail: {}, nowMs: clock.nowMs() })
-    return true
+    return deleted.url
   })
 }
 
