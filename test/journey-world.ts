@@ -230,6 +230,7 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
   })
   const app = createHttpServer({
     formats: parts.formats,
+    publicNames: parts.publicNames,
     ids,
     inference,
     threadShare: parts.threadShare,

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
+import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 import { worldOfFile } from './world.ts'
 
 let apiKey: string
@@ -57,15 +58,20 @@ test('an error is in the envelope of the path', async () => {
   expect(answer).toContain('"type":"error"')
 })
 
-test('`anthropic-version` selects the envelope of messages on unknown paths only', async () => {
-  const host = 'host: 127.0.0.1\r\nanthropic-version: 2023-06-01\r\n'
-  expect(await answerTo('GET', '/v1/nothing', host)).toContain('"type":"error"')
-  for (const target of ['/v1/models/nope', '/v1/chat/completions']) {
-    const answer = await answerTo('GET', target, host)
-    expect(answer).toContain('"type":"invalid_request_error"')
-    expect(answer).not.toContain('"type":"error"')
-  }
-})
+const VERSION_HEADERS = ['anthropic-version', `${DEFAULT_PUBLIC_NAMES.compatPrefix}-version`]
+
+test.each(VERSION_HEADERS)(
+  '`%s` selects the envelope of messages on unknown paths only',
+  async (header) => {
+    const host = `host: 127.0.0.1\r\n${header}: 2023-06-01\r\n`
+    expect(await answerTo('GET', '/v1/nothing', host)).toContain('"type":"error"')
+    for (const target of ['/v1/models/nope', '/v1/chat/completions']) {
+      const answer = await answerTo('GET', target, host)
+      expect(answer).toContain('"type":"invalid_request_error"')
+      expect(answer).not.toContain('"type":"error"')
+    }
+  },
+)
 
 test('a whole URL does not stand for the host that HTTP/1.1 asks for', async () => {
   expect(await answerTo('GET', 'http://gateway.example/v1/models', '')).toMatch(/^HTTP\/1\.1 400 /)

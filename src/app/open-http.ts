@@ -96,6 +96,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
   })
   const server = createHttpServer({
     formats,
+    publicNames: parts.publicNames,
     ids,
     inference,
     threadShare: parts.threadShare,

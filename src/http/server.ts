@@ -5,6 +5,7 @@ import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import type { OperationSection } from '../operations/operations.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { Access } from './access.ts'
 import { answerProblem, problemOf, STORE_AWAY } from './answer-problem.ts'
 import { ClientRequest, Connections } from './connections.ts'
@@ -27,6 +28,8 @@ import { registerWebhook, type WebhookInput } from './sale-webhook.ts'
 interface HttpServerInput {
   /** Every format that is served. */
   readonly formats: readonly WireFormat[]
+  /** Formats are recognized by the headers of these names. */
+  readonly publicNames: PublicNames
   readonly ids: IdSource
   readonly inference: Inference
   /** Divides the thread among bodies in tiny pieces. */
@@ -72,7 +75,7 @@ function refuseSchemas(): never {
 /** Makes the HTTP server: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const { formats, inference, ids, readiness = () => [] } = input
-  const familyOf = familyFinder(formats)
+  const familyOf = familyFinder(formats, input.publicNames)
   const connections = new Connections({ threadShare: input.threadShare, ids, familyOf })
   const health = createHealth({ ids, readiness })
   const refuseHostless = (clientRequest: ClientRequest, client: ServerResponse): void =>
@@ -217,16 +220,21 @@ interface UnroutedRequest {
 
 /**
  * Finds the error envelope of a URL: the format's at or below its path, also where the path has a `/v1` too many or too
- * few. Elsewhere that of messages if these headers are those of a client of messages, else OpenAI's.
+ * few. Elsewhere that of the format whose own headers are among these, else OpenAI's. By position: the formats, and the
+ * names of their headers.
  */
 function familyFinder(
   formats: readonly WireFormat[],
+  publicNames: PublicNames,
 ): (url: string, headers?: IncomingHttpHeaders) => EnvelopeFamily {
+  const marked = formats.map((format) => ({ format, names: format.forwardedHeaders(publicNames) }))
+  const byHeader = (headers: IncomingHttpHeaders): WireFormat | undefined =>
+    marked.find(({ names }) => names.some((name) => name in headers))?.format
   return (url, headers = {}) => {
     const target = url.replace(/^(?:\/v1)*\//, '/v1/')
     const format = formats.find(
       ({ path }) => target.startsWith(path) && /^([/?]|$)/.test(target.slice(path.length)),
     )
-    return format?.family ?? ('anthropic-version' in headers ? 'messages' : 'openai')
+    return (format ?? byHeader(headers))?.family ?? 'openai'
   }
 }
