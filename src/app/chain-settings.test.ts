@@ -31,7 +31,7 @@ test.each([
   ['CHAIN_RPC_URLS', 'ftp://one.example', 'must be http or https addresses'],
   ['CHAIN_TOKENS', `USDC=${USDC}:6,usdc=0x${'ab'.repeat(20)}:6`, 'each once'],
   ['CHAIN_TOKENS', `USDC=${USDC}:6,OTHER=${USDC.toLowerCase()}:6`, 'each once'],
-  ['CHAIN_TOKENS', 'USDC=0x12:6', 'CHAIN_TOKENS must be tokens'],
+  ['CHAIN_TOKENS', 'USDC=0x12:6', 'CHAIN_TOKENS is "USDC=0x12:6": it must be tokens'],
   ['CHAIN_TOKENS', `USDC=${USDC}:6,USDT=0x${'ab'.repeat(20)}:6`, 'has no price of USDT'],
   ['CHAIN_PRICE_FEEDS', '', 'CHAIN_PRICE_FEEDS has no price of USDC'],
   ['CHAIN_PRICE_FEEDS', 'USDC=1,USDC=1', 'must name each token once'],

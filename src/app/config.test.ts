@@ -55,16 +55,28 @@ test('all faults are reported at once, each with its remedy', () => {
   })
   expect(faults).toEqual([
     'the environment cannot be used (docs/config.md has all settings):',
-    'PORT must be a whole number, 0 to 65535',
+    'PORT is "70000": it must be a whole number, 0 to 65535',
     'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db, sqlite:./path/to/file.db or postgres://user:password@host:port/database',
     'ADMIN_API_TOKEN must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
-    'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent',
-    'TOLLGATE_COST_HEADER must be lower-case letters, digits and hyphens, like `x-service-cost`, and not a header that answers already have',
-    'TOLLGATE_REQUESTS_PER_MINUTE must be a whole number, 1 or more',
+    'LOG_LEVEL is "loud": it must be trace, debug, info, warn, error, fatal or silent',
+    'TOLLGATE_COST_HEADER is "X Cost": it must be lower-case letters, digits and hyphens, like `x-service-cost`, and not a header that answers already have',
+    'TOLLGATE_REQUESTS_PER_MINUTE is "1.5": it must be a whole number, 1 or more',
     'TOLLGATE_HEADER_TIMEOUT_MS is not a setting: did you mean TOLLGATE_HEADERS_TIMEOUT_MS?',
     'UPSTREAM_BASE_URL must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1',
     "UPSTREAM_API_KEY must be set to the gateway's key at the upstream",
   ])
+})
+
+test('the value of a secret, or of an address with a password, is in no fault', () => {
+  const faults = faultsOf({
+    METRICS_TOKEN: 'hush hush',
+    CHAIN_DEPOSIT_XPUB: 'hush hush',
+    STRIPE_SECRET_KEY: 'hush',
+    OIDC_ISSUER: 'https://user:hush@id.example.com',
+    TOLLGATE_PUBLIC_URL: 'https://user:hush@gate.example.com',
+  })
+  expect(faults.length).toBeGreaterThan(5)
+  expect(faults.join()).not.toContain('hush')
 })
 
 test.each([
@@ -87,7 +99,7 @@ test.each(
 )('%s is no longer than a timer waits: Node would end a longer one at once', (name) => {
   expect(() => readConfig({ [name]: '2147483647' })).not.toThrow()
   expect(faultsOf({ [name]: '2147483648' }).at(-1)).toMatch(
-    new RegExp(`^${name} must be a whole number, \\d+ to 2147483647$`),
+    new RegExp(`^${name} is "\\d+": it must be a whole number, \\d+ to 2147483647$`),
   )
 })
 
@@ -109,7 +121,9 @@ test('no message has the value of a secret', () => {
 test.each(['content-length', 'transfer-encoding', 'x-request-id', 'retry-after', 'set-cookie'])(
   'the charge is not sent as %s, which answers have already',
   (header) => {
-    expect(faultsOf({ TOLLGATE_COST_HEADER: header })[1]).toMatch(/^TOLLGATE_COST_HEADER must be/)
+    expect(faultsOf({ TOLLGATE_COST_HEADER: header })[1]).toContain(
+      `TOLLGATE_COST_HEADER is "${header}": it must be`,
+    )
     expect(readConfig({ TOLLGATE_COST_HEADER: `x-${header}` })).toMatchObject({})
   },
 )
@@ -153,7 +167,7 @@ test('Activity is kept for ever, or for a whole number of days from one on', () 
   expect(readConfig({ TOLLGATE_ACTIVITY_DAYS: '90' }).TOLLGATE_ACTIVITY_DAYS).toBe(90)
   for (const days of ['0', '-1', '1.5', '36501', 'x']) {
     expect(() => readConfig({ TOLLGATE_ACTIVITY_DAYS: days })).toThrow(
-      'TOLLGATE_ACTIVITY_DAYS must be a whole number, 1 to 36500',
+      `TOLLGATE_ACTIVITY_DAYS is "${days}": it must be a whole number, 1 to 36500`,
     )
   }
 })
@@ -183,7 +197,7 @@ test('what is sold is dollars and cents, the least not above the most', () => {
   expect(readConfig({ TOLLGATE_SALE_MINIMUM: '12.5' }).TOLLGATE_SALE_MINIMUM).toBe(12_500_000)
   for (const wrong of ['0', '0.00', '-1', '1.005', '1e3', '$5', '123456789']) {
     expect(faultsOf({ TOLLGATE_SALE_MINIMUM: wrong })[1], wrong).toBe(
-      'TOLLGATE_SALE_MINIMUM must be dollars, such as 5 or 12.50',
+      `TOLLGATE_SALE_MINIMUM is "${wrong}": it must be dollars, such as 5 or 12.50`,
     )
   }
   expect(faultsOf({ TOLLGATE_SALE_MINIMUM: '501' })[1]).toMatch('is above TOLLGATE_SALE_MAXIMUM')
@@ -202,7 +216,7 @@ test('a port is shared on PostgreSQL alone', () => {
     )
   }
   expect(() => readConfig({ TOLLGATE_REUSE_PORT: 'yes' })).toThrow(
-    'TOLLGATE_REUSE_PORT must be on or off',
+    'TOLLGATE_REUSE_PORT is "yes": it must be on or off',
   )
 })
 

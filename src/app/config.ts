@@ -4,6 +4,7 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catal
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
+import { echoed } from '../vocabulary/problem.ts'
 import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './cost-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './mail-settings.ts'
@@ -241,7 +242,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   for (const [name, setting] of Object.entries(SETTINGS)) {
     const parsed = setting.schema.safeParse(env[name] === '' ? undefined : env[name])
     if (parsed.success) values.push([name, parsed.data])
-    else faults.push(`${name} ${parsed.error.issues.map((issue) => issue.message).join('; ')}`)
+    else {
+      const message = parsed.error.issues.map((issue) => issue.message).join('; ')
+      faults.push(`${name} ${setting.secret ? message : withValue(message, env[name])}`)
+    }
   }
   for (const name of Object.keys(env)) {
     if (!name.startsWith('TOLLGATE_') || name === CLIENTS_KEY) continue
@@ -267,6 +271,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   // Every name of the table is here with what its own schema made of it, or a fault was thrown.
   return Object.freeze(Object.fromEntries(values)) as Config
+}
+
+const PASSWORD_IN_ADDRESS = /:\/\/[^/]*@/
+
+/** What a value must be, with the value in front, so that a person sees which one was read. By position: the fault, the value. */
+function withValue(fault: string, value = ''): string {
+  const isShown = fault.startsWith('must ') && !PASSWORD_IN_ADDRESS.test(value)
+  const shown = isShown ? echoed(value) : null
+  return shown === null ? fault : `is "${shown}": it ${fault}`
 }
 
 function metricsFaults(env: Readonly<Record<string, string | undefined>>): string[] {

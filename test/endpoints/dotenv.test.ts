@@ -44,8 +44,8 @@ test('all faults of .env and the environment are reported at once, and nothing s
   const { code, out, notes } = await tollgate(['serve'], { folder, env: { PORT: 'http' } })
   expect([code, out]).toEqual([1, ''])
   expect(notes).toBe(`tollgate: the environment cannot be used (docs/config.md has all settings):
-  - PORT must be a whole number, 0 to 65535
-  - TOLLGATE_REQUESTS_PER_MINUTE must be a whole number, 1 or more
+  - PORT is "http": it must be a whole number, 0 to 65535
+  - TOLLGATE_REQUESTS_PER_MINUTE is "many": it must be a whole number, 1 or more
   - TOLLGATE_KEY_TAGG is not a setting: did you mean TOLLGATE_KEY_TAG?
 `)
   expect(existsSync(join(folder, 'data'))).toBe(false)
