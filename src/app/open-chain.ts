@@ -43,7 +43,7 @@ export async function openChain(
         closed.add(symbol)
         log.error(
           { token: symbol, configured, decimals },
-          'deposits of a token are not credited: its contract has another number of decimals than CHAIN_TOKENS',
+          'deposits of a token are not credited: its contract has other decimals than CHAIN_TOKENS says. Correct CHAIN_TOKENS, and restart',
         )
       },
       onFoundLate: (deposits) =>
@@ -59,7 +59,10 @@ export async function openChain(
       },
       onFailure: (cause) => {
         telemetry.metrics?.chainLooked(null)
-        log.error({ cause: String(cause) }, 'a search of the chain for deposits failed')
+        log.error(
+          { cause: String(cause) },
+          'a search of the chain for deposits failed and will be tried again',
+        )
       },
     })
     closing.defer(() => job.stop())

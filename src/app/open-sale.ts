@@ -78,7 +78,10 @@ function startPoll(
     method,
     clock,
     onFailure: (source, cause) =>
-      log.warn({ source, cause: String(cause) }, 'payments by card could not be looked up'),
+      log.warn(
+        { source, cause: String(cause) },
+        'payments by card could not be looked up and will be tried again',
+      ),
   })
   closing.defer(() => poll.stop())
   poll.start()

@@ -120,7 +120,9 @@ function noteRefusedFields({ log }: Wiring): JourneyParts['fieldRefused'] {
     const refusal = `${upstream} ${name}`
     if (name === null || noted.has(refusal) || noted.size >= REFUSED_FIELDS_MAX) return
     noted.add(refusal)
-    const advice = canBeVouched ? { advice: `\`allow_fields: [${name}]\` passes it.` } : {}
+    const advice = canBeVouched
+      ? { advice: `\`allow_fields: [${name}]\` of the upstream lets it pass.` }
+      : {}
     log.warn({ upstream, field: name, ...advice }, 'field refused')
   }
 }
@@ -133,7 +135,8 @@ function noteRefusedCaps({ log }: Wiring): JourneyParts['ownCapRefused'] {
   return ({ upstream, modelId, tokens }) => {
     if (noted.has(modelId) || noted.size >= REFUSED_CAPS_MAX) return
     noted.add(modelId)
-    const advice = `\`max_output\` of the model, as it is listed or written for the upstream, is too large: write a lower one; or the model takes its cap in another field: name that in \`parameters\` (docs/upstreams.md)`
+    const advice =
+      'Either `max_output` of the model is too large, as listed or as written for the upstream: write a lower one. Or the model takes its cap in another field: name that field in `parameters` (docs/upstreams.md).'
     log.warn(
       { upstream, modelId, tokens, advice },
       'a provider refused the output cap that the gateway set',
@@ -158,7 +161,10 @@ function openAuthenticator(
     intervalMs: READ_CHANGES_MS,
     pass: () => authenticator.readChanges(),
     onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'changes of keys could not be read from the store'),
+      log.warn(
+        { cause: String(cause) },
+        'changes of keys could not be read from the store and will be read again',
+      ),
   })
   closing.defer(() => readings.stop())
   readings.start()

@@ -221,7 +221,10 @@ class WatchedUpstream {
     }
     // A refusal is said where that of a request is.
     if (look.kind === 'unavailable' && !(look.cause instanceof UpstreamRefusesAccount)) {
-      this.#log.warn({ cause: String(look.cause) }, 'the usage of the key could not be read')
+      this.#log.warn(
+        { cause: String(look.cause) },
+        "the usage of the gateway's key at the provider could not be read",
+      )
     }
     if (look.kind !== 'agrees' && look.kind !== 'differs') return
     this.#agrees = look.kind === 'agrees'

@@ -169,7 +169,8 @@ function headers(description: string): Setting<string | null> {
     Object.entries(readPairs(text)).every(
       ([name, value]) => HEADER_NAME.test(name) && HEADER_TEXT.test(value),
     )
-  const message = 'must have names and values that headers can have'
+  const message =
+    'must be names and values that a header can have, such as authorization=Bearer%20abc'
   return { ...rest, schema: schema.refine((text) => text === null || areHeaders(text), message) }
 }
 

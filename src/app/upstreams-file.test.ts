@@ -140,7 +140,7 @@ describe('a file of upstreams', () => {
     expect(ofAnthropic.upstreams[0].allowFields).toEqual(['diagnostics'])
     const elsewhere = readAs('openrouter', 'allow_fields: [x], cache_salt: true, leave_out: [user]')
     await expect(elsewhere).rejects.toThrow(
-      /passes every field on[\s\S]*no such field[\s\S]*take what the gateway sends/,
+      /passes on every field[\s\S]*no such field[\s\S]*accept what the gateway sends/,
     )
   })
 
@@ -192,7 +192,7 @@ aliases:
   x: no-id
 `)
     expect(faults).toEqual([
-      'line 3: upstreams.Two Words has a name with other than 1 to 32 of a-z, 0-9, . _ -',
+      'line 3: upstreams.Two Words has a name that cannot be used: it must be 1 to 32 of the characters a-z, 0-9, . _ -',
       'line 3: upstreams.Two Words has no base_url',
       'line 5: upstreams.b.dialect is "none": it must be one of openrouter, own',
       'line 8: upstreams.c.base_url must be an http or https address without a query, like https://api.example.com/v1',
@@ -205,7 +205,7 @@ aliases:
       expect.stringMatching(
         /^line 11: upstreams\.c\.formats\[1\] is "telegraph": it must be one of /,
       ),
-      'line 12: upstreams.c.only[0] must be the id of a model, or all of an author, like acme/*',
+      'line 12: upstreams.c.only[0] must be the ID of a model, or all models of an author, like acme/*',
       'line 13: upstreams.c.max_in_flight is "0": it must be a whole number, 1 to 100000',
       'line 14: upstreams.c.headers.authorization is a header that tollgate sets',
       'line 16: upstreams.c.models[0] has no id, and no upstream_id to make one from',
@@ -215,11 +215,11 @@ aliases:
       expect.stringMatching(
         /^line 22: upstreams\.e has no api_key: write api_key: "\$.E_API_KEY."$/,
       ),
-      'line 23: upstreams.f.models is not read for openrouter, whose list has all figures',
+      'line 23: upstreams.f.models does not apply to openrouter, whose list has all figures: leave it out',
       expect.stringMatching(
         /^line 23: .*api_key names .*BAD_KEY., which has characters that no key/,
       ),
-      'line 25: aliases.x must be the id of a model, like acme/sage-pro',
+      'line 25: aliases.x must be the ID of a model, like acme/sage-pro',
     ])
     expect(faults.join()).not.toContain('sk-written-here')
     expect(faults.join()).not.toContain('two words')

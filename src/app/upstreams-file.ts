@@ -60,7 +60,10 @@ async function readRoot(
   const upstreams: UpstreamSettings[] = []
   const claims = new Claims()
   for (const [name, value] of list.members() ?? []) {
-    if (!NAME.test(name)) value.fault('has a name with other than 1 to 32 of a-z, 0-9, . _ -')
+    if (!NAME.test(name))
+      value.fault(
+        'has a name that cannot be used: it must be 1 to 32 of the characters a-z, 0-9, . _ -',
+      )
     const upstream = await readUpstream(name, { value, claims, input })
     if (upstream !== null) upstreams.push(upstream)
   }
@@ -107,7 +110,9 @@ async function readUpstream(
   const dialect = await loadDialect(dialectName, input.dialects)
   const models = readWrittenModels(members.get('models'), { upstream: name, dialect })
   if (dialect.hasCatalogIds) {
-    members.get('models')?.fault(`is not read for ${dialectName}, whose list has all figures`)
+    members
+      .get('models')
+      ?.fault(`does not apply to ${dialectName}, whose list has all figures: leave it out`)
   }
   const formats = members.has('formats') ? readFormats(members.get('formats'), dialect) : null
   for (const { model, value: at } of models) {
@@ -141,7 +146,7 @@ function readAllowedFields(value: YamlValue | undefined, { wires }: Dialect): st
     .map(({ fields }) => fields)
     .filter((table) => table !== undefined)
   if (tables.length === 0) {
-    value.fault('is not read for this dialect, which passes every field on')
+    value.fault('does not apply to this dialect, which passes on every field: leave it out')
     return []
   }
   return (value.items() ?? []).flatMap((item) => {
@@ -149,7 +154,7 @@ function readAllowedFields(value: YamlValue | undefined, { wires }: Dialect): st
     if (name === null) return []
     if (!FIELD_NAME.test(name)) {
       return (
-        item.fault('must be a field like priority, or one of messages like messages.name') ?? []
+        item.fault('must be a field like priority, or a field of messages like messages.name') ?? []
       )
     }
     const why = tables.map((table) => whyNotVouched(table, name)).find((each) => each !== null)
@@ -161,7 +166,7 @@ function readAllowedFields(value: YamlValue | undefined, { wires }: Dialect): st
 function readCacheSalt(value: YamlValue | undefined, dialect: string): boolean {
   if (value === undefined) return false
   if (dialect === 'openai-compatible') return value.oneOf(['true', 'false']) === 'true'
-  value.fault('is read for openai-compatible alone: other vendors have no such field')
+  value.fault('applies only to openai-compatible: other vendors have no such field')
   return false
 }
 
@@ -170,7 +175,7 @@ function readLeftOut(value: YamlValue | undefined, dialect: string): OwnField[] 
   if (dialect === 'openai-compatible') {
     return (value.items() ?? []).flatMap((item) => item.oneOf(OWN_FIELDS) ?? [])
   }
-  value.fault('is read for openai-compatible alone: other vendors take what the gateway sends')
+  value.fault('applies only to openai-compatible: other vendors accept what the gateway sends')
   return []
 }
 
@@ -248,7 +253,7 @@ function readHeaders(value: YamlValue | undefined, env: UpstreamsFileInput['env'
     const text = member.text()
     const header = text === null ? null : fromEnvironment(member, { text, env })
     if (header === null) continue
-    if (!HEADER_NAME.test(name)) member.fault('has a name that no header has')
+    if (!HEADER_NAME.test(name)) member.fault('is not a valid name of a header')
     else if (OWN_HEADERS.test(name)) member.fault('is a header that tollgate sets')
     else if (!HEADER_TEXT.test(header)) member.fault('must be printable ASCII')
     else headers.push(name, header)
@@ -266,7 +271,7 @@ function readReadOn(value: YamlValue | undefined, { billsLeftCalls }: Dialect): 
   if (value === undefined) return false
   if (!billsLeftCalls) return value.oneOf(['true', 'false']) === 'true'
   value.fault(
-    'is not read here: this dialect bills calls that their clients left, so they are always read on',
+    'does not apply to this dialect: it bills calls whose clients have left, so they are always read on',
   )
   return false
 }
@@ -276,7 +281,7 @@ function readPatterns(value: YamlValue | undefined): string[] {
     const text = item.text()
     if (text === null) return []
     if (isModelId(text) || /^[^/*\s]+\/\*$/.test(text)) return [text]
-    return item.fault('must be the id of a model, or all of an author, like acme/*') ?? []
+    return item.fault('must be the ID of a model, or all models of an author, like acme/*') ?? []
   })
 }
 
@@ -306,7 +311,7 @@ function readAliases(value: YamlValue | undefined, claims: Claims): Map<string, 
     const target = member.text()
     if (target === null) continue
     if (name.length > MODEL_NAME_CHARS_MAX) member.fault('is longer than the name of any model')
-    else if (!isModelId(target)) member.fault('must be the id of a model, like acme/sage-pro')
+    else if (!isModelId(target)) member.fault('must be the ID of a model, like acme/sage-pro')
     else {
       claims.claim(name, member, null)
       aliases.set(name, target)

@@ -99,7 +99,7 @@ export class YamlValue {
   /** Its text, as it is written. */
   text(): string | null {
     const node = this.#place.resolve(this.#place.node)
-    if (!isScalar(node)) return this.fault('must be a text')
+    if (!isScalar(node)) return this.fault('must be text')
     const text = String(node.value ?? '')
     return text === '' ? this.fault('is empty') : text
   }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { depositAddressShape } from '../operations/deposit-addresses.ts'
 import { saleCheckShape, saleStatusShape } from '../operations/sale-status.ts'
-import { RescanFailed } from '../sale/chain/terms.ts'
+import { RescanFailed, type Stablecoin } from '../sale/chain/terms.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandInput, withStore } from './command-context.ts'
 import { addHelp } from './help-text.ts'
@@ -132,7 +132,10 @@ function rescan(
     const follow = {
       post: sale.post.bind(sale),
       ids,
-      onTokenClosed: () => terminal.note('a token has other decimals than CHAIN_TOKENS says'),
+      onTokenClosed: ({ symbol, decimals: configured }: Stablecoin, decimals: number) =>
+        terminal.note(
+          `deposits of ${symbol} are not credited: its contract has ${decimals} decimals, and CHAIN_TOKENS says ${configured}`,
+        ),
       onFoundLate: () => {},
       onDust: () => {},
     }

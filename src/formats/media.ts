@@ -139,7 +139,7 @@ function longer(one: CacheWrites, other: CacheWrites): CacheWrites {
 function audioRefusal(param: string): Problem {
   return new Problem('unsupported_parameter', {
     param,
-    message: 'Audio input (`input_audio`) is not supported.',
+    message: 'Audio input (`input_audio`) is not supported. Leave it out, or send its text.',
   })
 }
 

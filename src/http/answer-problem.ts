@@ -59,7 +59,7 @@ function refusedRead({ why }: ReadRefused): Problem {
     case 'tooMany':
       return new Problem('service_unavailable', {
         message:
-          'Too many people read from this gateway at the moment. Try again in a few seconds.',
+          'Too many people are reading from this gateway at the moment. Try again in a few seconds.',
         retryAfterSeconds: 2,
       })
     default:

@@ -8,6 +8,7 @@ import type { RateLimit } from '../vocabulary/request-window.ts'
 import {
   IN_FLIGHT_ADVICE,
   IN_FLIGHT_RETRY_SECONDS,
+  RATE_ADVICE,
   requestsInWords,
 } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/caller.ts'
@@ -171,14 +172,14 @@ function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: s
       }
     case 'requestsPerMinute':
       return {
-        message: `More than ${requestsInWords(reached.max)} in a minute on this ${OWNERS[reached.of]}.`,
+        message: `More than ${requestsInWords(reached.max)} in a minute on this ${OWNERS[reached.of]}. ${RATE_ADVICE}`,
       }
     case 'tokensPerMinute': {
       const { of, max, tokens } = reached
       const advice =
-        tokens > max ? ' This request alone is above the limit: lower its output cap.' : ''
+        tokens > max ? 'This request alone is above the limit: lower its output cap.' : RATE_ADVICE
       return {
-        message: `This request can use up to ${tokens} tokens; this ${OWNERS[of]} can use ${max} in a minute.${advice}`,
+        message: `This request can use up to ${grouped(tokens)} tokens; this ${OWNERS[of]} can use ${grouped(max)} in a minute. ${advice}`,
       }
     }
     case 'allowance':
@@ -220,7 +221,7 @@ function capAdvice({ fittingMicros }: HoldRefusalFacts, { call, offer, size }: S
 function fittingMessage(call: Call, capTokens: number | null): string {
   if (capTokens === null) return ''
   const params = capParamsOf(call).map((param) => `\`${param}\``)
-  return ` With ${params.join(' and ')} of at most ${capTokens.toLocaleString('en-US')} it fits.`
+  return ` With ${params.join(' and ')} of at most ${grouped(capTokens)} it fits.`
 }
 
 /** The hold under a cap of the model's listed maximum; empty if it is not smaller. */
@@ -228,11 +229,15 @@ function listedMaxMessage(call: Call, offer: Offer, size: HoldSize): string {
   const listed = sizeHoldAtListedMax(call, offer)
   if (listed === null || listed.neededMicros >= size.neededMicros) return ''
   const { outputTokensMax, neededMicros } = listed
-  return ` The model lists a maximum of ${outputTokensMax} output tokens: with that as the cap, the hold would be ${dollars(neededMicros)}.`
+  return ` The model lists a maximum of ${grouped(outputTokensMax)} output tokens: with that as the cap, the hold would be ${dollars(neededMicros)}.`
 }
 
 function capParamsOf({ outputCapParams, rules: { output } }: Call): readonly string[] {
   return outputCapParams ?? [output.cap === 'clients' ? output.param : 'max_tokens']
+}
+
+function grouped(tokens: number): string {
+  return tokens.toLocaleString('en-US')
 }
 
 /** Micro-dollars as a dollar amount with six decimals. */

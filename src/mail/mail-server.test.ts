@@ -168,8 +168,8 @@ test.each([
 test.each([
   ['mail.example.com', /smtps:\/\/user/],
   ['https://mail.example.com', /smtps:\/\/user/],
-  ['smtp://mail.example.com?tls=none', /takes \?tls=off alone/],
-  ['smtps://mail.example.com?tls=off', /takes \?tls=off alone/],
+  ['smtp://mail.example.com?tls=none', /the only one is \?tls=off/],
+  ['smtps://mail.example.com?tls=off', /the only one is \?tls=off/],
   ['smtp://secret@mail.example.com', /a user and a password, or neither/],
   ['smtp://user:secret@mail.example.com?tls=off', /send readably/],
   ['smtp://user:sec/ret@mail.example.com', /smtps:\/\/user|%2F/],

@@ -82,7 +82,7 @@ export class MailServer {
 /** In words, with the server's own answer. */
 function refusalOf(cause: unknown, timeoutMs: number | null): MailRefused {
   if (timeoutMs !== null) {
-    const message = `the mail server did not take the mail within ${timeoutMs / 1_000} seconds`
+    const message = `the mail server did not accept the email within ${timeoutMs / 1_000} seconds`
     return new MailRefused(message, { isTemporary: true, cause })
   }
   const fault = Object(cause)
@@ -97,13 +97,13 @@ function refusalOf(cause: unknown, timeoutMs: number | null): MailRefused {
 
 function wordsOf(code: string): string {
   if (code === 'EAUTH') return 'the mail server refused the user or the password of SMTP_URL'
-  if (code === 'EDNS') return 'the name of the mail server has no address'
-  if (code === 'ETLS') return 'the mail server has no TLS that can be trusted'
+  if (code === 'EDNS') return 'the name of the mail server in SMTP_URL has no address'
+  if (code === 'ETLS') return 'the mail server offers no TLS, or its certificate is not trusted'
   if (code === 'ECONNECTION' || code === 'ESOCKET') return 'the mail server cannot be reached'
   if (code === 'ETIMEDOUT') return 'the mail server did not answer in time'
   if (code === 'EENVELOPE') return 'the mail server refused the sender or the recipient'
   if (code === 'EABORT') return 'the gateway was stopped'
-  return 'the mail server did not take the mail'
+  return 'the mail server did not accept the email'
 }
 
 /** A server's words, for a terminal and the log. */

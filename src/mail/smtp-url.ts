@@ -32,7 +32,7 @@ export function parseSmtpUrl(text: string): SmtpAddress {
     throw new Error('must end with the host or the port; write @ : / of a password as %40 %3A %2F')
   }
   if (!['', '?tls=off'].includes(url.search) || (isImplicit && url.search !== '')) {
-    throw new Error('has an option that is none: smtp:// takes ?tls=off alone')
+    throw new Error('has an unknown option: the only one is ?tls=off, after smtp://')
   }
   const tls = isImplicit ? 'implicit' : url.search === '' ? 'required' : 'off'
   const [user, password] = [decoded(url.username), decoded(url.password)]

@@ -22,7 +22,7 @@ export const metadataField = z
   .optional()
 
 function faultOf(value: unknown): string | null {
-  if (!isObject(value)) return 'must be an object of texts'
+  if (!isObject(value)) return 'must be an object whose values are texts'
   const pairs = Object.entries(value)
   if (pairs.length > PAIRS_MAX) return `must have at most ${PAIRS_MAX} keys`
   for (const [place, [memberName, text]] of pairs.entries()) {

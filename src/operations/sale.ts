@@ -252,7 +252,7 @@ function methodOf({ methods }: Sale, named: string | undefined): SaleMethod {
   const method = named === undefined ? only : methods.find(({ id }) => id === named)
   if (method !== undefined) return method
   throw new Problem('not_found', {
-    message: 'This service does not sell credit by this method; GET /v1/credit lists the methods.',
+    message: 'This gateway does not sell credit by this method; GET /v1/credit lists the methods.',
     param: 'method',
   })
 }

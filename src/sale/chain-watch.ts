@@ -91,7 +91,10 @@ export class ChainWatch {
       // Two quorums at once are a choice that no program makes.
       return there.length >= chain.quorum
         ? { kind: 'disagreed', reason: `block ${place.block}` }
-        : { kind: 'stopped', reason: `block ${place.block} was final and is another one now` }
+        : {
+            kind: 'stopped',
+            reason: `block ${place.block} was final, and another block is in its place now`,
+          }
     }
     if (there.length < chain.quorum) {
       return unavailable(`too few nodes have block ${place.block}, where the last look ended`)
@@ -137,7 +140,7 @@ export class ChainWatch {
     }
     const to = { source, block: last, hash: block.hash }
     if (!(await this.#moveOn(place, { to, coins: chain.tokens }))) {
-      throw new RescanFailed('a running gateway has moved on meanwhile: try again')
+      throw new RescanFailed('a running gateway has searched further meanwhile: try again')
     }
   }
 

@@ -106,7 +106,7 @@ export class TokenDeposits implements DepositMethod {
     const cursor =
       (await readCursor(db, waitingCursorOf(chainId, coin.method))) ??
       (await readCursor(db, cursorOf(chainId)))
-    if (cursor === null) throw new PaymentUnavailable('the chain was not looked at yet')
+    if (cursor === null) throw new PaymentUnavailable('the chain was not searched yet')
     const block = Number(cursor.position)
     const asked = { token: coin.address, addresses, block }
     const said = await askEach(nodes, (node) => askBalances(node, asked), onNodeFailure)

@@ -176,6 +176,6 @@ export function refuseUnlisted({ call, offer }: RefusalInput): void {
   const { image, audio } = call.outputKinds
   const { outputModalities } = offer
   if ((image && !outputModalities.has('image')) || (audio && !outputModalities.has('audio'))) {
-    throw unsupported('modalities', 'This model writes text alone. Leave `modalities` out.')
+    throw unsupported('modalities', 'This model writes only text. Leave `modalities` out.')
   }
 }

@@ -81,6 +81,10 @@ const texts = new WeakMap<RequestWindow, string>()
 /** What a client can do about too many requests in flight. */
 export const IN_FLIGHT_ADVICE = 'Wait for one to end, or ask the operator for a higher limit.'
 
+/** What a client can do about too many requests in a minute. */
+export const RATE_ADVICE =
+  'Wait as long as `retry-after` says, or ask the operator for a higher limit.'
+
 /** So many requests, in words. */
 export function requestsInWords(count: number): string {
   return `${count} ${count === 1 ? 'request' : 'requests'}`

@@ -84,7 +84,7 @@ export function urlFault(text: string, rules: AddressRules): string | null {
   if (url === null || url.protocol !== 'https:')
     return 'must be an address that begins with https://'
   if (url.username !== '' || url.password !== '') return 'must have no user name and no password'
-  if (url.hash !== '') return 'must have no part behind #'
+  if (url.hash !== '') return 'must have no part after #'
   const bare = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const isRefused = ipaddr.isValid(bare) && !rules.allows(bare)
   return isRefused ? 'must be a public address, or in a network of TOLLGATE_WEBHOOK_NETWORKS' : null

@@ -53,7 +53,7 @@ describe('a refusal for too little credit', () => {
     { endpoint: 'responses', body: { input: 'Hi', max_output_tokens: 40_000 } },
   ]
   const MESSAGE =
-    /hold of \$(?<held>[\d.]+);.* The model lists a maximum of 16384 output tokens: with that as the cap, the hold would be \$(?<listed>[\d.]+)\./
+    /hold of \$(?<held>[\d.]+);.* The model lists a maximum of 16,384 output tokens: with that as the cap, the hold would be \$(?<listed>[\d.]+)\./
 
   test.each(bodies)(
     "on $endpoint names the model's maximum and its hold, where the cap is above it",

@@ -44,7 +44,7 @@ export class PageSite {
     if (own === null) {
       throw new Problem('foreign_origin', {
         message:
-          'Without TLS the page works on this machine alone. Set TOLLGATE_PUBLIC_URL to its https address.',
+          'Without TLS, the page works only on the machine of the gateway. Set TOLLGATE_PUBLIC_URL to its https address.',
       })
     }
     const { origin, 'content-type': contentType = '' } = arrival.headers

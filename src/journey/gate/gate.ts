@@ -4,6 +4,7 @@ import type { RateLimit } from '../../vocabulary/request-window.ts'
 import {
   IN_FLIGHT_ADVICE,
   IN_FLIGHT_RETRY_SECONDS,
+  RATE_ADVICE,
   requestsInWords,
 } from '../../vocabulary/request-window.ts'
 import type { CallerLimits } from './caller.ts'
@@ -156,16 +157,18 @@ function refuseAboveRate({ apiKey, account, second }: Place, limits: Limits): vo
       : (account?.requests.secondsUntilBelow({ limit: accountRequestsMax, second }) ?? 0)
   const retryAfterSeconds = Math.max(keyWait, accountWait)
   if (retryAfterSeconds === 0) return
+  // Only the limits of inference can be raised.
+  const advice = counts === 'apiKey' ? ` ${RATE_ADVICE}` : ''
   const onAccount = isUnbacked
-    ? 'an account without paid credit; adding credit raises this limit.'
-    : 'this account.'
+    ? 'an account without paid credit. Adding credit lifts this limit.'
+    : `this account.${advice}`
   throw new Problem('rate_limited', {
     retryAfterSeconds,
     rateLimits: rateLimitsOf({ apiKey, account, second }, limits),
     message:
       accountWait > keyWait
         ? `More than ${inWords(accountRequestsMax ?? 0, counts)} in a minute on ${onAccount}`
-        : `More than ${inWords(keyRequestsMax, counts)} in a minute on this ${COUNTED[counts].name}.`,
+        : `More than ${inWords(keyRequestsMax, counts)} in a minute on this ${COUNTED[counts].name}.${advice}`,
   })
 }
 

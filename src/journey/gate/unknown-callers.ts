@@ -69,7 +69,7 @@ export class UnknownCallers {
     }
     return new Problem('rate_limited', {
       retryAfterSeconds: count.secondsUntilBelow({ limit: max, second }),
-      message: `More than ${max} requests in a minute from this address had no API key or token that is known.`,
+      message: `More than ${max} requests in a minute from this address had no known API key or token. Check the key, and wait as long as \`retry-after\` says.`,
     })
   }
 

@@ -241,7 +241,7 @@ async function loadStripe({ secretKey, baseUrl }: StripeSettings): Promise<Strip
 function unavailable(cause: unknown): PaymentUnavailable {
   const { type = 'error', code = '', statusCode } = Object(cause)
   const lasts = statusCode === 404
-  const said = lasts ? 'Stripe does not have it' : 'Stripe could not be asked'
+  const said = lasts ? 'Stripe does not have this payment' : 'the call to Stripe failed'
   return new PaymentUnavailable(`${said}: ${type} ${code}`.trim(), { cause, lasts })
 }
 

@@ -44,7 +44,9 @@ export async function askToken(
     contractCall(price.feed, 'latestRoundData'),
   ])
   if (readDecimals(node, feedDecimals) !== FEED_DECIMALS) {
-    throw new Error(`the price feed ${price.feed} has other decimals than ${FEED_DECIMALS}`)
+    throw new Error(
+      `the price feed ${price.feed} has a number of decimals other than ${FEED_DECIMALS}`,
+    )
   }
   const [, answer, , updatedAt] = decodeFunctionResult({
     abi: ABI,

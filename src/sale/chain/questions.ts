@@ -115,7 +115,8 @@ export async function askHead(
     blockCall(cursor),
   ])
   const found = read(node, quantity, chain)
-  if (found !== chainId) throw new NodeFailure(`${node.name} is of chain ${found}, not ${chainId}`)
+  if (found !== chainId)
+    throw new NodeFailure(`${node.name} answers for chain ${found}, not ${chainId}`)
   const top = read(node, blockShape, newest)
   if (top === null) throw new NodeFailure(`${node.name} has no block that is ${confirm}`)
   return { top: top.number - depth, hashAtCursor: read(node, blockShape, at)?.hash ?? null }
@@ -149,7 +150,7 @@ export async function askTransfers(
   for (const { block: number, blockHash, token, to: receiver } of transfers) {
     const isInside = from <= number && number <= to && (number < to || blockHash === last.hash)
     if (!isInside || !tokens.has(token) || !addresses.has(receiver)) {
-      throw new NodeFailure(`${node.name} answered a log that was not asked for`)
+      throw new NodeFailure(`${node.name} returned a log that was not requested`)
     }
   }
   return {
@@ -227,7 +228,7 @@ export function read<Shape extends z.ZodType>(
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const where = issue?.path.join('.') ?? ''
-  throw new NodeFailure(`${node.name} answered something impossible ${where}`.trim())
+  throw new NodeFailure(`${node.name} gave an impossible answer ${where}`.trim())
 }
 
 function blockCall(at: number | string): RpcCall {

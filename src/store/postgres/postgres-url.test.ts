@@ -49,14 +49,26 @@ test.each([null, 'read-write', 'primary', 'any'])(
 )
 
 test.each([
-  ['target_session_attrs=standby', 'is standby: a gateway writes, leave it out'],
-  ['target_session_attrs=read-only', 'is read-only: a gateway writes, leave it out'],
-  ['target_session_attrs=prefer-standby', 'a gateway writes, leave it out'],
+  [
+    'target_session_attrs=standby',
+    'is standby: the gateway needs a server that takes writes, so leave it out',
+  ],
+  [
+    'target_session_attrs=read-only',
+    'is read-only: the gateway needs a server that takes writes, so leave it out',
+  ],
+  [
+    'target_session_attrs=prefer-standby',
+    'the gateway needs a server that takes writes, so leave it out',
+  ],
   [
     'load_balance_hosts=yes',
-    'load_balance_hosts of DATABASE_URL is yes: it can be random or disable',
+    'load_balance_hosts of DATABASE_URL is yes: it must be random or disable',
   ],
-  ['connect_timeout=0', 'connect_timeout of DATABASE_URL is 0: it is a whole number of seconds'],
+  [
+    'connect_timeout=0',
+    'connect_timeout of DATABASE_URL is 0: it must be a whole number of seconds',
+  ],
   ['connect_timeout=2s', 'connect_timeout of DATABASE_URL is 2s'],
 ])('%s is refused with what to do', (parameter, message) => {
   expect(() => readPostgresUrl(`postgres://a,b/d?${parameter}`)).toThrow(message)

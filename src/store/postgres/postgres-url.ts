@@ -136,14 +136,14 @@ const WRITING_TARGETS: readonly (string | null)[] = [null, '', 'read-write', 'pr
 function checkTarget(target: string | null): void {
   if (WRITING_TARGETS.includes(target)) return
   throw new Error(
-    `target_session_attrs of DATABASE_URL is ${target}: a gateway writes, leave it out`,
+    `target_session_attrs of DATABASE_URL is ${target}: the gateway needs a server that takes writes, so leave it out`,
   )
 }
 
 function readBalance(balance: string | null): boolean {
   if (balance === 'random') return true
   if (balance === null || balance === 'disable') return false
-  throw new Error(`load_balance_hosts of DATABASE_URL is ${balance}: it can be random or disable`)
+  throw new Error(`load_balance_hosts of DATABASE_URL is ${balance}: it must be random or disable`)
 }
 
 /** From seconds. */
@@ -151,6 +151,6 @@ function readTimeout(seconds: string | null): number {
   if (seconds === null) return CONNECT_TIMEOUT_SECONDS_DEFAULT * 1_000
   if (/^[1-9]\d{0,3}$/.test(seconds)) return Number(seconds) * 1_000
   throw new Error(
-    `connect_timeout of DATABASE_URL is ${seconds}: it is a whole number of seconds, above 0`,
+    `connect_timeout of DATABASE_URL is ${seconds}: it must be a whole number of seconds, above 0`,
   )
 }

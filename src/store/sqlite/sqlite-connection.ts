@@ -110,7 +110,7 @@ export function sameFilesCheck(
       // Without shared memory of the file system, there is no log.
       if (identity === NO_FILE || identityOf(path, Failure) === identity) continue
       throw new Failure(
-        `${path} is not the file that this server uses: it was removed or replaced. Run no other command, stop the server with SIGTERM, which writes what it still has of it into the store, and start it again`,
+        `${path} is not the file that this server uses: it was removed or replaced. Run no other command. Stop the server with SIGTERM: it writes the commits that only it still has into the store. Then start it again`,
         { fault: 'moved' },
       )
     }
@@ -164,7 +164,7 @@ function identityOf(file: string, Failure: typeof StoreUnavailable): string {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false })
     return found === undefined ? NO_FILE : `${found.dev} ${found.ino}`
   } catch (cause) {
-    throw new Failure(`the file of the store cannot be looked at: ${String(cause)}`, { cause })
+    throw new Failure(`the file of the store cannot be checked: ${String(cause)}`, { cause })
   }
 }
 
