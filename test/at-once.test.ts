@@ -14,8 +14,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
     database = await create()
     const settings = { DATABASE_URL: database.url }
     gateway = await Management.start({ settings })
-    gateways =
-      engine === 'PostgreSQL' ? [gateway, await Management.start({ settings })] : [gateway]
+    gateways = engine === 'PostgreSQL' ? [gateway, await Management.start({ settings })] : [gateway]
   })
   afterEach(async () => {
     expect(await gateway.world.audit()).toMatchObject({ ok: true, differences: [] })
