@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { TAKEN_ACCESS, type TakenAccessRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { takeAgain, takenKey } from './take-again.ts'
 
@@ -8,6 +9,12 @@ const KEPT_MS = 60 * 60_000
 
 /** When rows are removed from the database. A gateway that has just started takes none for new that is older than `KEPT_MS`. */
 const REMOVED_AFTER_MS = 2 * KEPT_MS
+
+/** How often all rows are read, and not only the newest and the number of all. */
+const READ_ALL_MS = 60_000
+
+/** Rows from this ID on are the newest, with time for the transaction that has written one. */
+const RECENT_ID = sql<string>`lpad(((extract(epoch from clock_timestamp()) - 60) * 1000000)::bigint::text, 17, '0')`
 
 interface TakenAccessInput extends DbWithIds {
   /** A clock that never steps. Default: that of the process. */
@@ -36,6 +43,9 @@ interface Kept {
 export class TakenAccess {
   readonly #input: TakenAccessInput
   readonly #kept = new Map<string, Kept>()
+  /** The IDs of the revoked admin tokens among them. */
+  readonly #revoked = new Set<unknown>()
+  #readAllAtMs = Number.NEGATIVE_INFINITY
   #reading: Promise<void> = Promise.resolve()
   /** The next reading, which has not begun. */
   #nextReading: Promise<void> | null = null
@@ -62,38 +72,56 @@ export class TakenAccess {
 
   /** Whether an admin token was revoked, also if the database has lost that. */
   hasRevoked(adminTokenId: string): boolean {
-    for (const { row } of this.#kept.values()) {
-      if (row.tableName === 'admin_tokens' && takenKey(row)['id'] === adminTokenId) return true
-    }
-    return false
+    return this.#revoked.has(adminTokenId)
   }
 
   async #read(): Promise<void> {
-    const rows = await this.#input.db
-      .selectFrom('taken_access')
-      .selectAll()
-      .select(
-        sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint - taken_at_ms`.as(
-          'age_ms',
-        ),
-      )
-      .execute()
     const nowMs = this.#nowMs()
-    const present = new Set<string>()
-    for (const row of rows) {
-      present.add(row.id)
-      if (this.#kept.has(row.id)) continue
-      const isNew = Number(row.age_ms) < KEPT_MS
-      this.#kept.set(row.id, { row: TAKEN_ACCESS.read(row), seenAtMs: nowMs, isNew, isLost: false })
-    }
+    const isDue = nowMs >= this.#readAllAtMs + READ_ALL_MS
+    if (isDue || !(await this.#readNew(nowMs))) await this.#readAll(nowMs)
+    await this.#takeLostAgain()
+    await this.#removeOld(nowMs)
+  }
+
+  /** Reads the newest rows, and returns whether the database then has as many as are kept: none is missing. */
+  async #readNew(nowMs: number): Promise<boolean> {
+    const { db } = this.#input
+    this.#keep(await rowsOf(db).where('id', '>', RECENT_ID).execute(), nowMs)
+    const counted = await db
+      .selectFrom('taken_access')
+      .select(({ fn }) => fn.countAll().as('rows'))
+      .executeTakeFirst()
+    return Number(counted?.rows) === this.#kept.size
+  }
+
+  async #readAll(nowMs: number): Promise<void> {
+    const rows = await rowsOf(this.#input.db).execute()
+    this.#keep(rows, nowMs)
+    const present = new Set(rows.map(({ id }) => id))
     for (const [takenId, kept] of this.#kept) {
       if (present.has(takenId)) continue
       kept.isLost ||= kept.isNew && nowMs < kept.seenAtMs + KEPT_MS
       // Another gateway has removed the row.
-      if (!kept.isLost) this.#kept.delete(takenId)
+      if (!kept.isLost) this.#forget(takenId)
     }
-    await this.#takeLostAgain()
-    await this.#removeOld(nowMs)
+    this.#readAllAtMs = nowMs
+  }
+
+  #keep(rows: readonly AgedRow[], nowMs: number): void {
+    for (const { age_ms, ...stored } of rows) {
+      if (this.#kept.has(stored.id)) continue
+      const row = TAKEN_ACCESS.read(stored)
+      const isNew = Number(age_ms) < KEPT_MS
+      this.#kept.set(row.id, { row, seenAtMs: nowMs, isNew, isLost: false })
+      if (row.tableName === 'admin_tokens') this.#revoked.add(takenKey(row)['id'])
+    }
+  }
+
+  #forget(takenId: string): void {
+    const kept = this.#kept.get(takenId)
+    if (kept === undefined) return
+    this.#kept.delete(takenId)
+    if (kept.row.tableName === 'admin_tokens') this.#revoked.delete(takenKey(kept.row)['id'])
   }
 
   async #takeLostAgain(): Promise<void> {
@@ -121,10 +149,23 @@ export class TakenAccess {
     if (old.length === 0) return
     const oldIds = old.map(([takenId]) => takenId)
     await this.#input.db.deleteFrom('taken_access').where('id', 'in', oldIds).execute()
-    for (const takenId of oldIds) this.#kept.delete(takenId)
+    for (const takenId of oldIds) this.#forget(takenId)
   }
 
   #nowMs(): number {
     return this.#input.elapsedMs?.() ?? performance.now()
   }
 }
+
+function rowsOf(db: Kysely<Tables>) {
+  return db
+    .selectFrom('taken_access')
+    .selectAll()
+    .select(
+      sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint - taken_at_ms`.as(
+        'age_ms',
+      ),
+    )
+}
+
+type AgedRow = Awaited<ReturnType<ReturnType<typeof rowsOf>['execute']>>[number]
