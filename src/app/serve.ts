@@ -79,17 +79,20 @@ async function openSimulator(
   return oneUpstream(config, { mode: 'simulator', baseUrl, apiKey: SIMULATOR_API_KEY })
 }
 
-const PLAY = 'The built-in simulator answers: no model runs, and all money is play money.'
+// The texts of a start have at most 80 characters in a line, as a terminal has.
+const PLAY = 'The built-in simulator answers:\nno model runs, and all money is play money.'
 
 const NO_ACCOUNT_YET = `
-There is no account yet. Create one in another terminal, which prints the next steps:
+There is no account yet. Create one in another terminal: the command prints the
+next steps.
 
   npx tollgate account create "Ada Lovelace"
 `
 
 function setupNote(setupLink: string): string {
   return `
-To use the page, open this link. It works once, within 24 hours, and makes you the first operator:
+To use the page, open this link, which makes you the first operator. It works
+once, within 24 hours.
 
   ${setupLink}
 `
@@ -128,7 +131,8 @@ Keys are shown once. For another one, in another terminal:
 tollgate is ready. ${PLAY}
 
   account  ${first.accountId}, with $10 of credit
-  key      ${first.apiKey}   (shown this once)
+  key      ${first.apiKey}
+           It is shown only this once.
 
 Try it:
 

@@ -186,7 +186,7 @@ describe('credit add', () => {
   })
 
   test.each<[string[], string]>([
-    [['5', '--free'], '`--expires` is required.'],
+    [['5', '--free'], '`--expires` is required for free credit: when it expires.'],
     [['5', '--expires', '2999-01-01'], '`--expires` is not a field of paid credit.'],
     [['0'], '`<dollars>` must not be zero.'],
     [['-5', '--free', '--expires', '2999-01-01'], '`<dollars>` must be above zero.'],
@@ -197,7 +197,7 @@ describe('credit add', () => {
     ],
   ])('%j is refused, and nothing is added', async (args, message) => {
     expect(await grant(...args)).toEqual(
-      failed(2, `tollgate: ${message}\n(run it with --help to see its arguments)\n`),
+      failed(2, `tollgate: ${message}\n(add --help to see its arguments and options)\n`),
     )
     expect(await credit()).toMatchObject({ backed: { balance: 0 }, free: { balance: 0 } })
   })
@@ -327,7 +327,7 @@ describe('key', () => {
     const { exitCode, notes } = await line.run('key', 'create', id, ...args)
     expect([exitCode, notes]).toEqual([
       2,
-      `tollgate: ${message}\n(run it with --help to see its arguments)\n`,
+      `tollgate: ${message}\n(add --help to see its arguments and options)\n`,
     ])
     expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
   })

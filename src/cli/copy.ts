@@ -113,12 +113,12 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
 
 /** By position: the option, and its address. */
 function shownAddress(option: 'from' | 'to', url: string): string {
-  if (url === '') throw new UsageFailure(`--${option} is empty: write the address of a store`)
+  if (url === '') throw new UsageFailure(`\`--${option}\` is empty: write the address of a store`)
   try {
     parseDatabaseUrl(url)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new UsageFailure(`--${option}: ${reason}`, { cause })
+    throw new UsageFailure(`\`--${option}\` cannot be used: ${reason}`, { cause })
   }
   return showDatabaseUrl(url)
 }

@@ -258,9 +258,9 @@ describe('a copy is refused', () => {
   })
 
   test.each([
-    ['', 2, '--to is empty'],
-    ['data.db', 2, '--to: a database URL is sqlite:'],
-    ['postgres://ada:secret@', 2, '--to: a PostgreSQL URL is postgres://'],
+    ['', 2, '`--to` is empty'],
+    ['data.db', 2, '`--to` cannot be used: a database URL is sqlite:'],
+    ['postgres://ada:secret@', 2, '`--to` cannot be used: a PostgreSQL URL is postgres://'],
     [
       'postgres://ada:secret@127.0.0.1:1/db',
       1,

@@ -188,7 +188,7 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
     [['account', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['request', 'list', '--state', 'done'], /`--state` must be open, unresolved, provisional/],
     [['key', 'rotate', 'key_1', '--grace', '8d'], /`--grace` must be at most 7d\./],
-    [['copy', '--to', 'nowhere'], /--to: a database URL is sqlite:/],
+    [['copy', '--to', 'nowhere'], /`--to` cannot be used: a database URL is sqlite:/],
     [
       ['action', 'list', '--action', 'addCredits'],
       /`--action` must be names of operations: addCredit, changeAccount, /,
@@ -202,7 +202,7 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
     expect([exitCode, out]).toEqual([2, ''])
     expect(notes).toMatch(/^tollgate: /)
     expect(notes).toMatch(message)
-    expect(notes).toMatch(/\(run it with --help to see its arguments\)\n$/)
+    expect(notes).toMatch(/\(add --help to see its arguments and options\)\n$|: unknown command /)
   })
 })
 

@@ -1,3 +1,5 @@
+import { brokenAt, charactersOf, shownWidth } from './shown-width.ts'
+
 /** A list for a terminal of so many columns; null: for a pipe or a file, where nothing is cut. */
 export type FittingTable = (columnsMax: number | null) => string
 
@@ -120,18 +122,6 @@ export function sentenceTable(headings: readonly string[], rows: Rows): FittingT
   }
 }
 
-/** The lines of a text; a word that is wider than a line has one to itself. */
-function brokenAt(width: number, text: string): readonly string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1)
-    const longer = line === undefined ? word : `${line} ${word}`
-    if (line === undefined || shownWidth(longer) > width) lines.push(word)
-    else lines[lines.length - 1] = longer
-  }
-  return lines
-}
-
 /** The widths of columns: in each line the widest is narrowed first, none below what it keeps. */
 function narrowed(
   natural: readonly number[],
@@ -163,33 +153,15 @@ function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0)
 }
 
-/** Characters that take two columns of a terminal, such as Chinese, Japanese and Korean ones and emoji. */
-const WIDE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u
-
-/** Finds the characters that a person sees: an accent, or the second half of an emoji, is part of one. */
-const SEGMENTER = new Intl.Segmenter('en', { granularity: 'grapheme' })
-
-// A table of plain text is measured without them.
-const PLAIN = /^[ -~…]*$/
-
-/** How many columns of a terminal a text takes. */
-function shownWidth(text: string): number {
-  if (PLAIN.test(text)) return text.length
-  let width = 0
-  for (const { segment } of SEGMENTER.segment(text)) width += WIDE.test(segment) ? 2 : 1
-  return width
-}
-
 /** The text, cut to a width: the end of a longer one is "…", and an amount is cut whole. */
 function fittedTo(width: number, text: string): string {
   if (shownWidth(text) <= width) return text
   let cut = ''
   let left = width - 1
-  for (const { segment } of SEGMENTER.segment(text)) {
-    left -= shownWidth(segment)
+  for (const character of charactersOf(text)) {
+    left -= shownWidth(character)
     if (left < 0) break
-    cut += segment
+    cut += character
   }
   // A part of an amount would be another amount.
   return `${cut.replace(/\S*\$[\d.,]*$/, '')}…`

@@ -13,9 +13,10 @@ beforeEach(() => {
   written = ''
 })
 
-function terminalOf(isTTY: boolean): Terminal {
+function terminalOf(isTTY: boolean, columns?: number): Terminal {
   const stream = {
     isTTY,
+    ...(columns === undefined ? {} : { columns }),
     write: (text: string) => {
       written += text
     },
@@ -50,6 +51,34 @@ describe('progress', () => {
       elapsedMs += 50
     }
     expect(written).toBe('\r\x1b[K1,000 rows\r\x1b[K3,000 rows')
+  })
+})
+
+describe('a remark on a terminal', () => {
+  const remark = 'tollgate: there is no store: go to its folder, or run `tollgate account create`.'
+
+  test('is broken between words, and not within a command', () => {
+    terminalOf(true, 30).note(remark)
+    expect(written.split('\n')).toEqual([
+      'tollgate: there is no store:',
+      'go to its folder, or run',
+      '`tollgate account create`.',
+      '',
+    ])
+  })
+
+  test.each([
+    ['a command or a value, which is indented', '  npx tollgate key create acct_1 --name laptop'],
+    ['the row of a table', 'acct_1  Ada Lovelace  2027-01-31T12:00:00Z'],
+    ['JSON', '{"error":{"message":"there is no store","code":"command_failed"}}'],
+  ])('stays as it is where it is %s', (_, line) => {
+    terminalOf(true, 30).note(line)
+    expect(written).toBe(`${line}\n`)
+  })
+
+  test('is one line in a pipe', () => {
+    terminalOf(false, 30).note(remark)
+    expect(written).toBe(`${remark}\n`)
   })
 })
 

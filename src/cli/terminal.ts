@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { CommanderError } from 'commander'
 import { Problem } from '../vocabulary/problem.ts'
+import { brokenAt } from './shown-width.ts'
 
 /** The output of a command. It is passed in, so that tests can read it. */
 export interface Terminal {
@@ -43,15 +44,28 @@ export function createTerminal({
     show('')
     stream.write(`${text.replace(TURNS, escaped)}\n`)
   }
+  const writeRemark = writeTo(remarks)
   return {
     // A window can be resized while a command runs.
     get columnsMax() {
       return results.isTTY === true && results.columns !== undefined ? results.columns : null
     },
     out: writeTo(results),
-    note: writeTo(remarks),
+    note: (text) => writeRemark(inColumns(text, remarks)),
     progress: show,
   }
+}
+
+/** Lines with a layout of their own: commands and values, which are indented, the rows of a table, and JSON. */
+const HAS_LAYOUT = /^[ {]| {2}/
+
+/** A remark with its sentences broken between words, where a terminal would break them within a word. */
+function inColumns(text: string, { isTTY, columns }: TerminalStream): string {
+  if (isTTY !== true || columns === undefined) return text
+  return text
+    .split('\n')
+    .flatMap((line) => (HAS_LAYOUT.test(line) ? line : brokenAt(columns, line)))
+    .join('\n')
 }
 
 // Characters that turn the direction of the text after them, so that a name could rewrite the rest of its line. In JSON
@@ -153,7 +167,8 @@ export async function runToExitCode({ args, terminal, explain, run }: RunInput):
         JSON.stringify({ error: { message, code, ...(things && { ids: things.ids }) } }),
       )
     } else {
-      const help = exitCode === EXIT.usage ? '(run it with --help to see its arguments)' : null
+      const isHelped = exitCode === EXIT.usage && !isUnknownCommand(error)
+      const help = isHelped ? '(add --help to see its arguments and options)' : null
       const below = things?.listed ?? help
       terminal.note(`tollgate: ${message}${below === null ? '' : `\n${below}`}`)
     }
@@ -164,6 +179,11 @@ export async function runToExitCode({ args, terminal, explain, run }: RunInput):
 // Known by its code: the class would load Commander, which `serve` does without.
 function isCommanderError(error: unknown): error is CommanderError {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.')
+}
+
+/** Whether there is no such command, and so no help of it: the message has the nearest name, or all of them. */
+function isUnknownCommand(error: unknown): boolean {
+  return isCommanderError(error) && error.code === 'commander.unknownCommand'
 }
 
 // Commander has printed the help or the version.

@@ -30,6 +30,8 @@ export function adminTokenOperations(parts: OperationParts) {
 /** Ten years. */
 const EXPIRES_SECONDS_MAX = 10 * 366 * 24 * 60 * 60
 
+const NO_SCOPES = `is required: one or more of ${ADMIN_SCOPES.join(', ')}`
+
 function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
   return operation({
     name: 'createAdminToken',
@@ -41,7 +43,9 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
     body: z.strictObject({
       name: nameField,
       scopes: z
-        .array(z.enum(ADMIN_SCOPES))
+        .array(z.enum(ADMIN_SCOPES), {
+          error: ({ input }) => (input === undefined ? NO_SCOPES : undefined),
+        })
         .min(1, 'must name at least one scope')
         .max(ADMIN_SCOPES.length, 'must name each scope once')
         .describe(SCOPE_WORDS),
@@ -143,7 +147,11 @@ export const adminTokenShape = z
     object: z.literal('admin_token'),
     name: z.string(),
     prefix: z.string().describe('The first and last characters of the token.'),
-    scopes: z.array(z.enum(ADMIN_SCOPES)).describe(SCOPE_WORDS),
+    scopes: z
+      .array(z.enum(ADMIN_SCOPES), {
+        error: ({ input }) => (input === undefined ? NO_SCOPES : undefined),
+      })
+      .describe(SCOPE_WORDS),
     made_by: idField('atok')
       .nullable()
       .describe('The token that created it; null: the command line, or `ADMIN_API_TOKEN`.'),

@@ -19,6 +19,7 @@ import {
   listAnswer,
   listShape,
   MUST_BE_FUTURE,
+  moment,
   momentField,
   moneyField,
   positiveAmountField,
@@ -63,7 +64,9 @@ const creditBody = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal('free'),
       amount: positiveAmountField,
-      expires_at: momentField.describe('When the credit expires.'),
+      expires_at: moment({ missing: 'is required for free credit: when it expires' }).describe(
+        'When the credit expires.',
+      ),
       reference: referenceField,
     }),
   ],

@@ -19,14 +19,19 @@ export const emailField = z.email().max(320, 'must be an email address')
 const MOMENT_MS_MIN = Date.parse('0000-01-01T00:00:00Z')
 const MOMENT_MS_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** A moment, RFC 3339 with any offset; read as milliseconds. */
-export const momentField = z.iso
-  .datetime({ offset: true })
-  .transform((moment) => Date.parse(moment))
-  .refine(
-    (momentMs) => momentMs >= MOMENT_MS_MIN && momentMs <= MOMENT_MS_MAX,
-    'must be a time in the years 0000 to 9999, UTC',
-  )
+/** A moment, RFC 3339 with any offset; read as milliseconds. `missing` is the message if it is missing. */
+export function moment({ missing }: { readonly missing?: string } = {}) {
+  return z.iso
+    .datetime({ offset: true, error: ({ input }) => (input === undefined ? missing : undefined) })
+    .transform((text) => Date.parse(text))
+    .refine(
+      (momentMs) => momentMs >= MOMENT_MS_MIN && momentMs <= MOMENT_MS_MAX,
+      'must be a time in the years 0000 to 9999, UTC',
+    )
+}
+
+/** As {@link moment}, with the usual message if it is missing. */
+export const momentField = moment()
 
 /** The message for a moment that must be in the future and is not. */
 export const MUST_BE_FUTURE = 'must be in the future'

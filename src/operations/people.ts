@@ -65,7 +65,7 @@ function invite(parts: OperationParts) {
           .describe('Whether the gateway also emails the link to the person.'),
       })
       .refine(({ operator, account_id }) => operator || account_id !== undefined, {
-        message: 'is required unless the person becomes an operator',
+        message: 'is required without `operator`',
         path: ['account_id'],
       }),
     example: { email: 'ada@example.org', operator: true },

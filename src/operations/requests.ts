@@ -10,6 +10,7 @@ import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type Caller, mayOpen } from './caller.ts'
+import { oneOf } from './check-input.ts'
 import {
   anyOf,
   costField,
@@ -42,7 +43,7 @@ export function requestOperations(parts: OperationParts) {
 /** The filters of requests that every query string has. */
 const requestFilters = {
   key: anyOf(idFilterField('key'), 'must be an ID that begins with key_').optional(),
-  state: anyOf(z.enum(REQUEST_STATES), `must be ${REQUEST_STATES.join(', ')}`).optional(),
+  state: anyOf(z.enum(REQUEST_STATES), `must be ${oneOf(REQUEST_STATES)}`).optional(),
   model: anyOf(filterField, 'must be at most 50 model IDs').optional(),
   endpoint: anyOf(filterField, 'must be at most 50 names').optional(),
   tag: anyOf(filterField, 'must be at most 50 tags').optional(),
