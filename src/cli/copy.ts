@@ -138,7 +138,8 @@ function report(
 ): void {
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
   terminal.out(`copied ${counted(all, 'row')} from ${from} to ${to}; the audit is exact`)
-  if (upstream !== null) terminal.note(`the store belongs to the upstream ${upstream}`)
+  if (upstream === 'simulator') terminal.note('all money of the store is play money')
+  else if (upstream !== null) terminal.note(`the store belongs to the upstream ${upstream}`)
   if (instances > 0) {
     terminal.note(
       'a server uses the old store, or was killed seconds ago: the copy lacks its later changes. ' +

@@ -122,7 +122,7 @@ describe.each(TEST_DATABASES)('to $engine', ({ create }) => {
     await store.close()
     const url = await databaseOf(create)
     expect((await from.run('copy', '--to', url)).notes).toBe(
-      'the store belongs to the upstream simulator\n',
+      'all money of the store is play money\n',
     )
     const copy = await openStore({ url })
     const claim = claimUpstream(copy.db, 'https://provider.example/v1')

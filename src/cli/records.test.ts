@@ -104,6 +104,8 @@ describe('request', () => {
         ['tags', 'nightly, team two'],
       ]),
     )
+    const released = await line.run('request', 'show', String(requests[1]))
+    expect(cells(released.out)).toEqual(expect.arrayContaining([['margin', '$0.00']]))
     expect(await line.json('request', 'show', String(requests[1]))).toMatchObject({
       id: requests[1],
       object: 'request',

@@ -105,12 +105,13 @@ cost from the provider; a cost of 0 charges nothing.`,
   ],
 }
 
-const MONEY_FIELDS = ['hold', 'held', 'charge', 'overrun']
+const MONEY_FIELDS = ['hold', 'held', 'charge', 'margin', 'overrun']
+const COST_FIELDS = ['provider_cost', 'uncharged_provider_cost']
 
 function shown(name: string, value: unknown): string {
   if (value === null) return '-'
   if (typeof value === 'number' && MONEY_FIELDS.includes(name)) return showMicros(value)
-  if (name === 'provider_cost') return showDollarText(String(value))
+  if (COST_FIELDS.includes(name)) return showDollarText(String(value))
   if (typeof value !== 'object') return String(value)
   if (Array.isArray(value)) return value.join(', ') || '-'
   // Token counts by kind, without zeros.

@@ -104,7 +104,7 @@ test.each([
   ],
   [['user', 'role', 'acct_none', 'Eve', 'owner'], 3, /No user has the email address "Eve"/],
   [['action', 'list', '--by', 'shap'], 3, /No admin token has the name "shap": `tollgate token li/],
-  [['user', 'invite', 'ada@example.org'], 2, /`--account` is required unless/],
+  [['user', 'invite', 'ada@example.org'], 2, /`--account` is required without `--operator`/],
   [['user', 'invite', 'ada', '--operator'], 2, /`<email>` must be an email address/],
   [['user', 'invite', 'ada@example.org', '--account', 'acct_none'], 3, /No account has the ID/],
   [

@@ -63,7 +63,7 @@ export const USER_COMMANDS: CommandGroup = {
       show: show(listShape(userShape), ({ data: users }) => ({
         out:
           users.length === 0
-            ? 'no users yet: open the link that `tollgate serve` prints, or run `tollgate user invite`'
+            ? 'no users yet: open the link that `tollgate serve` prints, or run\n`tollgate user invite <email> --operator`'
             : fittingTable(
                 ['ID', 'EMAIL', 'NAME', 'OPERATOR', 'SECOND FACTOR', 'CREATED'],
                 users.map((user) => [

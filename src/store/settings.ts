@@ -78,6 +78,8 @@ export async function claimUpstream(db: Kysely<Tables>, upstream: string): Promi
     return
   }
   throw new UpstreamMismatch(
-    `the store belongs to the upstream ${owner}, not to ${upstream}: set DATABASE_URL to another store`,
+    owner === 'simulator'
+      ? `the store has the simulator's play money, which must not buy from ${upstream}: set DATABASE_URL to another store`
+      : `the store has real credit, of the upstream ${owner}, and no upstream is configured: configure one, or set DATABASE_URL to another store`,
   )
 }
