@@ -119,7 +119,7 @@ function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
 }
 
 function expected({ takesParts }: TextsRules): string {
-  const base = 'a string, or an array of strings, of token ids or of arrays of token ids'
+  const base = 'a string, or an array of strings, of token IDs or of arrays of token IDs'
   return takesParts ? `${base}, or of objects with \`content\`` : base
 }
 
@@ -128,13 +128,13 @@ function elementExpected(first: ElementKind | null): string {
     case 'text':
       return 'a string, as the elements before it are'
     case 'tokenId':
-      return 'a token id, as the elements before it are'
+      return 'a token ID, as the elements before it are'
     case 'tokenIds':
-      return 'an array of token ids, as the elements before it are'
+      return 'an array of token IDs, as the elements before it are'
     case 'parts':
       return 'an object with an array as its `content`, as the elements before it are'
     case null:
-      return 'a string, a token id or an array of token ids'
+      return 'a string, a token ID or an array of token IDs'
   }
 }
 

@@ -110,7 +110,7 @@ function pageOf({ cents, state }: Checkout, backPath: string): string {
     case 'expired':
       return htmlOf({
         title: 'Expired',
-        body: `<p>This page can no longer be paid. Begin a new purchase.</p>${back}`,
+        body: `<p>This payment has expired. Start a new purchase.</p>${back}`,
       })
     default:
       return assertNever(state)
@@ -123,5 +123,5 @@ function htmlOf({ title, body }: { readonly title: string; readonly body: string
 
 const UNKNOWN = htmlOf({
   title: 'No such page',
-  body: '<p>Begin a new purchase.</p><a href="/app">Back to tollgate</a>',
+  body: '<p>Start a new purchase.</p><a href="/app">Back to tollgate</a>',
 })

@@ -105,7 +105,7 @@ describe('a member given twice', () => {
   ])('%s is refused and named', (_, text, param) => {
     expect(refusalOf(text)).toMatchObject({
       code: 'invalid_json',
-      message: 'An object in the body has the same field twice.',
+      message: `The body has the field \`${param}\` twice.`,
       param,
     })
   })

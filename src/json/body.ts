@@ -50,7 +50,7 @@ export function parseJsonBody(
   const duplicate = findDuplicate(body, survey.members)
   if (duplicate !== null) {
     throw new Problem('invalid_json', {
-      message: 'An object in the body has the same field twice.',
+      message: `The body has the field \`${duplicate}\` twice.`,
       param: duplicate,
     })
   }

@@ -171,7 +171,7 @@ test.each([
   ['smtp://mail.example.com?tls=none', /the only one is \?tls=off/],
   ['smtps://mail.example.com?tls=off', /the only one is \?tls=off/],
   ['smtp://secret@mail.example.com', /a user and a password, or neither/],
-  ['smtp://user:secret@mail.example.com?tls=off', /send readably/],
+  ['smtp://user:secret@mail.example.com?tls=off', /send without encryption/],
   ['smtp://user:sec/ret@mail.example.com', /smtps:\/\/user|%2F/],
   ['smtp://user:secret%@mail.example.com', /%25/],
 ])('%s is refused without a word of its password', (text, message) => {

@@ -66,7 +66,9 @@ test('a letter is given up after its last try, at a final refusal, and at its de
     throw away(true)
   })
   late.outbox.post(LETTER, UNTIL_MS)
-  expect(await late.ended(1)).toEqual([{ kind: 'given_up', reason: 'its time is over' }])
+  expect(await late.ended(1)).toEqual([
+    { kind: 'given_up', reason: 'its link expired before it could be sent' },
+  ])
 })
 
 test('a server that hangs holds two connections and 500 letters, and never the caller', async () => {

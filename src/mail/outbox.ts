@@ -84,7 +84,8 @@ export class Outbox {
 
   async #send({ letter, untilMs, tries }: Waiting): Promise<void> {
     const { server, clock, retryWaitsMs = RETRY_WAITS_MS } = this.#input
-    if (clock.nowMs() >= untilMs) return this.#end({ kind: 'given_up', reason: 'its time is over' })
+    if (clock.nowMs() >= untilMs)
+      return this.#end({ kind: 'given_up', reason: 'its link expired before it could be sent' })
     try {
       const answer = await server.send(letter, this.#stopping.signal)
       this.#end({ kind: 'taken', answer })

@@ -39,7 +39,9 @@ export function parseSmtpUrl(text: string): SmtpAddress {
   if ((user === '') !== (password === ''))
     throw new Error('needs a user and a password, or neither')
   if (tls === 'off' && user !== '') {
-    throw new Error('has a password, which ?tls=off would send readably: leave one of them out')
+    throw new Error(
+      'has a password, which ?tls=off would send without encryption: leave one of them out',
+    )
   }
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),

@@ -246,7 +246,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(receiver.received.length).toBe(0)
       expect(await deliveryOf(sent)).toMatchObject({
         state: 'waiting',
-        failure: 'its address is of a private network',
+        failure: 'its address is in a private network',
       })
       nowMs += waitMs
     }
@@ -261,7 +261,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(receiver.received.length).toBe(0)
     expect(await deliveryOf(sent)).toMatchObject({
       state: 'waiting',
-      failure: 'its address is of a private network',
+      failure: 'its address is in a private network',
     })
     nowMs += RETRY_WAITS_MS[0] ?? 0
     await deliverAll()
@@ -277,7 +277,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const mismatched = await message(await webhookTo(wrong))
     await deliverAll()
     const { failure } = await deliveryOf(mismatched)
-    expect(failure).toBe('has no good certificate (ERR_TLS_CERT_ALTNAME_INVALID)')
+    expect(failure).toBe('has a certificate that is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)')
   })
 
   test('410 ends a message and disables its webhook', async () => {

@@ -40,7 +40,7 @@ export async function sendMessage(input: SendInput): Promise<AttemptEnd> {
   const sent = rules.pin(url.hostname, resolve).then(
     (pinned) =>
       pinned === null
-        ? failed('its address is of a private network')
+        ? failed('its address is in a private network')
         : post(input, { url, pinned, signal: ending.signal }),
     () => failed('its host name has no address'),
   )
@@ -110,7 +110,7 @@ function wordsOf(error: Error): string {
   const code = 'code' in error ? String(error.code) : ''
   if (code === 'ECONNREFUSED') return 'refused the connection'
   if (/CERT|TLS|SSL|EPROTO|ISSUER/.test(code))
-    return `has no good certificate (${code.slice(0, 60)})`
+    return `has a certificate that is not trusted (${code.slice(0, 60)})`
   return 'broke off the connection'
 }
 

@@ -214,6 +214,6 @@ function requirePasskeySite(site: PageSite, arrival: Arrival): PasskeySite {
   const found = passkeySiteOf(site, arrival)
   if (found !== null) return found
   const message =
-    'Browsers have no passkeys for a page at an IP address. Open it by a host name, on this machine at http://localhost.'
+    "Browsers don't support passkeys for a page at an IP address. Open the page by a host name; on this machine, at http://localhost."
   throw new Problem('invalid_parameter', { message })
 }

@@ -53,7 +53,7 @@ const CONTENT: FieldRow = textOr(listOf(byType(READ_BLOCKS)))
 const TOOL_USE = { ...BLOCK, id: PASSED, name: PASSED, input: PASSED, caller: PASSED } as const
 
 const OTHERS_TOOLS =
-  'This model runs no tools of the provider but a search: their cost is not counted in its answers.'
+  "Of the provider's own tools, only web search is supported for this model: answers do not count the cost of the others."
 
 /** The blocks of a message, by type, without those of a search. */
 const WRITTEN_BLOCKS = {

@@ -104,7 +104,7 @@ export function parseRow(value: unknown, settings: ListingSettings): ParsedRow {
   const row = readRecord(value)
   const modelId = row?.['id']
   if (row === null || typeof modelId !== 'string' || !isModelId(modelId)) {
-    return { kind: 'unreadable', modelId: null, why: 'it has no usable id' }
+    return { kind: 'unreadable', modelId: null, why: 'it has no usable ID' }
   }
   try {
     return parseIdentified(modelId, row, settings)

@@ -120,7 +120,7 @@ function firstReasons(skipped: readonly SkippedRow[]): string {
   const shown = skipped
     .slice(0, REASONS_SHOWN)
     .map(
-      ({ modelId, why }) => `${modelId?.slice(0, ID_CHARS_SHOWN) ?? 'a row without an id'}: ${why}`,
+      ({ modelId, why }) => `${modelId?.slice(0, ID_CHARS_SHOWN) ?? 'a row without an ID'}: ${why}`,
     )
   const more = skipped.length > shown.length ? ', and so on' : ''
   return shown.length === 0 ? '' : `: ${shown.join(', ')}${more}`

@@ -108,7 +108,7 @@ test('a list without a model on sale is refused with the first three rows and wh
   expect(refusal).toThrow(
     /^the list has no model that can be offered: acme\/one: [^,]+, acme\/two: [^,]+, acme\/three: [^,]+, and so on$/,
   )
-  expect(() => parse(upstreamRow({ id: 7 }))).toThrow(/offered: a row without an id: /)
+  expect(() => parse(upstreamRow({ id: 7 }))).toThrow(/offered: a row without an ID: /)
 })
 
 describe('any answer of the upstream', () => {
