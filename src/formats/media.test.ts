@@ -115,6 +115,7 @@ const FILES: Bodies = {
   'chat, by id': said('tool', { type: 'file', file: { file_id: 'file-1' } }),
   'chat, by id alone': user({ type: 'file', file_id: 'file-1' }),
   'chat, without a type': user({ file: { file_data: 'AA==' } }),
+  'chat, at a place that is not known': user({ type: 'file', file: { path: '/a.pdf' } }),
   'chat, with parsed content beside its bytes': user({
     type: 'file',
     file: { content: [], file_url: WEB },

@@ -12,7 +12,7 @@ import {
   listAccounts,
   openAccountTagger,
 } from './accounts.ts'
-import { createApiKey, getApiKey, hashApiKey, listApiKeys } from './api-keys.ts'
+import { createApiKey, getApiKey, hashApiKey, listApiKeys, rotateApiKey } from './api-keys.ts'
 import type { Ledger } from './commands.ts'
 import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
 import { STORE_BENCHES } from './testing/benches.ts'
@@ -186,6 +186,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ledger.deleteApiKey('key_1')).toBe(false)
     expect(await getApiKey(store.db, 'key_1')).toBeNull()
     expect(await ledger.updateApiKey({ id: 'key_1', disabled: true })).toBeNull()
+    const next = { keyTag: 'tollgate', graceMs: 0 }
+    expect(await rotateApiKey(ledger, { apiKeyId: 'key_1', ...next }, null)).toBeNull()
     expect(await listApiKeys(store.db, { accountId: 'acct_1', limit: 9 })).toMatchObject({
       apiKeys: [],
     })

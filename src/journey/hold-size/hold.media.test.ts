@@ -12,6 +12,13 @@ const unknownWindow = { offer: { contextTokens: null } }
 const MEDIA: readonly HoldRow[] = [
   // (1,000 + 100,000) × 1.05
   ['a file: the window beside the text', withMedia({ files: 1 }), 106_050],
+  // (1,000 × 0.1 + 100,000 × 0.2) × 1.05
+  [
+    'a file: its pages as images, if their tokens cost more',
+    withMedia({ files: 1 }),
+    21_105,
+    priced({ input: usd('0.0000001'), imageInputToken: usd('0.0000002') }),
+  ],
   // (1,000 + 4 × 100,000) × 1.05
   [
     'each file, image by URL and video by URL in full',

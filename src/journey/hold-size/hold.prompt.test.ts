@@ -133,6 +133,13 @@ const SEARCHES: readonly HoldRow[] = [
     searching({ steps: 2 }),
     94_290,
   ],
+  // 19,600 + 2 × 49,600 + 3 × 8,000 + 1,000 = 143,800 × 1.05
+  [
+    'the price of the request at each step',
+    searching({ steps: 2 }),
+    150_990,
+    priced({ ...PLAIN.prices, request: usd('0.018') }),
+  ],
   // 1,600 + 7 × 31,600 + 28 × 8,000 + 1,000 = 447,800 × 1.05
   ['seven steps with everything that they can read', searching({ steps: 7 }), 470_190],
   // 1,600 + 8 × 31,600 + 28 × 8,000 + 1,000 = 479,400 × 1.05

@@ -35,6 +35,12 @@ describe('a charge from token counts', () => {
     ['a prompt at the threshold, with its cached tokens', '100,000 in, 100,000 read', 346_500],
     // (100,001 × 6 + 100,000 × 0.6 + 10 × 22.5) × 1.05 = 693,242.55
     ['a prompt above it, output included', '100,001 in, 100,000 read, 10 out', 693_243],
+    // (100,001 × 6 + 50,000 × 7.5 + 50,000 × 12 + 10 × 22.5) × 1.05 = 1,653,992.55
+    [
+      'a prompt above it by what it writes to caches',
+      '100,001 in, 50,000 written, 50,000 written long, 10 out',
+      1_653_993,
+    ],
     // (200,002 × 3 + 10,000) × 1.05 = 640,506.3
     [
       'a prompt read twice around a search, each time below the threshold',

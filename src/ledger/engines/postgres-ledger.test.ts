@@ -130,24 +130,6 @@ describe('several instances', () => {
     expect(new Set(settles.map(({ chargedMicros }) => chargedMicros)).size).toBe(1)
   })
 
-  test('give the credit of one code to one of fifty accounts that redeem it at once, twice each', async () => {
-    const accounts = Array.from({ length: 50 }, (_, place) => `A${place}`)
-    await neighbours.setUp(accounts, 1)
-    await runScript(bench, 'code C 100')
-    const ledgers = [bench.ledger, neighbours.beside(), neighbours.beside()]
-    const redeemed = await Promise.all(
-      [...accounts, ...accounts].map((accountId, place) =>
-        (ledgers[place % ledgers.length] ?? bench.ledger).redeemCode({ accountId, codeHash: 'C' }),
-      ),
-    )
-    const kinds = Map.groupBy(redeemed, ({ kind }) => kind)
-    expect(kinds.get('redeemed')).toHaveLength(1)
-    expect(kinds.get('exists')).toHaveLength(1)
-    expect(kinds.get('used')).toHaveLength(98)
-    const { rows } = await outsider.query('select sum(backed_balance_micros) as sum from accounts')
-    expect(Number(rows[0].sum)).toBe(150)
-  })
-
   test('count by the time of the database, not by their own', async () => {
     await neighbours.setUp(['A'])
     const now = async () => {

@@ -274,6 +274,13 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
     expect(await bench.entries('A')).toMatchObject([{ kind: 'purchase', amountMicros: 1_000 }])
   })
 
+  test('a look of another method than that of the purchase changes nothing', async () => {
+    await bench.ledger.postPurchase(paidLook('P'))
+    const other = { ...paidLook('P', { reversedUnits: 3n }), method: 'usdc' }
+    expect(await bench.ledger.postPurchase(other)).toMatchObject({ kind: 'conflict' })
+    expect((await bench.account('A')).backedBalanceMicros).toBe(1_000)
+  })
+
   test('of 50 looks that find a refund at once, one takes the credit back', async () => {
     await bench.ledger.postPurchase(paidLook('P'))
     const verdicts = await Promise.all(

@@ -30,7 +30,7 @@ import { ownLimitsOf, periodText, refusalText } from './limit-script.ts'
  *     look L P A 100 open · expired · paid 10 [back 4] [hold] [small]   what a look found, and what it had seen
  *     land L [approved] · dismiss P
  *     open R K 30 [for A] [least 10] [free] [alone] [by I] [fee 500] [tokens 9]
- *     settle R final 21 [used 7] · provisional 21 [estimate] [stands] · released · unresolved
+ *     settle R final 21 [used 7 [read 3]] · provisional 21 [estimate] [stands] · released · unresolved
  *     stand final R · stand lookUp R          ends the wait of what stands
  *     correct R final 21 · provisional 21 [estimate] · givenUp
  *     note R G · abandon I · forget R
@@ -85,7 +85,9 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
   async settle(bench, [requestId = '', ...words]) {
     const resolution = resolutionOf(words, await feeOf(bench, requestId))
     const used = after(words, 'used')
-    const facts = { ...FACTS, usage: used === undefined ? null : usageOf(`${used} in`) }
+    const read = after(words, 'read') ?? 0
+    const usage = used === undefined ? null : usageOf(`${used} in, ${read} read`)
+    const facts = { ...FACTS, usage }
     const input = { requestId, resolution, facts }
     const settled = await bench.ledger.settle(input)
     return `${chargeText(settled)}${settled.settledNow ? '' : ' before'}`

@@ -1,0 +1,27 @@
+import { test } from 'vitest'
+import { describeScripts } from '../testing/scripts.ts'
+
+describeScripts(['account A', 'key K A', 'key L A', 'credit A backed 100 r1'], (holds) => {
+  test('a request counts as the most that it can use, and once it has ended as all that it used, cached tokens too', () =>
+    holds(`
+    set K tokens 100
+    open R1 K 1 tokens 60         → opened 1 = backed 1 + free 0
+    open R2 K 1 tokens 41         → rate_limited tokens retry after 60
+    settle R1 final 1 used 10 read 45 → final 1
+    open R2 K 1 tokens 46         → rate_limited tokens retry after 60
+    open R2 K 1 tokens 45         → opened 1 = backed 1 + free 0
+    `))
+
+  test('while a clock is set back, a request counts in one second for its key and its account, where its end finds it', () =>
+    holds(`
+    set A tokens 100
+    set L tokens 100
+    at 100
+    open R1 K 1 tokens 50         → opened 1 = backed 1 + free 0
+    at 95
+    open R2 L 1 tokens 50         → opened 1 = backed 1 + free 0
+    settle R2 final 1 used 10     → final 1
+    open R3 L 1 tokens 41         → rate_limited tokens retry after 65
+    open R3 L 1 tokens 40         → opened 1 = backed 1 + free 0
+    `))
+})
