@@ -114,7 +114,7 @@ async function creditHeld(
   const looked = sale && (await sale.approve(row.source, by).catch(rethrowUnavailable))
   if (looked === null) throw new Problem('payment_unavailable')
   const { purchase, isChanged } = looked
-  if (!isChanged) throw notHeld(purchase, CREDITED)
+  if (!isChanged || purchase.state !== 'credited') throw notHeld(purchase, CREDITED)
   return { httpStatus: 200, body: adminPurchaseAnswer(purchase) }
 }
 

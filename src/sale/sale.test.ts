@@ -149,6 +149,29 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await bench.account('A')).backedBalanceMicros).toBe(0)
   })
 
+  test('an approval decides about what was held then, and not about what its own look finds to hold', async () => {
+    const sale = saleBy({ ...faked(paidOf('usd', 2_000n)), begin: beginFaked })
+    const { source } = await begin(sale)
+    expect(await sale.approve(source, null)).toMatchObject({ purchase: { state: 'held' } })
+    expect((await bench.account('A')).backedBalanceMicros).toBe(0)
+  })
+
+  test('an approval that can add no credit is recorded as none, whatever else its look finds', async () => {
+    let found: CardFact = paidOf('eur', 1_000n)
+    const sale = saleBy({ ...FAKED, begin: beginFaked, look: async () => found })
+    const { source } = await begin(sale)
+    await sale.look(source)
+    found = { ...found, isDisputed: true }
+    const token = { id: null, name: 'ADMIN_API_TOKEN' }
+    const by = { id: 'act_1', token, action: 'creditPurchase' }
+    expect(await sale.approve(source, by)).toMatchObject({
+      isChanged: true,
+      purchase: { state: 'held', disputed: true },
+    })
+    const actions = bench.store.db.selectFrom('operator_actions').selectAll()
+    expect(await actions.execute()).toEqual([])
+  })
+
   test('money that went back while a purchase was held is not credited with it', async () => {
     let found: CardFact = paidOf('usd', 2_000n)
     const card = { ...FAKED, begin: beginFaked, look: async () => found }

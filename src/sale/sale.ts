@@ -2,7 +2,11 @@ import type { Kysely } from 'kysely'
 import type { Ledger } from '../ledger/commands.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { findPurchase } from '../ledger/purchases.ts'
-import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/rules/post-purchase.ts'
+import {
+  isApprovable,
+  type PostPurchaseInput,
+  type PurchaseVerdict,
+} from '../ledger/rules/post-purchase.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -200,8 +204,8 @@ export class Sale {
       const row = await findPurchase(db, source)
       if (row === null) return null
       const fact = await method.look(row)
-      // Decided once: what a later look finds is posted as any other.
-      const decision = isChanged ? null : approval
+      // Decided once: what a later look finds is posted as any other, and so is what adds no credit.
+      const decision = isChanged || !isApprovable(row.state, fact) ? null : approval
       const verdict = await this.post(
         { ...row, seenReversals: row.reversals, fact, approved: decision !== null },
         decision?.by ?? null,

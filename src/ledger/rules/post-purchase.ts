@@ -238,6 +238,12 @@ function isCreditable(judgment: PaymentJudgment): boolean {
   return judgment.kind !== 'hold' || (judgment.worthMicros ?? 0) > 0
 }
 
+/** Whether an approval adds the credit of a purchase in this state, by what a look found. */
+export function isApprovable(state: PurchaseState, fact: PurchaseFact): boolean {
+  const isWaiting = state === 'held' || state === 'below_minimum'
+  return isWaiting && fact.kind === 'paid' && isCreditable(fact.judgment)
+}
+
 /** Credited and dismissed purchases keep their state; those that are held or too small wait for an admin's approval. */
 function stateAfter(state: PurchaseState, { fact, approved }: PostPurchaseInput): PurchaseState {
   switch (state) {
@@ -247,7 +253,7 @@ function stateAfter(state: PurchaseState, { fact, approved }: PostPurchaseInput)
       return fact.kind === 'expired' ? 'expired' : JUDGED[fact.judgment.kind]
     case 'held':
     case 'below_minimum':
-      return fact.kind === 'paid' && approved && isCreditable(fact.judgment) ? 'credited' : state
+      return approved && isApprovable(state, fact) ? 'credited' : state
     case 'credited':
     case 'dismissed':
       return state
