@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
-import { copyBy } from './chromium.ts'
+import { copyBy, expectFits } from './chromium.ts'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
@@ -238,6 +238,15 @@ describe('a suspended account', () => {
     expect(await page.getByLabel('Message', { exact: true }).count()).toBe(0)
   })
 
+  test('is the state of its keys', async ({ page, server }) => {
+    server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED))
+    const data = KEYS.map((key) => ({ ...key, state: 'account_suspended' }))
+    server.answer('/keys', json({ ...LONG_KEYS, data }))
+    await page.goto(`${server.address}/app/${at('keys')}`)
+    await expect.poll(() => page.getByText('Account suspended').count()).toBe(KEYS.length)
+    expect(await page.getByText('Active', { exact: true }).count()).toBe(0)
+  })
+
   test('of before times were kept has no date, and no note', async ({ page, server }) => {
     const old = { ...SUSPENDED, disabled_at: null, disabled_note: null }
     server.answer(`/accounts/${HELIX.id}`, json(old))
@@ -261,6 +270,19 @@ test('a name of 92 characters leaves every column in its card', async ({ page, s
     .evaluate((table) => table.scrollWidth - (table.closest('.card')?.clientWidth ?? 0))
   expect(over).toBeLessThanOrEqual(0)
 })
+
+test.for(['desk', 'phone'] as const)(
+  'a key name of 92 characters leaves every column of Activity in its card, on a %s',
+  async (width, { pages, server }) => {
+    const { page } = await pages.of(width)
+    // Without spaces, and so without a place where a line can break.
+    const name = LONG.replaceAll(/[ ,]+/g, '-')
+    server.answer('/keys', json({ ...LONG_KEYS, data: KEYS.map((key) => ({ ...key, name })) }))
+    await page.goto(`${server.address}/app/${at('activity')}`)
+    await page.getByText(name).filter({ visible: true }).first().waitFor()
+    await expectFits(page)
+  },
+)
 
 test('the list of keys goes on below its first 50', async ({ page, server }) => {
   server.answer('/keys', json({ ...LONG_KEYS, has_more: true, next_cursor: 'next' }))

@@ -11,6 +11,7 @@ test.each([
   [of({ prompt: '0.000000021', completion: '0' }), '$0.021'],
   [of({ prompt: '0', completion: '0', image: '0.0420' }, 'image'), '$0.042 an image'],
   [of({ prompt: '0', image_output: '0.000042' }, 'image'), '$42.00 per M image tokens'],
+  [of({ prompt: '0.000005', image_output: '0.000042' }, 'image'), '$5.00 → $42.00'],
   [of({ prompt: '0', completion: '0', request: '0.01' }), '$0.01 a request'],
   [of({ prompt: '0', completion: '0' }), 'Free'],
 ])('the prices of %j are shown as %s', (model, text) => {

@@ -18,9 +18,15 @@ export function inputPrice({ pricing }: Priced): string | null {
   return isCharged(completion) ? '$0.00' : null
 }
 
-/** `$15.75` for a million tokens of output; null: there is none. */
-export function outputPrice({ pricing: { completion } }: Priced): string | null {
-  return isCharged(completion) ? perMillionText(completion) : null
+/** `$15.75` for a million tokens of output, of images for a model that only draws; null: there is none. */
+export function outputPrice({ pricing, architecture }: Priced): string | null {
+  const { completion, image_output: imageTokens } = pricing
+  if (isCharged(completion)) return perMillionText(completion)
+  return draws(architecture) && isCharged(imageTokens) ? perMillionText(imageTokens) : null
+}
+
+function draws({ output_modalities: writes }: Priced['architecture']): boolean {
+  return writes.includes('image')
 }
 
 /** `$3.15 → $15.75` for a million tokens, `$0.042 an image`, `$0.01 a request`, or `Free`. */
@@ -29,10 +35,9 @@ export function pricesText(model: Priced): string {
   const input = inputPrice(model)
   const output = outputPrice(model)
   if (input !== null) return output === null ? input : `${input} → ${output}`
-  const { image_output: imageTokens, image, request } = pricing
-  const draws = architecture.output_modalities.includes('image')
-  if (draws && isCharged(imageTokens)) return `${perMillionText(imageTokens)} per M image tokens`
-  if (draws && isCharged(image)) return `${showDollarText(image)} an image`
+  const { image, request } = pricing
+  if (output !== null) return `${output} per M image tokens`
+  if (draws(architecture) && isCharged(image)) return `${showDollarText(image)} an image`
   if (isCharged(request)) return `${showDollarText(request)} a request`
   return 'Free'
 }

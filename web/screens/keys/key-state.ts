@@ -1,19 +1,24 @@
 import type { ApiKey } from '../../api/answers.ts'
 
 /** The state of a key, in a word, and the colour of its chip. */
-export interface KeyState {
-  readonly word: 'Active' | 'Disabled' | 'Expired' | 'Limit reached'
+interface KeyState {
+  readonly word: string
   readonly tone: 'good' | 'off' | 'bad' | 'wait'
 }
 
-/** Whether requests with a key are accepted; the reason that the gateway names first wins. */
-export function keyState(apiKey: ApiKey, now: Date): KeyState {
-  if (apiKey.disabled) return { word: 'Disabled', tone: 'off' }
-  if (apiKey.expires_at !== null && Date.parse(apiKey.expires_at) <= now.getTime()) {
-    return { word: 'Expired', tone: 'bad' }
-  }
-  if (remainingMicros(apiKey) === 0) return { word: 'Limit reached', tone: 'wait' }
-  return { word: 'Active', tone: 'good' }
+const STATES: Readonly<Record<ApiKey['state'], KeyState>> = {
+  account_suspended: { word: 'Account suspended', tone: 'bad' },
+  disabled: { word: 'Disabled', tone: 'off' },
+  expired: { word: 'Expired', tone: 'bad' },
+  limit_reached: { word: 'Limit reached', tone: 'wait' },
+  active: { word: 'Active', tone: 'good' },
+}
+
+/** Whether requests with a key are accepted: the state that the gateway named, or that it has expired since. */
+export function keyState({ state, expires_at: expiresAt }: ApiKey, now: Date): KeyState {
+  const isActive = state === 'active' || state === 'limit_reached'
+  const hasExpired = expiresAt !== null && Date.parse(expiresAt) <= now.getTime()
+  return STATES[isActive && hasExpired ? 'expired' : state]
 }
 
 /** The rest of its limit; null without one. */
