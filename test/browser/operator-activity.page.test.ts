@@ -183,7 +183,7 @@ test.for([
   async ([path, address], { page, server }) => {
     await page.goto(`${server.address}/app/${path}`)
     const title = page.getByRole('heading', { name: 'Failed', exact: true })
-    expect(await title.getAttribute('title')).toMatch(/refused .* are not counted/)
+    expect(await title.getAttribute('title')).toMatch(/refused .* are not among them/)
     await page.getByTitle('Show failed requests').click()
     await page.waitForURL(address)
     await page.getByText('Failed only').first().waitFor()
