@@ -197,8 +197,7 @@ async function copyRows(
   for (const table of TABLES) {
     let count = 0
     for await (const page of readPages(view, table)) {
-      const text = insertText({ table, rows: page.length, kind: location.kind })
-      await namingStore(to, target.executeQuery(CompiledQuery.raw(text, page.flat())))
+      await namingStore(to, target.executeQuery(insertOf(table, { page, kind: location.kind })))
       count += page.length
       onRows?.(all + count)
     }
@@ -211,7 +210,46 @@ async function copyRows(
 type CopiedTable = Pick<(typeof TABLES)[number], 'name' | 'key' | 'columns'>
 
 // One statement inserts a page, and SQLite takes 32,766 parameters in a statement.
-const PAGE_ROWS = 200
+const PAGE_ROWS = 500
+
+/** The statement that inserts a page of rows. PostgreSQL takes a column as one array in less time than its values one by one. */
+function insertOf(
+  table: CopiedTable,
+  {
+    page,
+    kind,
+  }: { readonly page: readonly (string | null)[][]; readonly kind: DatabaseLocation['kind'] },
+): CompiledQuery {
+  if (kind === 'sqlite') {
+    return CompiledQuery.raw(insertText({ table, rows: page.length, kind }), page.flat())
+  }
+  const { name, columns } = table
+  const names = columns.map((column) => `"${column.name}"`).join(',')
+  const arrays = columns.map(({ type }, place) =>
+    type === 'integer' ? `$${place + 1}::bigint[]` : `$${place + 1}::text[]`,
+  )
+  return CompiledQuery.raw(
+    `insert into "${name}" (${names}) select * from unnest(${arrays.join(',')})`,
+    columns.map(({ type }, place) =>
+      arrayText(
+        page.map((row) => row[place] ?? null),
+        type,
+      ),
+    ),
+  )
+}
+
+/** An array as PostgreSQL reads it. */
+function arrayText(
+  values: readonly (string | null)[],
+  type: CopiedTable['columns'][number]['type'],
+): string {
+  const texts = values.map((value) => {
+    if (value === null) return 'NULL'
+    return type === 'integer' ? value : `"${value.replace(/["\\]/g, '\\$&')}"`
+  })
+  return `{${texts.join(',')}}`
+}
 
 /**
  * All rows of a table, in the order of its key. Values are in the order of the columns: text or null, and

@@ -186,11 +186,9 @@ async function* entryPages(view: Kysely<Tables>) {
     const rows = await view
       .selectFrom('entries')
       .selectAll()
-      .where(({ eb, or, and }) =>
-        or([
-          eb('account_id', '>', after.accountId),
-          and([eb('account_id', '=', after.accountId), eb('number', '>', after.number)]),
-        ]),
+      // As one comparison: with two, both engines go through all entries before.
+      .where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('account_id', 'number'), '>', tuple(after.accountId, after.number)),
       )
       .orderBy('account_id')
       .orderBy('number')

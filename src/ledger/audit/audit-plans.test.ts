@@ -1,0 +1,76 @@
+import { DatabaseSync } from 'node:sqlite'
+import { Kysely, type LogEvent, sql } from 'kysely'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { postgresPoolDialect } from '../../store/postgres/postgres-store.ts'
+import type { Tables } from '../../store/schema.ts'
+import { sqliteThreadDialect } from '../../store/sqlite/sqlite-store.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import { greedy, type Query, stepsOf } from '../testing/plans.ts'
+import { createPostgresBench } from '../testing/postgres-bench.ts'
+import { createSqliteBench } from '../testing/sqlite-bench.ts'
+import type { StoreBench } from '../testing/store-bench.ts'
+import { auditView } from './audit.ts'
+
+/** More than two pages. */
+const ENTRIES = 5_000
+const PAGE_ROWS = 2_000
+
+/** Entries of one account, as a large tenant has. */
+async function fill(bench: StoreBench): Promise<void> {
+  await bench.createAccount('A')
+  await sql`
+    with recursive numbers (number) as (
+      select 1 union all select number + 1 from numbers where number < ${sql.lit(ENTRIES)}
+    )
+    insert into entries (account_id, number, kind, purse, amount_micros, created_at_ms)
+    select 'A', number, 'top_up', 'backed', 1, 1 from numbers`.execute(bench.store.db)
+}
+
+function isRead({ query }: LogEvent): boolean {
+  return query.sql.trim().startsWith('select')
+}
+
+test('on PostgreSQL no page of an audit reads more than its own rows', async () => {
+  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await fill(bench)
+  const asked: Query[] = []
+  const db = new Kysely<Tables>({
+    dialect: postgresPoolDialect({ url: bench.url, connectionsMax: 1, use: 'shortStatements' }),
+    log: (event) => {
+      if (isRead(event)) asked.push(event.query)
+    },
+  })
+  await auditView(db)
+  await db.destroy()
+  const client = new Client(bench.url)
+  await client.connect()
+  const canary = { sql: 'select count(*) from entries', parameters: [] }
+  const queries = [...asked, canary]
+  expect(asked.length).toBeGreaterThan(5)
+  await client.query('analyze')
+  expect(await greedy(client, { queries, rowsMax: PAGE_ROWS })).toEqual([canary.sql])
+  await client.end()
+  await bench.close()
+})
+
+test('on SQLite a page of entries begins where the one before ended', async () => {
+  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await fill(bench)
+  const asked = new Set<string>()
+  const db = new Kysely<Tables>({
+    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
+    log: (event) => {
+      if (isRead(event) && event.query.sql.includes('"entries"')) asked.add(event.query.sql)
+    },
+  })
+  await auditView(db)
+  await db.destroy()
+  const connection = new DatabaseSync(bench.file)
+  const [page = ''] = asked
+  expect(stepsOf(connection, page)).toMatch(
+    /^SEARCH entries .*\(\(account_id,number\)>\(\?,\?\)\)$/,
+  )
+  connection.close()
+  await bench.close()
+})
