@@ -161,6 +161,21 @@ test('a rescan goes on until the tokens that have a rate are caught up', async (
   expect(await world.balances()).toEqual([7_000_000, 0])
 })
 
+test('a rescan that would leave a single block out is refused, and one of the next block loses nothing', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  payFinally(world, [0, 1_000_000n])
+  const look = await watch.look()
+  const to = 'to' in look ? look.to : expect.unreachable()
+  payFinally(world, [0, 2_000_000n])
+  payFinally(world, [0, 4_000_000n])
+  await expect(watch.rewind(to + 2)).rejects.toThrow('would never be scanned')
+  await watch.rewind(to + 1)
+  await watch.look()
+  expect(await world.balances()).toEqual([7_000_000, 0])
+})
+
 test('a look that began before a rescan does not pass the blocks that the rescan goes back to', async () => {
   const world = await ChainWorld.open(bench)
   const [watch, other] = [world.watch(), world.watch()]
