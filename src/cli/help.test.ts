@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { openCommandLine } from './testing/command-line.ts'
-import { faultOf } from './testing/fault-of.ts'
+import { faultOf, program } from './testing/fault-of.ts'
 import { examplesOf, SHOWN_COMMANDS } from './testing/helps.ts'
 
 const line = openCommandLine()
@@ -35,6 +35,15 @@ test('the help of the program fits a terminal of 80 columns', async () => {
   expect(written.length).toBeGreaterThan(20)
   expect(written.filter((text) => text.length > 80)).toEqual([])
 })
+
+test.each([program, ...program.commands].map((each) => [each.name(), each] as const))(
+  'the commands below %s, and its options, are wrapped to a terminal of 80 columns',
+  (_, command) => {
+    const help = Object.assign(command.createHelp(), { helpWidth: 80 })
+    const written = help.formatHelp(command, help).split('\n')
+    expect(written.filter((text) => text.length > 80)).toEqual([])
+  },
+)
 
 describe('help', () => {
   test.each([

@@ -35,6 +35,8 @@ export function tollgateProgram(input: ProgramInput): Command {
       writeOut: (text) => input.terminal.out(text.replace(/\n$/, '')),
       writeErr: (text) => input.terminal.note(text.replace(/\n$/, '')),
     })
+    // By default, Commander wraps nothing in the help of a group that has one long command.
+    .configureHelp({ minWidthToWrap: 30 })
     .helpCommand(false)
   addHelp(program, { help: CONVENTIONS, examples: FIRST_STEPS })
   for (const command of [
