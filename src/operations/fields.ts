@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Clock } from '../vocabulary/clock.ts'
-import type { IdPrefix } from '../vocabulary/ids.ts'
 import { FEE_BASIS_POINTS_MAX, type Micros, micros, parseDecimal } from '../vocabulary/money.ts'
 
 /** The most characters of a name. */
@@ -178,26 +177,31 @@ export const filterField = z
 
 /** A filter that takes several values, comma-separated: any of them. `message` says what each must be. */
 export function anyOf<Value extends string>(each: z.ZodType<Value, string>, message: string) {
-  return filterField
-    .transform((text, checked): readonly Value[] => {
-      const values = text.split(',').map((part) => each.safeParse(part))
-      const read = values.flatMap(({ data: value }) => (value === undefined ? [] : [value]))
-      if (read.length === values.length && read.length <= VALUES_MAX) return read
-      checked.addIssue({ code: 'custom', message })
-      return z.NEVER
-    })
-    .describe('One value or several, comma-separated: any of them matches.')
+  return filterField.transform((text, checked): readonly Value[] => {
+    const values = text.split(',').map((part) => each.safeParse(part))
+    const read = values.flatMap(({ data: value }) => (value === undefined ? [] : [value]))
+    if (read.length === values.length && read.length <= VALUES_MAX) return read
+    checked.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+}
+
+/** Values in a description: `` `open`, `final` ``. */
+export function namesOf(values: readonly string[]): string {
+  return values.map((value) => `\`${value}\``).join(', ')
 }
 
 /** More values than a person picks. */
 const VALUES_MAX = 50
 
 /** A filter of a list by an id. */
-export function idFilterField(prefix: IdPrefix) {
+export function idFilterField(prefix: 'acct' | 'key') {
   const message = `must be an ID that begins with ${prefix}_`
   return filterField
     .refine((value) => value.startsWith(`${prefix}_`), message)
-    .describe(`An ID, \`${prefix}_…\`.`)
+    .describe(
+      `Only results of the ${prefix === 'acct' ? 'account' : 'API key'} with this ID, \`${prefix}_…\`.`,
+    )
 }
 
 const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'

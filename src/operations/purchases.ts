@@ -16,6 +16,7 @@ import {
   listAnswer,
   listShape,
   moneyField,
+  namesOf,
   pageQuery,
   text,
   timeAnswer,
@@ -44,8 +45,14 @@ function list({ store }: OperationParts) {
     paths: { admin: '/v1/admin/purchases', operator: '/app/api/operator/purchases' },
     summary: 'Purchases of credit, newest first.',
     query: pageQuery('all_purchases', {
-      state: stateFilter.optional(),
-      reversal: reversalFilter.optional(),
+      state: stateFilter
+        .optional()
+        .describe(`Only purchases in these states, comma-separated: ${namesOf(PURCHASE_STATES)}.`),
+      reversal: reversalFilter
+        .optional()
+        .describe(
+          `Only purchases whose payment is one of these, comma-separated: ${namesOf(REVERSALS)}.`,
+        ),
       account_id: idFilterField('acct').optional(),
     }),
     answers: { 200: listShape(listedPurchaseShape) },

@@ -23,6 +23,7 @@ import {
   listShape,
   momentField,
   moneyField,
+  namesOf,
   pageQuery,
   timeAnswer,
   timeField,
@@ -42,11 +43,21 @@ export function requestOperations(parts: OperationParts) {
 
 /** The filters of requests that every query string has. */
 const requestFilters = {
-  key: anyOf(idFilterField('key'), 'must be an ID that begins with key_').optional(),
-  state: anyOf(z.enum(REQUEST_STATES), `must be ${oneOf(REQUEST_STATES)}`).optional(),
-  model: anyOf(filterField, 'must be at most 50 model IDs').optional(),
-  endpoint: anyOf(filterField, 'must be at most 50 names').optional(),
-  tag: anyOf(filterField, 'must be at most 50 tags').optional(),
+  key: anyOf(idFilterField('key'), 'must be an ID that begins with key_')
+    .optional()
+    .describe('Only requests with these API keys, by ID (`key_…`), comma-separated.'),
+  state: anyOf(z.enum(REQUEST_STATES), `must be ${oneOf(REQUEST_STATES)}`)
+    .optional()
+    .describe(`Only requests in these states, comma-separated: ${namesOf(REQUEST_STATES)}.`),
+  model: anyOf(filterField, 'must be at most 50 model IDs')
+    .optional()
+    .describe('Only requests to these models, by ID, comma-separated.'),
+  endpoint: anyOf(filterField, 'must be at most 50 names')
+    .optional()
+    .describe('Only requests to these endpoints, such as `chat,embeddings`, comma-separated.'),
+  tag: anyOf(filterField, 'must be at most 50 tags')
+    .optional()
+    .describe('Only requests that the client sent with one of these tags, comma-separated.'),
   failed: z
     .enum(['true', 'false'])
     .optional()
@@ -62,7 +73,7 @@ export const operatorFilters = {
   ...requestFilters,
   upstream: anyOf(filterField, 'must be at most 50 names')
     .optional()
-    .describe('The names of upstreams, comma-separated: any of them. For operators.'),
+    .describe('For operators: only requests to these upstreams, by name, comma-separated.'),
 }
 
 type RequestFilters = z.output<z.ZodObject<typeof requestFilters>> & {

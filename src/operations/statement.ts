@@ -14,6 +14,7 @@ import {
   idField,
   momentField,
   moneyField,
+  namesOf,
   timeAnswer,
   timeField,
   timeOrNull,
@@ -54,10 +55,9 @@ function show({ store, clock }: OperationParts) {
         .describe(
           'The end of the range, exclusive, moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
         ),
-      kind: anyOf(
-        z.enum(ENTRY_KINDS),
-        `must be one or more of ${ENTRY_KINDS.join(', ')}`,
-      ).optional(),
+      kind: anyOf(z.enum(ENTRY_KINDS), `must be one or more of ${ENTRY_KINDS.join(', ')}`)
+        .optional()
+        .describe(`Only lines of these kinds, comma-separated: ${namesOf(ENTRY_KINDS)}.`),
       format: formatField,
     }),
     answers: { 200: statementShape },

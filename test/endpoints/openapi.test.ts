@@ -151,6 +151,14 @@ test('every parameter and every field has a description', () => {
   expect(ours).toEqual([])
 })
 
+test('each parameter of a query says what it selects: no two have the same text', () => {
+  for (const { name, json } of operationsOf(document)) {
+    const parameters = Array.isArray(json['parameters']) ? json['parameters'] : []
+    const texts = parameters.map((each) => textOf(Object(each), 'description'))
+    expect([name, ...texts.filter((text, at) => texts.indexOf(text) !== at)]).toEqual([name])
+  }
+})
+
 test('every text is a sentence, and agrees with the type of what it describes', () => {
   expect(misdescribedIn(document)).toEqual([])
   expect(defaultsOfChanges(document)).toEqual([])
