@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
+import { HELIX } from './stand-in-data.ts'
 import { ACCOUNTS, HEALTH } from './stand-in-operator.ts'
 import { OPERATOR_REPORT } from './stand-in-usage.ts'
 
@@ -49,6 +50,21 @@ test('what needs attention leads to where it is looked at', async ({ page, serve
   await follow('2 purchases are on hold', 'purchases')
   await follow('3 unsettled requests', 'unsettled')
   await follow('Tern & Co owes $4.20', 'accounts/**')
+})
+
+test('a row that needs attention is one link with a chevron', async ({ page, server }) => {
+  for (const [path, name] of [
+    ['operator', '2 purchases are on hold'],
+    [`${HELIX.id}/overview`, '$5.00 of free credit expires on 30 Nov'],
+  ] as const) {
+    await page.goto(`${server.address}/app/${path}`)
+    const row = page.getByRole('listitem').filter({ has: page.getByRole('link', { name }) })
+    await row.waitFor()
+    expect(await row.locator('> svg').count()).toBe(1)
+    const box = await row.boundingBox()
+    await row.click({ position: { x: (box?.width ?? 0) - 4, y: 4 } })
+    await page.waitForURL((url) => !url.pathname.endsWith(path))
+  }
 })
 
 test('a purchase that needs attention names its way of payment in words', async ({

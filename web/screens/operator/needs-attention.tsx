@@ -1,5 +1,4 @@
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import {
   accountsQuery,
   auditQuery,
@@ -10,7 +9,7 @@ import {
   upstreamsQuery,
   webhooksQuery,
 } from '../../api/operator.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { NeedsList } from '../../parts/needs-list.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { attentionOf, type Known } from './operator-attention.ts'
 
@@ -23,23 +22,7 @@ export function NeedsAttention() {
       <header>
         <h2>Needs attention</h2>
       </header>
-      {items.length > 0 && (
-        <ul className="needs pt-1">
-          {items.map(({ tone, icon, title, note, link }) => (
-            <li key={title}>
-              <span className={`text-${tone}`}>
-                <Icon name={icon} />
-              </span>
-              <div className="min-w-0 wrap-anywhere">
-                <Link className="hover:underline" {...link}>
-                  {title}
-                </Link>
-                <p>{note}</p>
-              </div>
-            </li>
-          ))}
-        </ul>
-      )}
+      {items.length > 0 && <NeedsList needs={items} />}
       {failed !== undefined ? (
         <Failed what="Some checks could not be loaded." query={failed} />
       ) : unread ? (

@@ -12,25 +12,9 @@ import type {
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayAndShortMinute } from '../../format/time.ts'
-import type { IconName } from '../../parts/icon.tsx'
+import type { Need } from '../../parts/needs-list.tsx'
 import { byMethod } from '../credit/purchase-words.ts'
 import { CHECKS } from './checks.ts'
-
-/** The targets of Home's links. */
-type AttentionLink =
-  | { readonly to: '/operator/upstreams/$name'; readonly params: { readonly name: string } }
-  | { readonly to: '/operator/accounts/$account'; readonly params: { readonly account: string } }
-  | { readonly to: '/operator/webhooks/$id'; readonly params: { readonly id: string } }
-  | { readonly to: '/operator/purchases' | '/operator/unsettled' | '/operator/health' }
-
-/** Something that an operator should look at. */
-export interface AttentionItem {
-  readonly tone: 'bad' | 'wait' | 'info'
-  readonly icon: IconName
-  readonly title: string
-  readonly note: string
-  readonly link: AttentionLink
-}
 
 /** The state of the gateway; undefined: not loaded yet. */
 export interface Known {
@@ -46,7 +30,7 @@ export interface Known {
 }
 
 /** The items that need attention, the most urgent first. */
-export function attentionOf(known: Known): readonly AttentionItem[] {
+export function attentionOf(known: Known): readonly Need[] {
   const items = [
     ...(known.upstreams ?? []).flatMap(ofUpstream),
     ...(known.audit === undefined ? [] : ofAudit(known.audit)),
@@ -60,7 +44,7 @@ export function attentionOf(known: Known): readonly AttentionItem[] {
   return items.toSorted((one, other) => urgency[one.tone] - urgency[other.tone])
 }
 
-function ofUpstream(upstream: ListedUpstream): readonly AttentionItem[] {
+function ofUpstream(upstream: ListedUpstream): readonly Need[] {
   const { name, state, requests, failed, last_failure: failure } = upstream
   const link = { to: '/operator/upstreams/$name', params: { name } } as const
   const item = (tone: 'bad' | 'wait', title: string, note: string) => [
@@ -99,14 +83,14 @@ function failsWords(requests: number, failed: number): string {
   return one === 1 ? 'fails most requests' : `fails 1 in ${one} requests`
 }
 
-function ofAudit({ ok, differences }: Audit): readonly AttentionItem[] {
+function ofAudit({ ok, differences }: Audit): readonly Need[] {
   if (ok) return []
   const title = `The ledger audit found ${counted(differences.length, 'difference')}`
   const note = 'Keep a copy of the store, and look at the log.'
   return [{ tone: 'bad', icon: 'shield', title, note, link: { to: '/operator/health' } }]
 }
 
-function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly AttentionItem[] {
+function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly Need[] {
   const link = { to: '/operator/health' } as const
   const failed = checks
     .filter(({ ok, message }) => !ok || message !== null)
@@ -117,7 +101,7 @@ function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly Att
       note: message ?? 'The check failed.',
       link,
     }))
-  const prices: readonly AttentionItem[] =
+  const prices: readonly Need[] =
     doubted.length === 0
       ? []
       : [
@@ -129,7 +113,7 @@ function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly Att
             link,
           },
         ]
-  const usage: readonly AttentionItem[] =
+  const usage: readonly Need[] =
     costs.key_usage_agrees === false
       ? [
           {
@@ -153,7 +137,7 @@ const NAMED = 2
 function ofPurchases({ data, has_more: hasMore }: NonNullable<Known['held']>) {
   if (data.length === 0) return []
   const verb = data.length === 1 ? 'is' : 'are'
-  const item: AttentionItem = {
+  const item: Need = {
     tone: 'wait',
     icon: 'credit',
     title: `${countedOf(data.length, hasMore, 'purchase')} ${verb} on hold`,
@@ -174,7 +158,7 @@ function ofUnsettled({ data, has_more: hasMore }: NonNullable<Known['unsettled']
     .map(({ stands_at: at }) => at)
     .toSorted()
   const release = next === undefined ? '' : ` The next is released by ${shortTime(next)}.`
-  const item: AttentionItem = {
+  const item: Need = {
     tone: 'wait',
     icon: 'clock',
     title: countedOf(data.length, hasMore, 'unsettled request'),
@@ -189,7 +173,7 @@ function countedOf(rows: number, hasMore: boolean, noun: string): string {
   return hasMore ? `${rows} or more ${noun}s` : counted(rows, noun)
 }
 
-function ofWebhook({ webhook, newest }: Known['webhooks'][number]): readonly AttentionItem[] {
+function ofWebhook({ webhook, newest }: Known['webhooks'][number]): readonly Need[] {
   const { id, url, disabled } = webhook
   const isFailing =
     newest?.state === 'failed' || (newest?.state === 'waiting' && newest.attempts > 0)
@@ -201,7 +185,7 @@ function ofWebhook({ webhook, newest }: Known['webhooks'][number]): readonly Att
   ]
 }
 
-function ofDebtor({ id, name, credit }: ListedAccount): AttentionItem {
+function ofDebtor({ id, name, credit }: ListedAccount): Need {
   return {
     tone: 'info',
     icon: 'users',

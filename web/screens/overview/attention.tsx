@@ -1,19 +1,10 @@
-import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import type { Attention as Item } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayAndShortMinute, dayOf } from '../../format/time.ts'
-import { Icon, type IconName } from '../../parts/icon.tsx'
+import { type Need, NeedsList } from '../../parts/needs-list.tsx'
 import { useNow } from '../../parts/now.ts'
 import { useAccountId } from '../../shell/use-account.ts'
-
-interface Shown {
-  readonly icon: IconName
-  readonly tone: string
-  readonly title: ReactNode
-  readonly note: string
-}
 
 /** The items that will soon cause refusals, or that hold credit. */
 export function Attention({ items }: { items: readonly Item[] }) {
@@ -29,22 +20,7 @@ export function Attention({ items }: { items: readonly Item[] }) {
           Nothing needs attention. Credit, limits and expiries are fine.
         </p>
       ) : (
-        <ul className="needs pt-1">
-          {items.map((item) => {
-            const { icon, tone, title, note } = shownOf(item, { now, account })
-            return (
-              <li key={item.kind + ('key_id' in item ? item.key_id : '')}>
-                <span className={tone}>
-                  <Icon name={icon} />
-                </span>
-                <div>
-                  {title}
-                  <p>{note}</p>
-                </div>
-              </li>
-            )
-          })}
-        </ul>
+        <NeedsList needs={items.map((item) => needOf(item, { now, account }))} />
       )}
     </section>
   )
@@ -55,108 +31,102 @@ interface Around {
   readonly account: string
 }
 
-function shownOf(item: Item, around: Around): Shown {
+function needOf(item: Item, around: Around): Need {
   switch (item.kind) {
     case 'key_limit':
     case 'key_expires':
     case 'key_allowance':
-      return shownOfKey(item, around)
+      return needOfKey(item, around)
     default:
-      return shownOfCredit(item, around)
+      return needOfCredit(item, around)
   }
 }
 
 type KeyItem = Extract<Item, { kind: 'key_limit' | 'key_expires' | 'key_allowance' }>
 
-function shownOfKey(item: KeyItem, { now, account }: Around): Shown {
-  const keys = (text: string) => (
-    <Link className="hover:underline" to="/$account/keys" params={{ account }}>
-      {text}
-    </Link>
-  )
+function needOfKey(item: KeyItem, { now, account }: Around): Need {
+  const link = { to: '/$account/keys', params: { account } } as const
   switch (item.kind) {
     case 'key_limit':
       return {
         icon: 'key',
-        tone: item.remaining === 0 ? 'text-bad' : 'text-wait',
-        title: keys(
-          `“${item.name}” has ${money(item.remaining)} of its ${money(item.credit_limit)} limit left`,
-        ),
+        tone: item.remaining === 0 ? 'bad' : 'wait',
+        title: `“${item.name}” has ${money(item.remaining)} of its ${money(item.credit_limit)} limit left`,
         note: limitNote(item.remaining, item.days_left),
+        link,
       }
     case 'key_expires':
       return {
         icon: 'calendar',
-        tone: 'text-wait',
-        title: keys(`“${item.name}” expires on ${dayOf(new Date(item.expires_at), now)}`),
+        tone: 'wait',
+        title: `“${item.name}” expires on ${dayOf(new Date(item.expires_at), now)}`,
         note: `Requests with this key are refused from ${dayAndShortMinute(new Date(item.expires_at), now)}.`,
+        link,
       }
     case 'key_allowance':
       return {
         icon: 'key',
-        tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
-        title: keys(`“${item.name}” has spent ${allowanceText(item)}`),
+        tone: item.spend >= item.allowance ? 'bad' : 'wait',
+        title: `“${item.name}” has spent ${allowanceText(item)}`,
         note: resetNote(item, now),
+        link,
       }
   }
 }
 
-function shownOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): Shown {
+function needOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): Need {
+  const params = { account }
+  const link = { to: '/$account/credit', params } as const
   switch (item.kind) {
     case 'no_credit':
       return {
         icon: 'credit',
-        tone: 'text-bad',
-        title: (
-          <Link className="hover:underline" to="/$account/credit" params={{ account }}>
-            The account has no credit
-          </Link>
-        ),
+        tone: 'bad',
+        title: 'The account has no credit',
         note: 'Requests are refused until credit is added.',
+        link,
       }
     case 'unresolved':
       return {
         icon: 'clock',
-        tone: 'text-wait',
-        title: (
-          <Link
-            className="hover:underline"
-            to="/$account/activity"
-            params={{ account }}
-            search={{ range: '30d', state: ['unresolved'] }}
-          >
-            {counted(item.requests, 'request')} {item.requests === 1 ? 'is' : 'are'} unresolved,{' '}
-            {money(item.held)} held
-          </Link>
-        ),
+        tone: 'wait',
+        title: `${counted(item.requests, 'request')} ${item.requests === 1 ? 'is' : 'are'} unresolved, ${money(item.held)} held`,
         note:
           item.next_release_at === null
             ? 'The provider is asked for the cost.'
             : `The provider is asked for the cost; released by ${dayAndShortMinute(new Date(item.next_release_at), now)}.`,
+        link: {
+          to: '/$account/activity',
+          params,
+          search: { range: '30d', state: ['unresolved'] },
+        },
       }
     case 'free_credit_ends':
       return {
         icon: 'calendar',
-        tone: 'text-info',
+        tone: 'info',
         title: `${money(item.amount)} of free credit expires on ${dayOf(new Date(item.expires_at), now)}`,
         note: 'It pays for open-weight text models only.',
+        link,
       }
     case 'credit_low':
       return {
         icon: 'credit',
-        tone: 'text-wait',
+        tone: 'wait',
         title: `${money(item.available)} of credit is left`,
         note:
           item.days_left === null
             ? `It was ${money(item.credited)} when credit was last added.`
             : `At the rate of the last 7 days it lasts ${daysText(item.days_left)}.`,
+        link,
       }
     case 'account_allowance':
       return {
         icon: 'credit',
-        tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
+        tone: item.spend >= item.allowance ? 'bad' : 'wait',
         title: `${allowanceText(item)} is spent`,
         note: resetNote(item, now),
+        link,
       }
   }
 }

@@ -1,0 +1,46 @@
+import { Link } from '@tanstack/react-router'
+import { Icon, type IconName } from './icon.tsx'
+
+/** The targets of the rows. */
+type NeedLink =
+  | { readonly to: '/$account/keys' | '/$account/credit'; readonly params: { account: string } }
+  | {
+      readonly to: '/$account/activity'
+      readonly params: { account: string }
+      readonly search: { readonly range: '30d'; readonly state: 'unresolved'[] }
+    }
+  | { readonly to: '/operator/upstreams/$name'; readonly params: { readonly name: string } }
+  | { readonly to: '/operator/accounts/$account'; readonly params: { readonly account: string } }
+  | { readonly to: '/operator/webhooks/$id'; readonly params: { readonly id: string } }
+  | { readonly to: '/operator/purchases' | '/operator/unsettled' | '/operator/health' }
+
+/** Something that a person should look at, and where. */
+export interface Need {
+  readonly tone: 'bad' | 'wait' | 'info'
+  readonly icon: IconName
+  readonly title: string
+  readonly note: string
+  readonly link: NeedLink
+}
+
+const TONES = { bad: 'text-bad', wait: 'text-wait', info: 'text-info' } as const
+
+/** Rows that need attention. A whole row is the link. */
+export function NeedsList({ needs }: { needs: readonly Need[] }) {
+  return (
+    <ul className="needs links pt-1">
+      {needs.map(({ tone, icon, title, note, link }) => (
+        <li key={title}>
+          <span className={TONES[tone]}>
+            <Icon name={icon} />
+          </span>
+          <div>
+            <Link {...link}>{title}</Link>
+            <p>{note}</p>
+          </div>
+          <Icon name="right" small />
+        </li>
+      ))}
+    </ul>
+  )
+}
