@@ -51,7 +51,7 @@ export async function signedIn(queries: QueryClient, next: string) {
     const isSignedOut = error instanceof ApiError && error.httpStatus === 401
     throw isSignedOut ? redirect({ to: '/sign-in', search }) : error
   }
-  if (me.user.second_factor === 'required') throw redirect({ to: '/set-up-second-factor' })
+  if (me.user.second_factor === 'required') throw redirect({ to: '/set-up-second-factor', search })
   return me
 }
 

@@ -89,6 +89,7 @@ const secondFactor = createRoute({
 const setUpFactor = createRoute({
   getParentRoute: () => root,
   path: '/set-up-second-factor',
+  validateSearch: readNext,
   async beforeLoad({ context }) {
     const me = await context.queries.ensureQueryData(meQuery)
     if (me.user.second_factor !== 'required') throw redirect({ to: '/' })

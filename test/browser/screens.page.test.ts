@@ -211,6 +211,20 @@ test('an operator who presses “Create account” twice makes one account', asy
   ])
 })
 
+test.for([true, false])(
+  'a user without an account can sign out (operator: %s)',
+  async (isOperator, { page, server }) => {
+    const user = { ...ME.user, is_operator: isOperator }
+    server.answer('/me', json({ ...ME, user, accounts: [] }))
+    server.answer('/operator/accounts', json(EMPTY))
+    await page.goto(`${server.address}/app/`)
+    await page.getByText('Signed in as mira@helix.example.').waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.waitForURL(`${server.address}/app/sign-in**`)
+    expect(server.asked.filter((one) => one.includes('sign-out'))).toHaveLength(1)
+  },
+)
+
 test('a session that can not be ended says so', async ({ page, server }) => {
   server.answer('DELETE /sess_01kbh0c7x5qv3m9t2r8w6e0002', down)
   await page.goto(`${server.address}/app/profile`)

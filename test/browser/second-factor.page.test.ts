@@ -46,6 +46,11 @@ async function become(page: Page, link: string): Promise<void> {
   await page.getByText('Set up a second factor').waitFor()
 }
 
+/** The first operator is at the operator's Home, where the setup leads. */
+async function atHome(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+}
+
 /** Scans the QR code, as far as a test can: its secret stands below. */
 async function scan(page: Page): Promise<TOTP> {
   const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? ''
@@ -89,7 +94,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   expect(codes).toHaveLength(10)
   await expectGoodPage(desk)
   await kept.click()
-  await desk.getByText('No requests yet').waitFor()
+  await atHome(desk)
   const signInAddress = new URL('/app/sign-in', desk.url()).href
 
   const phone = await open(browser, 'phone')
@@ -104,7 +109,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   }
   await phone.getByLabel('Code').fill(nextCode(app))
   await phone.getByRole('button', { name: 'Sign in' }).click()
-  await phone.getByText('No requests yet').waitFor()
+  await atHome(phone)
 
   await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
   await desk.getByRole('link', { name: 'Password and sessions' }).click()
@@ -225,7 +230,7 @@ test('a passkey that is not at hand is no way in, and a recovery code is', async
   await list.waitFor()
   const [code = ''] = await list.locator('li').allTextContents()
   await desk.getByRole('button', { name: 'I saved the codes' }).click()
-  await desk.getByText('No requests yet').waitFor()
+  await atHome(desk)
 
   const elsewhere = await open(browser, 'phone')
   await plugInDevice(elsewhere)
@@ -255,7 +260,7 @@ test('the fifth wrong code is refused for a time, and so is the right one meanwh
   await desk.getByLabel('Code').fill(app.generate())
   await desk.getByRole('button', { name: 'Turn on' }).click()
   await desk.getByRole('button', { name: 'I saved the codes' }).click()
-  await desk.getByText('No requests yet').waitFor()
+  await atHome(desk)
   const guest = await open(browser, 'phone')
   await signIn(guest, new URL('/app/sign-in', desk.url()).href)
   const enter = async (code: string) => {

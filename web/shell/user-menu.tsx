@@ -1,9 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { asBrowser } from '../api/calls.ts'
-import { forgetAnswers } from '../api/client.ts'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { chooseTheme, type Theme, useTheme } from './theme.ts'
+import { useSignOut } from './use-sign-out.ts'
 
 const THEMES: readonly { readonly theme: Theme; readonly text: string; readonly icon: IconName }[] =
   [
@@ -63,18 +61,4 @@ export function UserMenu({ onPick, onHelp }: { onPick: () => void; onHelp: () =>
       </button>
     </>
   )
-}
-
-/** Ends the session; what was read is dropped with the page. */
-function useSignOut(): () => void {
-  const queries = useQueryClient()
-  return () => {
-    const leaving = asBrowser('signOut', {}).finally(() => {
-      queries.clear()
-      forgetAnswers()
-      location.assign('/app/sign-in')
-    })
-    // Without an answer, the sign-in says so.
-    leaving.catch(() => undefined)
-  }
 }

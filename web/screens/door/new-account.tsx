@@ -4,26 +4,37 @@ import type { FormEvent } from 'react'
 import { asOperator } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
+import { useSignOut } from '../../shell/use-sign-out.ts'
 import { Door } from './door.tsx'
 
 /** A user without an account: operators make one, others wait for an invitation. */
 export function NewAccount() {
   const { data: me } = useQuery(meQuery)
-  if (me?.user.is_operator !== true) {
-    return (
-      <Door
-        title="No account yet"
-        lead="You are signed in, but you are not a member of any account. Ask the operator for an invitation."
-      />
-    )
-  }
+  const isOperator = me?.user.is_operator === true
   return (
     <Door
-      title="Create an account"
-      lead="Keys and credit belong to an account. You become its owner."
+      title={isOperator ? 'Create an account' : 'No account yet'}
+      lead={
+        isOperator
+          ? 'Keys and credit belong to an account. You become its owner.'
+          : 'You are signed in, but you are not a member of any account. Ask the operator for an invitation.'
+      }
     >
-      <NewAccountForm />
+      {isOperator && <NewAccountForm />}
+      <Leave email={me?.user.email ?? ''} />
     </Door>
+  )
+}
+
+function Leave({ email }: { email: string }) {
+  const signOut = useSignOut()
+  return (
+    <p className="note mt-4">
+      Signed in as <b className="break-all">{email}</b>.{' '}
+      <button type="button" className="link" onClick={signOut}>
+        Sign out
+      </button>
+    </p>
   )
 }
 

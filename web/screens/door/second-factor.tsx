@@ -5,6 +5,7 @@ import { asBrowser } from '../../api/calls.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
 import { Problem } from '../../parts/problem.tsx'
+import { useSignOut } from '../../shell/use-sign-out.ts'
 import { AddPasskey } from '../profile/add-passkey.tsx'
 import { RecoveryCodes } from '../profile/recovery-codes.tsx'
 import { SetUpApp } from '../profile/set-up-app.tsx'
@@ -12,6 +13,7 @@ import { Door } from './door.tsx'
 import { DoorForm, messageOf, useEnter } from './door-form.tsx'
 
 const route = getRouteApi('/second-factor')
+const setUpRoute = getRouteApi('/set-up-second-factor')
 
 /** The second step of a sign-in. */
 export function ShowFactor() {
@@ -83,6 +85,7 @@ function Lead({ email }: { email: string }) {
 
 /** For an operator who must have a second factor and has none. */
 export function SetUpFactor() {
+  const { next = '/' } = setUpRoute.useSearch()
   const enter = useEnter()
   const queries = useQueryClient()
   const [codes, setCodes] = useState<readonly string[] | null>(null)
@@ -95,7 +98,7 @@ export function SetUpFactor() {
   const onAdded = (made: readonly string[] | null) => (made === null ? void goOn() : setCodes(made))
   const goOn = async () => {
     queries.clear()
-    await enter(await asBrowser('getMe', {}), '/')
+    await enter(await asBrowser('getMe', {}), next)
   }
   return (
     <Door
@@ -120,15 +123,10 @@ export function SetUpFactor() {
 }
 
 function Leave() {
+  const signOut = useSignOut()
   return (
     <p className="mt-4">
-      <button
-        type="button"
-        className="link"
-        onClick={() => {
-          void asBrowser('signOut', {}).then(() => location.assign('/app/sign-in'))
-        }}
-      >
+      <button type="button" className="link" onClick={signOut}>
         Start again as another user
       </button>
     </p>
