@@ -10,7 +10,7 @@ import {
   shortCount,
   typedPercent,
 } from './numbers.ts'
-import { ago, chartWeekday, duration, listTime, utcTime } from './time.ts'
+import { ago, chartWeekday, duration, durationTick, listTime, utcTime } from './time.ts'
 
 describe('numbers', () => {
   test('have separators, and a letter where they are long', () => {
@@ -33,6 +33,15 @@ describe('numbers', () => {
   test('come with their noun in the right number', () => {
     expect(counted(1, 'request')).toBe('1 request')
     expect(counted(0, 'request')).toBe('0 requests')
+  })
+
+  test('of times on one axis have one unit', () => {
+    const axis = (stepMs: number) =>
+      [0, 1, 2].map((step) => durationTick(step * stepMs, stepMs).replace('\u00a0', ' '))
+    expect(axis(200)).toEqual(['0 ms', '200 ms', '400 ms'])
+    expect(axis(500)).toEqual(['0 s', '0.5 s', '1.0 s'])
+    expect(axis(2_000)).toEqual(['0 s', '2 s', '4 s'])
+    expect(axis(20_000)).toEqual(['0 s', '20 s', '40 s'])
   })
 
   test('are shares that never read as nothing when something failed', () => {

@@ -1,3 +1,5 @@
+import { count } from './numbers.ts'
+
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
@@ -105,4 +107,11 @@ export function duration(elapsedMs: number): string {
   if (elapsedMs < MINUTE_MS) return `${(elapsedMs / SECOND_MS).toFixed(1)}${SPACE}s`
   const seconds = Math.round(elapsedMs / SECOND_MS)
   return `${Math.floor(seconds / 60)}${SPACE}min ${seconds % 60}${SPACE}s`
+}
+
+/** Axis labels: `0 ms`, `200 ms`, or `0 s`, `0.5 s`, `1.0 s`: all labels of an axis in the unit that its step needs. */
+export function durationTick(elapsedMs: number, stepMs: number): string {
+  if (stepMs < SECOND_MS / 2) return `${count(elapsedMs)}${SPACE}ms`
+  const places = elapsedMs === 0 || stepMs % SECOND_MS === 0 ? 0 : 1
+  return `${(elapsedMs / SECOND_MS).toFixed(places)}${SPACE}s`
 }

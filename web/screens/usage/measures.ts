@@ -1,7 +1,7 @@
 import type { UsageFigures } from '../../api/answers.ts'
 import { money, moneyTick } from '../../format/money.ts'
 import { count, countTick, shortCount } from '../../format/numbers.ts'
-import { duration } from '../../format/time.ts'
+import { duration, durationTick } from '../../format/time.ts'
 import type { Measure } from '../../searches.ts'
 
 interface MeasureRules {
@@ -41,13 +41,13 @@ export const MEASURE_RULES: Readonly<Record<Measure, MeasureRules>> = {
     form: 'lines',
     of: ({ first_byte_ms_p50 }) => first_byte_ms_p50,
     show: duration,
-    axis: duration,
+    axis: durationTick,
   },
   p95: {
     text: 'First byte, p95',
     form: 'lines',
     of: ({ first_byte_ms_p95 }) => first_byte_ms_p95,
     show: duration,
-    axis: duration,
+    axis: durationTick,
   },
 }
