@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { changeTheme, expectGoodPage, takePicture } from './chromium.ts'
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
+import { down, EMPTY, json, silent } from './stand-in.ts'
 import { HELIX, KEYS, ME, WITH_MAIL } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 import { HELD } from './stand-in-sale.ts'
@@ -237,6 +237,16 @@ describe('the palette', () => {
       await page.waitForURL(`${server.address}/app/${address}${state === 'credited' ? id : ''}`)
     },
   )
+
+  test('says that it searches until every answer is there', async ({ page, server }) => {
+    server.answer('/operator/accounts', silent)
+    const field = await openPalette(page, server.address)
+    await field.fill('zzzz')
+    await page.getByText('Searching…').waitFor()
+    server.answer('/operator/accounts', json(EMPTY))
+    await field.fill('zzzzz')
+    await page.getByText('No match. Search by name, email or ID.').waitFor()
+  })
 
   test('finds a key by the beginning of its ID', async ({ page, server }) => {
     const [key] = KEYS

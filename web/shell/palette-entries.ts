@@ -28,8 +28,16 @@ const OF_A_KIND_MAX = 6
 const SEARCH_AFTER_MS = 150
 const PURCHASE_ID = /^pur_[0-9a-z]{20,32}$/
 
+/** What was found of one kind, so far. */
+interface Found {
+  readonly entries: readonly Entry[]
+  readonly isSearching: boolean
+}
+
+const NONE: Found = { entries: [], isSearching: false }
+
 /** The entries that match the text, best known first; without a text, the sections and actions. */
-export function usePaletteEntries(navigation: Navigation, text: string): readonly Entry[] {
+export function usePaletteEntries(navigation: Navigation, text: string): Found {
   const wanted = text.trim().toLowerCase()
   const sections = useSectionEntries(navigation)
   const actions = useActionEntries(navigation)
@@ -41,12 +49,17 @@ export function usePaletteEntries(navigation: Navigation, text: string): readonl
   const purchases = usePurchaseEntries(navigation.accountId, text.trim())
   const matching = (entries: readonly Entry[]) =>
     entries.filter((entry) => entry.text.toLowerCase().includes(wanted))
-  if (wanted === '') return [...sections, ...actions]
-  const kinds = [matching(sections), matching(actions), keys, keysOfAll, matching(models)]
+  if (wanted === '') return { entries: [...sections, ...actions], isSearching: false }
+  const searched = [accounts, keys, keysOfAll, models, purchases]
+  const named = [matching(sections), matching(actions)]
+  const kinds = [...named, keys.entries, keysOfAll.entries, matching(models.entries)]
   const found = kinds.flatMap((entries) => entries.slice(0, OF_A_KIND_MAX))
-  const first = [...byId, ...purchases, ...found.slice(0, 12)]
-  const shown = [...first, ...accounts.slice(0, OF_A_KIND_MAX)]
-  return shown.filter(({ id }, at) => shown.findIndex((other) => other.id === id) === at)
+  const first = [...byId, ...purchases.entries, ...found.slice(0, 12)]
+  const shown = [...first, ...accounts.entries.slice(0, OF_A_KIND_MAX)]
+  return {
+    entries: shown.filter(({ id }, at) => shown.findIndex((other) => other.id === id) === at),
+    isSearching: searched.some(({ isSearching }) => isSearching),
+  }
 }
 
 function useSectionEntries({ accountId, sections }: Navigation): readonly Entry[] {
@@ -103,11 +116,11 @@ function useActionEntries({ accountId }: Navigation): readonly Entry[] {
 }
 
 /** The user's own accounts, and for operators all that the server finds. */
-function useAccountEntries(wanted: string): readonly Entry[] {
+function useAccountEntries(wanted: string): Found {
   const navigate = useNavigate()
   const { accounts, user } = useMe()
   const searched = useSettled(wanted, SEARCH_AFTER_MS)
-  const { data } = useInfiniteQuery({
+  const { data, isLoading } = useInfiniteQuery({
     ...accountsQuery(searched),
     enabled: user.is_operator && searched !== '',
   })
@@ -115,7 +128,7 @@ function useAccountEntries(wanted: string): readonly Entry[] {
   const own = accounts.filter(
     ({ id, name }) => name.toLowerCase().includes(wanted) || id.includes(wanted),
   )
-  return [
+  const entries = [
     ...own.map(({ id, name }) => ({
       id: `own ${id}`,
       icon: 'users' as const,
@@ -131,19 +144,23 @@ function useAccountEntries(wanted: string): readonly Entry[] {
       open: () => void navigate({ to: '/operator/accounts/$account', params: { account: id } }),
     })),
   ]
+  return { entries, isSearching: user.is_operator && (searched !== wanted || isLoading) }
 }
 
 /** The keys of an account whose name has the text, or whose ID begins with it. */
-function useKeyEntries(accountId: string | null, wanted: string): readonly Entry[] {
+function useKeyEntries(accountId: string | null, wanted: string): Found {
   const navigate = useNavigate()
-  const { data } = useQuery({ ...keysQuery(accountId ?? ''), enabled: accountId !== null })
-  if (accountId === null) return []
+  const { data, isLoading } = useQuery({
+    ...keysQuery(accountId ?? ''),
+    enabled: accountId !== null,
+  })
+  if (accountId === null) return NONE
   const matching = (data?.data ?? []).filter(
     ({ id, name }) => name.toLowerCase().includes(wanted) || id.startsWith(wanted),
   )
-  return matching.map(({ id, name }) => ({
+  const entries = matching.map(({ id, name }) => ({
     id,
-    icon: 'key',
+    icon: 'key' as const,
     text: name,
     note: 'Key',
     open: () =>
@@ -153,37 +170,40 @@ function useKeyEntries(accountId: string | null, wanted: string): readonly Entry
         search: { range: '30d', key: [id] },
       }),
   }))
+  return { entries, isSearching: isLoading }
 }
 
 /** On the pages of operators, the keys of all accounts that the server finds. */
-function useKeysOfAll(accountId: string | null, text: string): readonly Entry[] {
+function useKeysOfAll(accountId: string | null, text: string): Found {
   const navigate = useNavigate()
   const searched = useSettled(text, SEARCH_AFTER_MS)
   const isAsked = accountId === null && searched !== ''
-  const { data } = useQuery({ ...foundKeysQuery(searched), enabled: isAsked })
-  if (!isAsked) return []
-  return (data?.data ?? []).map(({ id, name, account_id: account, account_name: of }) => ({
+  const { data, isLoading } = useQuery({ ...foundKeysQuery(searched), enabled: isAsked })
+  if (accountId !== null) return NONE
+  const keys = isAsked ? (data?.data ?? []) : []
+  const entries = keys.map(({ id, name, account_id: account, account_name: of }) => ({
     id,
-    icon: 'key',
+    icon: 'key' as const,
     text: name,
     note: `Key of ${of ?? account}`,
     open: () =>
       void navigate({ to: '/operator/activity', search: { range: '30d', account, key: [id] } }),
   }))
+  return { entries, isSearching: searched !== text || isLoading }
 }
 
-function useModelEntries(accountId: string | null, wanted: string): readonly Entry[] {
+function useModelEntries(accountId: string | null, wanted: string): Found {
   const navigate = useNavigate()
   const own = useQuery({ ...modelsQuery(accountId ?? ''), enabled: accountId !== null })
   const offered = useQuery({
     ...offeredModelsQuery,
     enabled: accountId === null && wanted !== '',
   })
-  const { data } = accountId === null ? offered : own
+  const { data, isLoading } = accountId === null ? offered : own
   const ids = new Set(data?.data.map(({ id }) => id))
-  return [...ids].map((id) => ({
+  const entries = [...ids].map((id) => ({
     id,
-    icon: 'models',
+    icon: 'models' as const,
     text: id,
     note: 'Model',
     open: () =>
@@ -195,25 +215,27 @@ function useModelEntries(accountId: string | null, wanted: string): readonly Ent
             search: { find: id },
           }),
   }))
+  return { entries, isSearching: isLoading }
 }
 
 /** On the pages of operators, the purchase of an ID: its receipt, or where it is decided about. */
-function usePurchaseEntries(accountId: string | null, text: string): readonly Entry[] {
+function usePurchaseEntries(accountId: string | null, text: string): Found {
   const navigate = useNavigate()
   const isAsked = accountId === null && PURCHASE_ID.test(text)
-  const { data } = useQuery({ ...purchaseQuery(text), enabled: isAsked })
-  if (!isAsked || data === undefined) return []
+  const { data, isLoading } = useQuery({ ...purchaseQuery(text), enabled: isAsked })
+  if (!isAsked || data === undefined) return { entries: [], isSearching: isLoading }
   const { id, account_id: account, state } = data
   const entry = { id, icon: 'credit', text: id } as const
   if (state === 'credited') {
     const to = '/operator/accounts/$account/credit'
     const open = () => void navigate({ to, params: { account }, search: { receipt: id } })
-    return [{ ...entry, note: 'Receipt', open }]
+    return { entries: [{ ...entry, note: 'Receipt', open }], isSearching: false }
   }
   const isOnHold = state === 'held' || state === 'below_minimum'
   const search = isOnHold ? {} : { list: 'all' as const }
   const open = () => void navigate({ to: '/operator/purchases', search })
-  return [{ ...entry, note: isOnHold ? 'Purchase on hold' : 'Purchase', open }]
+  const note = isOnHold ? 'Purchase on hold' : 'Purchase'
+  return { entries: [{ ...entry, note, open }], isSearching: false }
 }
 
 /** A whole ID that was typed or pasted opens what it names. */

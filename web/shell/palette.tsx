@@ -13,7 +13,7 @@ interface PaletteProps {
 export function Palette({ navigation, onClose }: PaletteProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
-  const entries = usePaletteEntries(navigation, text)
+  const { entries, isSearching } = usePaletteEntries(navigation, text)
   const matches = useMatches({
     rows: entries,
     onPick(entry) {
@@ -56,7 +56,7 @@ export function Palette({ navigation, onClose }: PaletteProps) {
       </div>
       {entries.length === 0 ? (
         <p className="note none" role="status">
-          No match. Search by name, email or ID.
+          {isSearching ? 'Searching…' : 'No match. Search by name, email or ID.'}
         </p>
       ) : (
         <Matches of={matches} label="Matches">
