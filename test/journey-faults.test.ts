@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { chat as chatWire } from '../src/upstreams/openrouter/chat.ts'
 import type { StreamObserver, Wire } from '../src/upstreams/upstream.ts'
+import { PROBLEMS } from '../src/vocabulary/problem.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,
@@ -70,7 +71,7 @@ async function post(to: JourneyWorld, body: string) {
 
 const INTERNAL = {
   error: {
-    message: 'The gateway failed on this request.',
+    message: PROBLEMS.internal_error.message,
     type: 'api_error',
     code: 'internal_error',
     param: null,

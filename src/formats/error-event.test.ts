@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Problem } from '../vocabulary/problem.ts'
+import { PROBLEMS, Problem } from '../vocabulary/problem.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { embeddings } from './embeddings.ts'
@@ -44,7 +44,7 @@ test('the error event of a legacy completion has choices', () => {
     created: 1_795_000_000,
     model: 'acme/legacy-instruct',
     error: {
-      message: 'The provider failed on this request.',
+      message: PROBLEMS.upstream_error.message,
       type: 'api_error',
       code: 'upstream_error',
       param: null,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
+import { PROBLEMS } from '../vocabulary/problem.ts'
 import { problemOf, STORE_AWAY } from './answer-problem.ts'
 
 test('a read that took too long is refused for good, and says what to ask for', () => {
@@ -22,7 +23,7 @@ test('a read behind too many others says when to come back', () => {
 
 test('while the store is away, only inference calls are told that inference is unavailable', () => {
   const away = new StoreUnavailable('ECONNREFUSED')
-  expect(problemOf(away).message).toBe('Inference is temporarily unavailable.')
+  expect(problemOf(away).message).toBe(PROBLEMS.service_unavailable.message)
   expect(problemOf(away, STORE_AWAY)).toMatchObject({
     code: 'service_unavailable',
     message: STORE_AWAY,

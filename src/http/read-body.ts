@@ -326,11 +326,19 @@ function badCoding(cause: Error): Problem {
 }
 
 function tooSlow(): Problem {
-  return new Problem('request_timeout', { message: 'The request body arrives too slowly.' })
+  return new Problem('request_timeout', {
+    message: 'The request body arrives too slowly. Send it again over a faster connection.',
+  })
 }
 
 function tooLarge(bytesMax: number): Problem {
   const kibibytes = bytesMax / 1024
-  const most = kibibytes < 1024 ? `${kibibytes} KB` : `${kibibytes / 1024} MB`
-  return new Problem('request_too_large', { message: `The request body is over ${most}.` })
+  // Only bodies with media are allowed to be so large.
+  const [most, advice] =
+    kibibytes < 1024
+      ? [`${kibibytes} KB`, 'Send a smaller body.']
+      : [`${kibibytes / 1024} MB`, 'Send a smaller body, or send media by URL.']
+  return new Problem('request_too_large', {
+    message: `The request body is over ${most}. ${advice}`,
+  })
 }

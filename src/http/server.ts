@@ -227,9 +227,8 @@ function familyFinder(
   formats: readonly WireFormat[],
   publicNames: PublicNames,
 ): (url: string, headers?: IncomingHttpHeaders) => EnvelopeFamily {
-  const marked = formats.map((format) => ({ format, names: format.forwardedHeaders(publicNames) }))
   const byHeader = (headers: IncomingHttpHeaders): WireFormat | undefined =>
-    marked.find(({ names }) => names.some((name) => name in headers))?.format
+    formats.find((format) => format.forwardedHeaders(publicNames).some((name) => name in headers))
   return (url, headers = {}) => {
     const target = url.replace(/^(?:\/v1)*\//, '/v1/')
     const format = formats.find(
