@@ -1,6 +1,7 @@
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
 import { down, json } from './stand-in.ts'
-import { OPERATOR_REPORT } from './stand-in-usage.ts'
+import { OPERATOR_REPORT, operatorUsage } from './stand-in-usage.ts'
 
 /** Usage and margin of all accounts, and models with the provider's prices. */
 
@@ -25,3 +26,24 @@ const SCREENS: readonly Screen[] = [
 ]
 
 testScreens(SCREENS)
+
+test('the parts of the charges add up to them where free credit paid some', async ({
+  page,
+  server,
+}) => {
+  const usage = operatorUsage('model')
+  const paid = { charge: 10_000_000, backed_charge: 10_000_000, free_charge: 0, margin: 2_000_000 }
+  const free = { charge: 10_000_000, backed_charge: 0, free_charge: 10_000_000, margin: -8_000_000 }
+  const all = usage.all.map((step, at) => ({ ...step, cost: 8_000_000, ...(at < 2 ? free : paid) }))
+  const sumOf = (name: 'charge' | 'backed_charge' | 'free_charge' | 'cost' | 'margin') =>
+    all.reduce((sum, step) => sum + step[name], 0)
+  const figures = {
+    ...usage.figures,
+    ...{ charge: sumOf('charge'), cost: sumOf('cost'), margin: sumOf('margin') },
+    ...{ backed_charge: sumOf('backed_charge'), free_charge: sumOf('free_charge') },
+  }
+  server.answer('/operator/usage', json({ ...usage, all, figures }))
+  await page.goto(`${server.address}/app/operator`)
+  const [cost, margin] = [figures.cost / 1e6, figures.margin / 1e6]
+  await page.getByText(`Provider cost$${cost}.00Margin$${margin}.00Free credit$20.00`).waitFor()
+})

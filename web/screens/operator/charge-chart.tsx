@@ -69,6 +69,7 @@ export function partsOf(all: readonly Figures[], sum: Figures): readonly LegendS
   const costOf = ({ charge, cost }: Figures) => Math.min(charge, cost)
   const marginOf = ({ margin }: Figures) => Math.max(0, margin ?? 0)
   const rests = all.map((each) => each.charge - costOf(each) - marginOf(each))
+  const restMicros = rests.reduce((total, rest) => total + rest, 0)
   const isKnown = all.every(({ margin }) => margin !== null)
   return [
     {
@@ -79,13 +80,13 @@ export function partsOf(all: readonly Figures[], sum: Figures): readonly LegendS
       ...{ id: 'margin', name: 'Margin', tone: 1 },
       ...{ values: all.map(marginOf), text: sum.margin === null ? '–' : money(sum.margin) },
     },
-    ...(rests.every((rest) => rest === 0)
+    ...(restMicros === 0 && sum.free_charge === 0
       ? []
       : [
           {
             ...{ id: 'rest', name: isKnown ? 'Free credit' : 'Free credit, or cost not known' },
             ...{ tone: 3, values: rests },
-            text: money(rests.reduce((total, rest) => total + rest, 0)),
+            text: money(sum.margin === null ? restMicros : sum.free_charge),
           },
         ]),
   ]
