@@ -44,7 +44,7 @@ const TO_SETTLE: readonly Screen[] = [
 ]
 
 const HEALTH_SCREENS: readonly Screen[] = [
-  { name: 'op-health', path: at('health'), text: 'google/gemini-3-flash' },
+  { name: 'op-health', path: at('health'), text: 'openai/gpt-6-mini' },
   {
     name: 'op-health-fault',
     path: at('health'),
@@ -85,7 +85,7 @@ const HEALTH_SCREENS: readonly Screen[] = [
     name: 'op-maintenance',
     path: at('health'),
     async act(page) {
-      await page.getByText('google/gemini-3-flash').waitFor()
+      await page.getByText('openai/gpt-6-mini').waitFor()
       await page.getByRole('button', { name: 'Turn on' }).click()
     },
     text: /3 running requests, with \$2.41 held, finish normally./,

@@ -94,10 +94,10 @@ function upstream(name: string, fields: Partial<ListedUpstream>): ListedUpstream
     dialect: name,
     state: 'healthy',
     models: 61,
-    requests: 18_204,
+    requests: 168,
     failed: 0,
     errors: [],
-    cost: 412_870_000,
+    cost: 520_000,
     first_byte_ms: 640,
     in_flight: 2,
     in_flight_max: null,
@@ -112,10 +112,12 @@ export const UPSTREAMS: readonly ListedUpstream[] = [
   upstream('openrouter', {
     state: 'failing',
     models: 214,
-    failed: 2_310,
+    requests: 312,
+    failed: 39,
+    cost: 950_000,
     errors: [
-      { code: 'provider_rate_limited', requests: 2_114 },
-      { code: 'upstream_error', requests: 196 },
+      { code: 'provider_rate_limited', requests: 31 },
+      { code: 'upstream_error', requests: 8 },
     ],
     last_failure: {
       request_id: 'req_01kbh2x9q4e7m0v6rt3z8yc009',

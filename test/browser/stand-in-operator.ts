@@ -67,6 +67,7 @@ export const ACCOUNTS: readonly ListedAccount[] = [
     ...HELIX,
     charge: OVERVIEW.figures.charge,
     margin: Math.round(OVERVIEW.figures.charge * 0.045),
+    last_request_at: ago(3_000),
   },
   listed(9, { name: 'Old pilot', email: 'pilot@example.org', available: 3_100 }),
 ]
@@ -135,7 +136,7 @@ export const HEALTH: Health = {
     { name: 'serving', ok: true, message: null },
     { name: 'upstream_account', ok: true, message: null },
   ],
-  catalog: { models: 214, refreshed_at: ago(130_000), doubted: ['google/gemini-3-flash'] },
+  catalog: { models: 214, refreshed_at: ago(130_000), doubted: ['openai/gpt-6-mini'] },
   costs: {
     lookups: 'verify',
     doubted: ['acme/sage-pro on chat, streamed'],

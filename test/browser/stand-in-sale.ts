@@ -174,6 +174,7 @@ const DEPOSIT_HASH = `0x${'5f21c08e0b7d94c6'.repeat(4)}`
 export const HELD: readonly ListedPurchase[] = [
   held(5, {
     credit: 900_000_000,
+    paid: { currency: 'usd', units: '89000' },
     created_at: ago(7_200_000),
     note: 'asked for $900.00, paid $890.00',
   }),

@@ -121,14 +121,18 @@ export const USAGE = usage(
 /** The same, compared with the 30 days before. */
 export const USAGE_COMPARED: Usage = {
   ...USAGE,
+  before: { ...USAGE.figures, charge: Math.round(USAGE.figures.charge * 0.86) },
   compared: {
     from: '2026-09-23T00:00:00.000Z',
     to: '2026-10-23T00:00:00.000Z',
     steps: USAGE.all.map((figures, at) => ({
       at: new Date(Date.UTC(2026, 8, 23) + at * DAY_MS).toISOString(),
-      figures: { ...figures, charge: Math.round(figures.charge * 0.8) },
+      figures: { ...figures, charge: Math.round(figures.charge * 0.86) },
     })),
-    groups: USAGE.groups.slice(0, 5).map(({ id, figures }) => ({ id, figures })),
+    groups: USAGE.groups.slice(0, 5).map(({ id, figures }) => ({
+      id,
+      figures: { ...figures, charge: Math.round(figures.charge * 0.86) },
+    })),
   },
 }
 
