@@ -67,7 +67,7 @@ const SCREENS: readonly Screen[] = [
       await changeEvals(page)
       await page.getByLabel('Requests in flight').fill('0')
     },
-    text: 'A whole number from 1, or nothing.',
+    text: 'Enter a whole number from 1, or leave it empty.',
   },
   {
     name: 'key-limit-refused',
@@ -90,7 +90,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-account-fee-wrong',
     path: SETTINGS_PATH,
     act: (page) => page.getByLabel('Platform fee in percent').fill('100.5'),
-    text: 'A percentage from 0 to 100',
+    text: 'Enter a percentage from 0 to 100',
   },
 ]
 

@@ -91,7 +91,8 @@ export function readTerms(typed: TypedTerms): ReadTerms {
   const limits = byLimit((field): number | null => {
     const text = typed[field].replaceAll(',', '').trim()
     if (text === '') return null
-    if (!/^[1-9]\d{0,14}$/.test(text)) faults[field] = 'A whole number from 1, or nothing.'
+    if (!/^[1-9]\d{0,14}$/.test(text))
+      faults[field] = 'Enter a whole number from 1, or leave it empty.'
     return Number(text)
   })
   const models = { allow: list('allow'), deny: list('deny') }

@@ -86,7 +86,7 @@ function EntryRow({ entry }: { entry: StatementLine }) {
       </td>
       <td className="num hide-s">{amount}</td>
       <td className="num text-ink-2">
-        <span className="only-s dimmed">left </span>
+        <span className="only-s dimmed">balance </span>
         {money(entry.balance, 4)}
       </td>
     </tr>

@@ -79,7 +79,7 @@ function Row({ model }: { model: OfferedModel }) {
         <ModelName id={id} />
         <small className="two">
           {name}
-          {doubted && <span className="text-wait"> · price in doubt</span>}
+          {doubted && <span className="text-wait"> · doubted price</span>}
         </small>
       </td>
       <td className="beside hide-s text-ink-2">{upstream}</td>

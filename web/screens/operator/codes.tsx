@@ -103,7 +103,7 @@ function CodeRow({ code, onRevoke }: CodeRowProps) {
         <span className={`chip ${tone}`}>{word}</span>{' '}
         {code.redeemed_by !== null && (
           <Link
-            className="text-ink-2 hover:underline"
+            className="link"
             to="/operator/accounts/$account"
             params={{ account: code.redeemed_by }}
           >

@@ -24,7 +24,7 @@ export function FeeField({ fee, onChange, error }: FeeFieldProps) {
       hint="Percent of the provider cost. Running requests keep their fee."
       error={
         readPercent(fee) === undefined
-          ? 'A percentage from 0 to 100 with two places at most, or nothing.'
+          ? 'Enter a percentage from 0 to 100 with at most two decimal places, or leave it empty.'
           : error
       }
     />

@@ -125,8 +125,8 @@ function marginOf(now: MarginTotals, before: MarginTotals | null): Omit<Figure, 
   }
 }
 
-/** The margin in its charge: `6.9%`, `−2.1%`; null: it is not known, or nothing was charged. */
+/** The margin in its charge, with one place: `12.0%`, `−2.1%`; null: it is not known, or nothing was charged. */
 export function marginShare({ margin, charge }: ChargedMargin): string | null {
   if (margin === null || charge === 0) return null
-  return `${margin < 0 ? '−' : ''}${percent(Math.abs(margin), charge)}`
+  return `${margin < 0 ? '−' : ''}${((Math.abs(margin) / charge) * 100).toFixed(1)}%`
 }

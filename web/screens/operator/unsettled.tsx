@@ -37,10 +37,6 @@ export function UnsettledScreen() {
         )}
       </section>
       <Waiting />
-      <p className="note mt-3">
-        tollgate looks these costs up automatically. Settle a request yourself only if you know its
-        cost from the provider.
-      </p>
     </>
   )
 }
@@ -86,27 +82,37 @@ function Waiting() {
   const query = useInfiniteQuery(unsettledQuery)
   const requests = query.data?.pages.flatMap(({ data }) => data)
   return (
-    <ListCard
-      label="Requests"
-      query={query}
-      rows={requests}
-      empty={
-        <Empty title="No unsettled requests">
-          <p>All finished requests have a final charge.</p>
-        </Empty>
-      }
-      heads={HEADS}
-      greyRows={6}
-      row={(request) => <WaitingRow key={request.id} request={request} onSettle={setSettling} />}
-    >
-      <Older
+    <>
+      <ListCard
+        label="Requests"
         query={query}
-        noun="request"
-        shown={`The oldest ${counted(requests?.length ?? 0, 'request')}`}
-        text="Newer requests"
-      />
-      {settling !== null && <SettleRequest request={settling} onClose={() => setSettling(null)} />}
-    </ListCard>
+        rows={requests}
+        empty={
+          <Empty title="No unsettled requests">
+            <p>All finished requests have a final charge.</p>
+          </Empty>
+        }
+        heads={HEADS}
+        greyRows={6}
+        row={(request) => <WaitingRow key={request.id} request={request} onSettle={setSettling} />}
+      >
+        <Older
+          query={query}
+          noun="request"
+          shown={`The oldest ${counted(requests?.length ?? 0, 'request')}`}
+          text="Newer requests"
+        />
+        {settling !== null && (
+          <SettleRequest request={settling} onClose={() => setSettling(null)} />
+        )}
+      </ListCard>
+      {requests !== undefined && requests.length > 0 && (
+        <p className="note mt-3">
+          tollgate looks these costs up automatically. Settle a request yourself only if you know
+          its cost from the provider.
+        </p>
+      )}
+    </>
   )
 }
 

@@ -18,6 +18,18 @@ export function StateChip({ state }: Pick<ListedUpstream, 'state'>) {
   return <span className={`chip ${tone}`}>{word}</span>
 }
 
+const DIALECTS: Readonly<Record<string, string>> = {
+  anthropic: 'Anthropic',
+  openai: 'OpenAI',
+  'openai-compatible': 'OpenAI-compatible',
+  openrouter: 'OpenRouter',
+}
+
+/** The API that an upstream speaks, by the name of its owner: `OpenRouter`. */
+export function dialectName(dialect: string): string {
+  return DIALECTS[dialect] ?? dialect
+}
+
 /** The cell of an upstream's name, with its dialect. */
 export function NameCell({ name, dialect }: Pick<ListedUpstream, 'name' | 'dialect'>) {
   return (
@@ -25,7 +37,7 @@ export function NameCell({ name, dialect }: Pick<ListedUpstream, 'name' | 'diale
       <Link className="hover:underline" to="/operator/upstreams/$name" params={{ name }}>
         <b title={name}>{name}</b>
       </Link>
-      <span className="two">{dialect}</span>
+      <span className="two">{dialectName(dialect)}</span>
     </td>
   )
 }

@@ -12,7 +12,7 @@ import { Empty, Failed, Grey, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
-import { FirstByteCell, NameCell, NoUpstreams, StateChip } from './upstream-state.tsx'
+import { dialectName, FirstByteCell, NameCell, NoUpstreams, StateChip } from './upstream-state.tsx'
 
 const FAILED = 'The upstreams could not be loaded.'
 
@@ -165,7 +165,7 @@ function Figures({ upstream }: { upstream: ListedUpstream }) {
     <>
       <p className="note mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
         <StateChip state={upstream.state} />
-        <span>{dialect}</span>
+        <span>{dialectName(dialect)}</span>
         <span>
           last list: <LastList at={upstream.listed_at} />
         </span>

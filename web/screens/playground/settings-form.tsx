@@ -37,7 +37,7 @@ export function SettingsForm(props: SettingsFormProps) {
           autoComplete="off"
           value={typed.cap}
           onChange={(event) => onChange({ cap: event.target.value })}
-          error={isCapWrong ? 'A whole number of tokens, or nothing.' : null}
+          error={isCapWrong ? 'Enter a whole number of tokens, or leave it empty.' : null}
           hint="Tokens. Sets the hold."
         />
         {takesTemperature && (
@@ -50,7 +50,7 @@ export function SettingsForm(props: SettingsFormProps) {
             autoComplete="off"
             value={typed.temperature}
             onChange={(event) => onChange({ temperature: event.target.value })}
-            error={isDegreeWrong ? '0 to 2, or nothing.' : null}
+            error={isDegreeWrong ? 'Enter 0 to 2, or leave it empty.' : null}
             hint="0 to 2"
           />
         )}

@@ -105,7 +105,7 @@ interface AddButtonsProps {
 function AddButtons({ factors, onAdd }: AddButtonsProps) {
   const hasApp = factors.data.some(({ kind }) => kind === 'app')
   return (
-    <span className="flex flex-wrap justify-end gap-2">
+    <span className="flex flex-wrap gap-2">
       {hasPasskeys() && factors.passkey_host !== null && (
         <button type="button" className="btn" onClick={() => onAdd('adding-passkey')}>
           Add a passkey
