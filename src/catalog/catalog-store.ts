@@ -10,6 +10,7 @@ import {
   priceSnapshotId,
 } from '../upstreams/listing/price-table.ts'
 import type { WrittenModel } from '../upstreams/upstream-settings.ts'
+import type { PriceTable } from '../vocabulary/offer.ts'
 import type { HoldFigures } from './beliefs.ts'
 import type { CatalogRow } from './claims.ts'
 
@@ -317,6 +318,16 @@ export function withFigures(model: ListedModel, figures: HoldFigures): ListedMod
     ...model,
     offer: { ...model.offer, prices, contextTokens, outputTokensMax, priceSnapshotId: snapshotId },
   }
+}
+
+/** The prices of a snapshot that a request names; null: there is none, or this release can't read it. */
+export async function readPrices(
+  db: Kysely<Tables>,
+  priceSnapshotId: string,
+): Promise<PriceTable | null> {
+  const query = db.selectFrom('price_snapshots').select('prices_json')
+  const row = await query.where('id', '=', priceSnapshotId).executeTakeFirst()
+  return row === undefined ? null : decodePriceTable(parseJson(row.prices_json))
 }
 
 /** The snapshot that an offer names. */

@@ -1,8 +1,10 @@
+import type { z } from 'zod'
+import { requestPricesShape } from '../operations/request-prices.ts'
 import { requestShape } from '../operations/requests.ts'
 import { parseDecimal, showDollarText, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { findKeyIds, idArgument } from './ids.ts'
-import { type CommandGroup, show, showNamed } from './operation-command.ts'
+import { type CommandGroup, type Shown, show, showNamed } from './operation-command.ts'
 import { accountOption, listOptions, shownRows, stateOption } from './rows.ts'
 import { moment, table } from './table.ts'
 import { UsageFailure } from './terminal.ts'
@@ -82,6 +84,14 @@ export const REQUEST_COMMANDS: CommandGroup = {
       }),
     },
     {
+      name: 'prices',
+      runs: 'getRequestPrices',
+      words: 'show how the charge of a request follows from its tokens and prices',
+      takes: [request],
+      examples: ['tollgate request prices req_…'],
+      show: show(requestPricesShape, shownPrices),
+    },
+    {
       name: 'settle',
       runs: 'settleRequest',
       words: "settle an unresolved or provisional request at the provider's cost",
@@ -104,6 +114,30 @@ cost from the provider; a cost of 0 charges nothing.`,
     },
   ],
 }
+
+const NOT_BY_PRICES = {
+  none: 'nothing is charged',
+  reported:
+    'the cost behind the charge was reported by the provider or entered by an operator: it is not the tokens times the listed prices',
+  estimate: 'no cost was reported: the charge is an estimate',
+} as const
+
+function shownPrices({ basis, charge, fee_basis_points, lines }: Prices): Shown {
+  const total = `charge: ${showMicros(charge)}, with a fee of ${fee_basis_points / 100}%`
+  if (basis !== 'prices') return { out: `${total}\n${NOT_BY_PRICES[basis]}` }
+  const rows = lines.map((line) => [
+    line.kind,
+    line.quantity,
+    showDollarText(line.provider_price),
+    showDollarText(line.provider_cost),
+    showDollarText(line.price),
+    showDollarText(line.charge),
+  ])
+  const headings = ['KIND', 'QUANTITY', 'PRICE', 'COST', 'CHARGED PRICE', 'CHARGE']
+  return { out: `${table(headings, rows)}\n${total}` }
+}
+
+type Prices = z.output<typeof requestPricesShape>
 
 const MONEY_FIELDS = ['hold', 'held', 'charge', 'margin', 'overrun']
 const COST_FIELDS = ['provider_cost', 'uncharged_provider_cost']

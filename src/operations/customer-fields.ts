@@ -14,6 +14,7 @@ export const OPERATOR_ONLY = [
   'margin',
   'price_snapshot',
   'provider_cost',
+  'provider_price',
   'provider_pricing',
   'uncharged_cost',
   'uncharged_provider_cost',

@@ -16,6 +16,7 @@ import { peopleOperations } from './people.ts'
 import { purchaseOperations } from './purchases.ts'
 import { receiptOperations } from './receipts.ts'
 import { refusalOperations } from './refusals.ts'
+import { requestPriceOperations } from './request-prices.ts'
 import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
@@ -51,6 +52,7 @@ export const OPERATIONS = [
   ['Requests', requestOperations],
   ['Requests', generationOperations],
   ['Requests', requestSummaryOperations],
+  ['Requests', requestPriceOperations],
   ['Requests', refusalOperations],
   ['Models', modelOperations],
   ['People', peopleOperations],

@@ -364,7 +364,8 @@ function isEstimated({ state, costUsd }: RequestRow): boolean {
   return costUsd === null && (state === 'provisional' || state === 'final')
 }
 
-function chargeOf(row: RequestRow): number {
+/** The charge of a request with corrections, in micro-dollars. */
+export function chargeOf(row: RequestRow): number {
   return row.backedChargeMicros + row.freeChargeMicros
 }
 

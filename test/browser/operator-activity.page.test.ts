@@ -4,7 +4,7 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 import { ACCOUNTS, NAMED_REQUESTS } from './stand-in-operator.ts'
-import { REFUSALS } from './stand-in-requests.ts'
+import { PRICED, REFUSALS, REQUESTS } from './stand-in-requests.ts'
 
 /** The requests of all accounts, for operators. */
 
@@ -30,6 +30,16 @@ const SCREENS: readonly Screen[] = [
     path: `${HELIX.id}/activity`,
     act: (page) => page.locator('summary').click(),
     text: /Counted by the hour, since/,
+  },
+  {
+    name: 'activity-prices',
+    path: `${HELIX.id}/activity?request=${PRICED.id}`,
+    text: '1,839 × $1.26 per million = $0.00231714',
+  },
+  {
+    name: 'op-activity-prices',
+    path: `${ACTIVITY}?request=${PRICED.id}`,
+    text: '1,839 × $1.20 per million = $0.0022068',
   },
   ...answeredScreens(
     { path: `${ACTIVITY}?account=${NIGHT_SHIFT?.id}`, pathEnd: '/operator/requests' },
@@ -219,6 +229,28 @@ test.for([`${HELIX.id}/activity`, `operator/accounts/${HELIX.id}/activity`] as c
       .waitFor()
   },
 )
+
+test('a request whose cost the provider reported says so, and shows no products', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?request=${REQUESTS[4]?.id}`)
+  const drawer = page.getByRole('complementary', { name: 'Request' })
+  await drawer.getByText('The charge follows the provider’s own report of its cost.').waitFor()
+  expect(await drawer.getByText('per million').count()).toBe(0)
+})
+
+test('a member sees the charged prices of a request, and an operator those of the provider and the fee', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?request=${PRICED.id}`)
+  await page.getByText('61 × $6.30 per million = $0.0003843').waitFor()
+  expect(await page.getByText('Fee').count()).toBe(0)
+  await page.goto(`${server.address}/app/${ACTIVITY}?request=${PRICED.id}`)
+  await page.getByText('61 × $6.00 per million = $0.000366').waitFor()
+  await page.getByText('With the fee of 5%, the charge is $0.002701.').waitFor()
+})
 
 test('an account without refused requests says so, and one whose counts fail says why', async ({
   page,

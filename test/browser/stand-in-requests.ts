@@ -1,5 +1,10 @@
 import { PROBLEMS, type ProblemCode } from '../../src/vocabulary/problem.ts'
-import type { OperatorRequest, Refusals, RequestSummary } from '../../web/api/answers.ts'
+import type {
+  OperatorRequest,
+  OperatorRequestPrices,
+  Refusals,
+  RequestSummary,
+} from '../../web/api/answers.ts'
 import { ago, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
 interface RowInput {
@@ -182,6 +187,44 @@ export const REQUESTS: readonly OperatorRequest[] = (
 ).map((input, at) => request(at, input))
 
 const ERROR_ID = REQUESTS.find(({ error_code: code }) => code === 'upstream_error')?.id ?? ''
+
+/** A request whose charge is its tokens times its prices. */
+export const PRICED: OperatorRequest = {
+  ...request(99, {
+    ...{ agoMs: 51_000, model: 'openai/gpt-6-mini', state: 'final', tokens: [1_839, 61] },
+    ...{ takenMs: 2_100, money: 2_701, key: 0 },
+  }),
+  usage: {
+    ...{ input_tokens: 1_839, output_tokens: 61, reasoning_tokens: 0, image_output_tokens: 0 },
+    ...{ cache_read_tokens: 0, cache_write_tokens: 0, cache_write_long_tokens: 0, searches: 0 },
+  },
+  provider_cost: '0.0025728',
+  margin: 128,
+}
+
+const PRICES: OperatorRequestPrices = {
+  object: 'request_prices',
+  request_id: PRICED.id,
+  basis: 'prices',
+  charge: PRICED.charge,
+  fee_basis_points: PRICED.fee_basis_points,
+  lines: [
+    {
+      ...{ kind: 'input', quantity: 1_839, price: '0.00000126', charge: '0.00231714' },
+      ...{ provider_price: '0.0000012', provider_cost: '0.0022068' },
+    },
+    {
+      ...{ kind: 'output', quantity: 61, price: '0.0000063', charge: '0.0003843' },
+      ...{ provider_price: '0.000006', provider_cost: '0.000366' },
+    },
+  ],
+}
+
+/** The prices of a request as operators read them: of all but {@link PRICED}, the provider reported the cost. */
+export function pricesOf({ id, charge }: OperatorRequest): OperatorRequestPrices {
+  if (id === PRICED.id) return PRICES
+  return { ...PRICES, request_id: id, charge, basis: charge === 0 ? 'none' : 'reported', lines: [] }
+}
 
 /** Requests that were refused before they were forwarded. */
 export const REFUSALS: Refusals = {

@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { forCustomers } from '../../src/operations/customer-fields.ts'
+import { requestPricesShape } from '../../src/operations/request-prices.ts'
 import { requestShape } from '../../src/operations/requests.ts'
+import type { OperatorRequest } from '../../web/api/answers.ts'
 import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, SESSIONS, STATEMENT } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
@@ -23,7 +25,7 @@ import {
   WEBHOOKS,
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
-import { REFUSALS, REQUESTS, SUMMARY } from './stand-in-requests.ts'
+import { PRICED, pricesOf, REFUSALS, REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
 import { operatorReport, operatorUsage, TOP_UPS, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
 
@@ -150,6 +152,18 @@ const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown]
 const asCustomersReadIt = (request: unknown): unknown =>
   forCustomers(requestShape).withoutHidden?.(request)
 
+/** One request and its prices, for members and for operators. */
+function answersOfRequest(request: OperatorRequest): (readonly [string, unknown])[] {
+  const prices = pricesOf(request)
+  const charged = forCustomers(requestPricesShape).withoutHidden?.(prices)
+  return [
+    [`/requests/${request.id}`, asCustomersReadIt(request)],
+    [`/operator/requests/${request.id}`, request],
+    [`/requests/${request.id}/prices`, charged],
+    [`/operator/requests/${request.id}/prices`, prices],
+  ]
+}
+
 function busyAccount(): Map<string, StandInAnswer> {
   const answers = new Map<string, StandInAnswer>()
   for (const [end, body] of [
@@ -211,13 +225,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/operator/webhooks', list(WEBHOOKS)],
     ['/deliveries', list(DELIVERIES)],
     ['/operator/purchases', list(HELD)],
-    ...REQUESTS.flatMap(
-      (request) =>
-        [
-          [`/requests/${request.id}`, asCustomersReadIt(request)],
-          [`/operator/requests/${request.id}`, request],
-        ] as const,
-    ),
+    ...[...REQUESTS, PRICED].flatMap(answersOfRequest),
   ] as const) {
     answers.set(end, { kind: 'json', body })
   }

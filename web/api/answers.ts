@@ -58,6 +58,12 @@ export type ActivityRequest = Answer<'getRequest', 'member'>
 /** A request in Activity as operators read it: with costs, fee, margin and upstream. */
 export type OperatorRequest = Answer<'getOperatorRequest', 'operator'>
 
+/** The parts of the charge of a request. */
+export type RequestPrices = Answer<'getRequestPrices', 'member'>
+
+/** The parts of the charge of a request, with the provider's prices and the fee. */
+export type OperatorRequestPrices = Answer<'getRequestPrices', 'operator'>
+
 /** A request in the operator's Activity, with the names of its account and key. */
 export type NamedRequest = Row<'listOperatorRequests', 'operator'>
 

@@ -1,6 +1,12 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
-import type { ActivityRequest, Overview, Usage } from './answers.ts'
+import type {
+  ActivityRequest,
+  OperatorRequestPrices,
+  Overview,
+  RequestPrices,
+  Usage,
+} from './answers.ts'
 import { asBrowser, asMember, asOperator, callAs } from './calls.ts'
 
 const MINUTE_MS = 60_000
@@ -158,6 +164,22 @@ export function requestQuery(
       source.as === 'operator'
         ? asOperator('getOperatorRequest', { request_id: requestId }, signal)
         : asMember('getRequest', { account_id: source.accountId, request_id: requestId }, signal),
+  })
+}
+
+/** Why a request cost what it cost. It is read again when the charge has changed. */
+export function requestPricesQuery(
+  { id, account_id, charge }: ActivityRequest,
+  { as }: { readonly as: AccountCaller },
+) {
+  return queryOptions({
+    queryKey: ['request', as, id, 'prices', charge],
+    queryFn: ({ signal }): Promise<RequestPrices | OperatorRequestPrices> =>
+      as === 'operator'
+        ? asOperator('getRequestPrices', { request_id: id }, signal)
+        : asMember('getRequestPrices', { account_id, request_id: id }, signal),
+    enabled: charge !== 0,
+    staleTime: Number.POSITIVE_INFINITY,
   })
 }
 

@@ -4,7 +4,7 @@ import { chargeForCost } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { callWith, OPEN, offerWith, SAGE, usd } from '../hold-size/testing/offers.ts'
-import { costOfUsage, estimateUsage } from './usage-charge.ts'
+import { billedParts, costOfUsage, estimateUsage } from './usage-charge.ts'
 
 const NO_TOKENS = usageOf({})
 
@@ -58,6 +58,16 @@ describe('a charge from token counts', () => {
       listed,
     ],
   ]
+  test('parts at the price of the rest of the output are within it, and none is zero', () => {
+    const quantities = (prices: PriceTable) =>
+      billedParts({ usage: usageOf(some), prices }).map(({ kind, quantity }) => [kind, quantity])
+    expect(quantities(plain)).toEqual([['output', 100]])
+    expect(quantities(listed)).toEqual([
+      ['output', 50],
+      ['reasoning', 30],
+      ['image_output', 20],
+    ])
+  })
   for (const [name, counts, chargeMicros, prices = SAGE.prices] of rows) {
     test(name, () => {
       const usage = usageOf(counts)

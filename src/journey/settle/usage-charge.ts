@@ -1,7 +1,7 @@
 import { SIXTIETHS } from '../../tokens/guess.ts'
 import { tokenPricesAt } from '../../upstreams/listing/price-table.ts'
 import { type Call, type PixelSize, TOOL_STEPS_DEFAULT } from '../../vocabulary/call.ts'
-import { type Decimal, decimalOfPicos } from '../../vocabulary/money.ts'
+import { type Decimal, decimalOfPicos, type Picos } from '../../vocabulary/money.ts'
 import {
   answerTokensMax,
   CONTEXT_TOKENS_UNKNOWN,
@@ -11,35 +11,62 @@ import {
 import { type Outcome, promptTokensOf, type TokenUsage } from '../../vocabulary/outcome.ts'
 import { sizeOutput, sizePrompt } from '../hold-size/token-size.ts'
 
+/** Counts, and the prices that they are billed at. */
+interface UsageAtPrices {
+  readonly usage: TokenUsage
+  readonly prices: PriceTable
+}
+
+/** What a request is billed for: tokens of each kind, web searches, and the request itself. */
+export const BILLED_KINDS = [
+  ...(['input', 'cache_read', 'cache_write', 'cache_write_long'] as const),
+  ...(['output', 'reasoning', 'image_output', 'search', 'request'] as const),
+] as const
+
+/** A part of the cost of a request: so many tokens, or searches, at one price. */
+interface BilledPart {
+  readonly kind: (typeof BILLED_KINDS)[number]
+  readonly quantity: number
+  /** For one. */
+  readonly price: Picos
+}
+
+/** The cost of token counts, in dollars, without the fee: the sum of its parts. */
+export function costOfUsage(billed: UsageAtPrices): Decimal {
+  let picos = 0n
+  for (const { quantity, price } of billedParts(billed)) picos += BigInt(quantity) * price
+  return decimalOfPicos(picos)
+}
+
 /**
- * The cost of token counts, in dollars, at the prices of the tier that served them, without the fee.
+ * The parts of the cost of token counts, without the fee, at the prices of the tier that served them; none that is zero.
  *
  * Reasoning and image tokens are part of the output, at their own prices if the model lists them.
  */
-export function costOfUsage({
-  usage,
-  prices,
-}: {
-  readonly usage: TokenUsage
-  readonly prices: PriceTable
-}): Decimal {
+export function billedParts({ usage, prices }: UsageAtPrices): readonly BilledPart[] {
   const promptTokens =
     usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.cacheWriteLongTokens
   // After each search the provider reads the prompt again, and it counts all readings together.
   const at = tokenPricesAt(prices, promptTokens / (1 + usage.searches))
   const reasoningTokens = Math.min(usage.reasoningTokens, usage.outputTokens)
   const imageTokens = Math.min(usage.imageOutputTokens, usage.outputTokens - reasoningTokens)
-  const textTokens = usage.outputTokens - reasoningTokens - imageTokens
-  const tokenPicos =
-    BigInt(usage.inputTokens) * at.input +
-    BigInt(usage.cacheReadTokens) * at.cacheRead +
-    BigInt(usage.cacheWriteTokens) * at.cacheWrite +
-    BigInt(usage.cacheWriteLongTokens) * at.cacheWriteLong +
-    BigInt(textTokens) * at.output +
-    BigInt(reasoningTokens) * (prices.reasoning || at.output) +
-    BigInt(imageTokens) * (prices.imageOutput || at.output)
-  const otherPicos = BigInt(usage.searches) * prices.search + prices.request
-  return decimalOfPicos(tokenPicos + otherPicos)
+  const reasoning = prices.reasoning || at.output
+  const imageOutput = prices.imageOutput || at.output
+  // Tokens at the price of the rest of the output are not a part of their own.
+  const ownReasoning = reasoning === at.output ? 0 : reasoningTokens
+  const ownImage = imageOutput === at.output ? 0 : imageTokens
+  const parts: readonly BilledPart[] = [
+    { kind: 'input', quantity: usage.inputTokens, price: at.input },
+    { kind: 'cache_read', quantity: usage.cacheReadTokens, price: at.cacheRead },
+    { kind: 'cache_write', quantity: usage.cacheWriteTokens, price: at.cacheWrite },
+    { kind: 'cache_write_long', quantity: usage.cacheWriteLongTokens, price: at.cacheWriteLong },
+    { kind: 'output', quantity: usage.outputTokens - ownReasoning - ownImage, price: at.output },
+    { kind: 'reasoning', quantity: ownReasoning, price: reasoning },
+    { kind: 'image_output', quantity: ownImage, price: imageOutput },
+    { kind: 'search', quantity: usage.searches, price: prices.search },
+    { kind: 'request', quantity: prices.request === 0n ? 0 : 1, price: prices.request },
+  ]
+  return parts.filter(({ quantity }) => quantity !== 0)
 }
 
 /** An image has a token for each 28 by 28 pixels, up to a maximum. Files and images of unknown size have 1,000. */

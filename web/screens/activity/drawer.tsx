@@ -6,6 +6,7 @@ import { requestQuery } from '../../api/queries.ts'
 import { DrawerHead, DrawerPart, Words } from '../../parts/drawer-part.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { Failure, Money, Timeline, Tokens, Where } from './drawer-parts.tsx'
+import { Prices } from './prices.tsx'
 import { isUnsettled, type KeyNameOf, requestWord, stateNote } from './request-words.ts'
 import { type RequestSource, useIsOfAll } from './use-activity.ts'
 
@@ -49,7 +50,7 @@ export function Drawer({ requestId, row, source, keyNameOf, onClose }: DrawerPro
         onClose={onClose}
       />
       {request !== undefined ? (
-        <Parts request={request} keyName={keyNameOf(request)} />
+        <Parts request={request} keyName={keyNameOf(request)} source={source} />
       ) : query.isError ? (
         <Failed what="The request could not be loaded." query={query} />
       ) : (
@@ -62,9 +63,10 @@ export function Drawer({ requestId, row, source, keyNameOf, onClose }: DrawerPro
 interface PartsProps {
   readonly request: ActivityRequest
   readonly keyName: string | null
+  readonly source: RequestSource
 }
 
-function Parts({ request, keyName }: PartsProps) {
+function Parts({ request, keyName, source }: PartsProps) {
   const { word, tone } = requestWord(request)
   const isOfAll = useIsOfAll()
   return (
@@ -85,6 +87,7 @@ function Parts({ request, keyName }: PartsProps) {
           <Tokens usage={request.usage} />
         </DrawerPart>
       )}
+      <Prices request={request} source={source} />
       <DrawerPart title="Request">
         <Where request={request} keyName={keyName} isOfAll={isOfAll} />
       </DrawerPart>

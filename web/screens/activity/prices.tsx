@@ -1,0 +1,112 @@
+import { useQuery } from '@tanstack/react-query'
+import { showDollarText } from '../../../src/vocabulary/money.ts'
+import type { ActivityRequest, OperatorRequestPrices, RequestPrices } from '../../api/answers.ts'
+import { requestPricesQuery } from '../../api/queries.ts'
+import { money, perMillionText } from '../../format/money.ts'
+import { count, percentOf } from '../../format/numbers.ts'
+import { DrawerPart, Line } from '../../parts/drawer-part.tsx'
+import { Grey } from '../../parts/states.tsx'
+import type { RequestSource } from './use-activity.ts'
+
+type Kind = RequestPrices['lines'][number]['kind']
+
+const TERMS: Readonly<Record<Kind, string>> = {
+  input: 'Input',
+  cache_read: 'Read from cache',
+  cache_write: 'Written to cache',
+  cache_write_long: 'Written to cache, 1 h',
+  output: 'Output',
+  reasoning: 'Reasoning',
+  image_output: 'Image output',
+  search: 'Searches',
+  request: 'Request',
+}
+
+const NOT_SHOWN: readonly RequestPrices['basis'][] = ['estimate', 'none']
+
+interface PricesProps {
+  readonly request: ActivityRequest
+  readonly source: RequestSource
+}
+
+/** Why a request cost what it cost: its tokens times their prices, or in words if the charge does not follow from them. */
+export function Prices({ request, source }: PricesProps) {
+  const { data, isError, error, refetch } = useQuery(requestPricesQuery(request, source))
+  // What an estimate is from is said where the charge is.
+  const isSaid = data === undefined ? request.estimated : NOT_SHOWN.includes(data.basis)
+  if (request.charge === 0 || isSaid) return null
+  return (
+    <DrawerPart title="Why this charge">
+      {data !== undefined ? (
+        <Reason prices={data} />
+      ) : isError ? (
+        <p className="note">
+          The prices could not be loaded: {error.message}{' '}
+          <button type="button" className="link" onClick={() => refetch()}>
+            Try again
+          </button>
+        </p>
+      ) : (
+        <Grey width="100%" />
+      )}
+    </DrawerPart>
+  )
+}
+
+function Reason({ prices }: { prices: RequestPrices | OperatorRequestPrices }) {
+  if (prices.basis !== 'prices') {
+    return (
+      <p className="note">
+        The charge follows the provider’s own report of its cost. It is not the tokens times the
+        listed prices.
+      </p>
+    )
+  }
+  return 'fee_basis_points' in prices ? (
+    <>
+      <dl className="kv">
+        {prices.lines.map(({ kind, quantity, provider_price, provider_cost }) => (
+          <Product key={kind} kind={kind} quantity={quantity} price={provider_price}>
+            {provider_cost}
+          </Product>
+        ))}
+      </dl>
+      <p className="note mt-2">
+        At the provider’s prices. With the fee of {percentOf(prices.fee_basis_points)}, the charge
+        is {money(prices.charge, 6)}.
+      </p>
+    </>
+  ) : (
+    <dl className="kv">
+      {prices.lines.map(({ kind, quantity, price, charge }) => (
+        <Product key={kind} kind={kind} quantity={quantity} price={price}>
+          {charge}
+        </Product>
+      ))}
+      <Line term="Sum, rounded" className="tot">
+        {money(prices.charge, 6)}
+      </Line>
+    </dl>
+  )
+}
+
+interface ProductProps {
+  readonly kind: Kind
+  readonly quantity: number
+  /** Dollars for one. */
+  readonly price: string
+  /** Dollars for all. */
+  readonly children: string
+}
+
+/** `1,839 × $1.20 per million = $0.0022`. */
+function Product({ kind, quantity, price, children }: ProductProps) {
+  const isEach = kind === 'search' || kind === 'request'
+  return (
+    <Line term={TERMS[kind]}>
+      {count(quantity)} ×{' '}
+      {isEach ? showDollarText(price) : `${perMillionText(price) ?? ''} per million`} ={' '}
+      {showDollarText(children)}
+    </Line>
+  )
+}
