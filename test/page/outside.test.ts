@@ -116,6 +116,16 @@ describe('who an identity is', () => {
       code: 'invalid_link',
     })
   })
+
+  test('a verified address takes no invitation that has expired', async () => {
+    await setUpOperator(world, ORIGIN)
+    const { id } = await world.account()
+    await invite('eve@example.org', id)
+    await invite('eve@example.org')
+    passedMs = 8 * 24 * 60 * 60_000
+    provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
+    expect(errorOf(await signIn(newBrowser()))).toEqual(NOT_INVITED)
+  })
 })
 
 describe('by the link of an invitation', () => {

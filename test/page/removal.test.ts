@@ -67,6 +67,8 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       user: { id: userId, is_operator: false },
       accounts: [{ id: accountId, role: 'member' }],
     })
+    const late = { token: reset, password: 'x'.repeat(12) }
+    expect((await new Browser(world).post('auth/reset', late)).httpStatus).toBe(404)
     const again = new Browser(world)
     expect((await again.post('auth/sign-in', EVE)).httpStatus).toBe(401)
     expect((await again.post('auth/sign-in', { ...EVE, password })).httpStatus).toBe(200)

@@ -242,6 +242,21 @@ describe('where addresses can be proved', () => {
     expect((await grace.post('auth/factors/app/begin')).httpStatus).toBe(200)
   })
 
+  test("a reset by the operator's link ends the identity that came in by a claim", async () => {
+    const link = { kind: 'invitation', email: VICTIM, isOperator: false } as const
+    const membership = { accountId, role: 'member' } as const
+    const { text: invitation } = await makeLink(linkParts(world), { ...link, membership })
+    provider.person = { sub: 'stranger', email: VICTIM, email_verified: false }
+    const stranger = browserAt('198.51.100.66')
+    await finish(stranger, await begin(stranger, { token: invitation }))
+    const userId = String(Object((await stranger.get('me')).json['user']).id)
+    const { text: token } = await makeLink(linkParts(world), { kind: 'reset', userId })
+    const grace = browserAt('203.0.113.7')
+    expect((await grace.post('auth/reset', { token, password: OWN })).httpStatus).toBe(200)
+    const again = browserAt('198.51.100.66')
+    expect((await finish(again, await begin(again))).httpStatus).toBe(403)
+  })
+
   test("who has an owner's mail and is proved already needs the own password", async () => {
     const grace = await claim()
     await grace.post('auth/mail/reset', { email: VICTIM })

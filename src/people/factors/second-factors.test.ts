@@ -4,6 +4,7 @@ import { MADE_DATABASES, type TestDatabase } from '../../store/testing/test-data
 import { PasskeyDevice } from '../testing/passkey-device.ts'
 import { ADA, Place, SITE } from '../testing/place.ts'
 import { listFactors } from './own-factors.ts'
+import { keepChallenge, takeChallenge } from './second-factors.ts'
 
 const NOT_SIGNED_IN = expect.objectContaining({ code: 'not_signed_in' })
 
@@ -50,6 +51,14 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     const shown = await Promise.allSettled([1, 2, 3, 4].map(() => factors.letIn(waiting, proof)))
     expect(shown.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     expect(await sessions.find(sessionToken)).toBeNull()
+  })
+
+  test('of many who take the challenge of a session at the same time, one has it', async () => {
+    const { sessionId } = place.ada
+    const of = { sessionId, nowMs: Date.now() }
+    await keepChallenge(place.store.db, { ...of, challenge: 'to sign' })
+    const taken = await Promise.all([1, 2, 3, 4].map(() => takeChallenge(place.store.db, of)))
+    expect(taken.filter((challenge) => challenge !== null)).toEqual(['to sign'])
   })
 
   test('a session token from before the second factor was shown is worth nothing after it', async () => {
