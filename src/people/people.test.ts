@@ -177,6 +177,16 @@ test('no count of wrong passwords keeps out a person who takes a link', async ()
   expect(await people.sessions.find(second.sessionToken)).not.toBeNull()
 })
 
+test('after a reset the new password signs in at once, however many wrong ones there were', async () => {
+  const database = await createMadeSqliteFile()
+  closing.push(() => database.remove())
+  const place = await Place.open(database.url)
+  closing.push(() => place.close())
+  for (let i = 0; i < 5; i++) await expect(place.signIn('wrong')).rejects.toThrow()
+  await place.reset(await place.resetLink(), OTHER)
+  await place.signIn(OTHER)
+})
+
 describe('while the server is busy', () => {
   let place: Place
 
