@@ -296,4 +296,13 @@ describe('a stop of the server', () => {
       generationId: null,
     })
   })
+
+  test('leaves a stream unresolved that has begun and has told nothing when the time is up', async () => {
+    const { to, leave } = await start()
+    const provider = await leave()
+    provider.write(`${STREAM_HEAD}\r\n${chunk(': working\n\n')}`)
+    await expect.poll(() => to.bytesReserved(), { interval: 1 }).toBeGreaterThan(0)
+    await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
+    expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'unresolved' })
+  })
 })
