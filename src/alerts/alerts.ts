@@ -160,7 +160,7 @@ async function noteOne(
   await trx.insertInto('alert_letters').values(rows).execute()
 }
 
-/** Whether an alert about a key, which was just noted, is one too many of its account in a day. By position: with the moment. */
+/** Whether an alert that was just noted is one too many about keys of its account in a day. By position: the alert, and the moment. */
 async function hasManyOfKeys(
   trx: Transaction<Tables>,
   { about: { kind }, accountId }: Crossing,
