@@ -2,7 +2,6 @@ import {
   openSqliteConnection,
   type SqliteConnectionInput,
   sameFilesCheck,
-  wholeLogCheck,
 } from '../../store/sqlite/sqlite-connection.ts'
 import { serveThread } from '../../store/sqlite/store-thread.ts'
 import { NotSent, StoreUnavailable } from '../../store/store-failure.ts'
@@ -23,17 +22,14 @@ serveThread<WriterJob, CommittedBatch>((startWith) => {
   const input = startWith as SqliteConnectionInput
   const connection = openSqliteConnection(input)
   const requireSameFiles = sameFilesCheck(input)
-  const requireWholeLog = wholeLogCheck(connection, input.file)
   const engine = new SqliteEngine(connection)
   return {
     run({ commands, terms }) {
       // Checked before as well: what is not written needs no release.
       requireSameFiles(NotSent)
-      requireWholeLog(NotSent)
       const committed = engine.apply(commands, terms)
       // Checked again before anything is answered: the files may have been moved meanwhile.
       requireSameFiles(StoreUnavailable)
-      requireWholeLog(StoreUnavailable)
       return committed
     },
     close: () => connection.close(),

@@ -117,43 +117,6 @@ export function sameFilesCheck(
   }
 }
 
-const LOG_HEADER_BYTES = 32
-const FRAME_HEADER_BYTES = 24
-
-/**
- * Makes the check that no other program has cut the write-ahead log of a connection that is in no transaction. SQLite does
- * not notice that before the next start: it takes commits, and all that were in the log are lost then. Commands of
- * `tollgate` shorten the log too, after they have written it into the file.
- */
-export function wholeLogCheck(
-  connection: DatabaseSync,
-  file: string,
-): ReturnType<typeof samePlaceCheck> {
-  const path = `${behindLinks(file)}-wal`
-  const frameBytes =
-    FRAME_HEADER_BYTES + Number(connection.prepare('pragma page_size').get()?.['page_size'])
-  // Reports and does nothing.
-  const readFrames = connection.prepare('pragma wal_checkpoint(noop)')
-  const bytesOf = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  const isShort = (): boolean => {
-    const frames = Number(readFrames.get()?.['log'])
-    return frames > 0 && bytesOf() < LOG_HEADER_BYTES + frames * frameBytes
-  }
-  let bytes = bytesOf()
-  let isCut = false
-  return (Failure) => {
-    const earlierBytes = bytes
-    bytes = bytesOf()
-    // A second time, because a command may shorten the log between the two readings.
-    isCut ||= bytes < earlierBytes && isShort() && isShort()
-    if (!isCut) return
-    throw new Failure(
-      `${path} was cut by another program: commits that were in it are lost. Stop the server, start it again, and run \`tollgate audit\``,
-      { fault: 'moved' },
-    )
-  }
-}
-
 /** Differs between two files, and stays when a file is renamed. Throws `NotSent` if the path cannot be followed. */
 export function fileIdentity(file: string): string {
   return identityOf(file, NotSent)
