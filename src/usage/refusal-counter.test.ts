@@ -123,6 +123,17 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     const hours = await store.db.selectFrom('refusals').select('hour').distinct().execute()
     expect(hours.map(({ hour }) => (HOUR - hour) / DAY_HOURS).toSorted()).toEqual([0, 1, 30])
   })
+
+  test('a gateway that starts removes old counts by itself', async () => {
+    const { counter, failures } = counterOn(store)
+    counter.count(credit)
+    await counter.write()
+    nowMs += 32 * DAY_HOURS * HOUR_MS
+    counter.start()
+    await expect.poll(() => rowsOf(store)).toEqual([])
+    await counter.stop()
+    expect(failures).toEqual([])
+  })
 })
 
 test('memory is bounded: what would be one count too many is reported, and counted after the next write', async () => {
