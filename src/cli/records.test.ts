@@ -105,7 +105,12 @@ describe('request', () => {
       ]),
     )
     const released = await line.run('request', 'show', String(requests[1]))
-    expect(cells(released.out)).toEqual(expect.arrayContaining([['margin', '$0.00']]))
+    expect(cells(released.out)).toEqual(
+      expect.arrayContaining([
+        ['margin', '$0.00'],
+        ['fee_basis_points', '500 (5%)'],
+      ]),
+    )
     expect(await line.json('request', 'show', String(requests[1]))).toMatchObject({
       id: requests[1],
       object: 'request',

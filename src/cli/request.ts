@@ -145,6 +145,7 @@ const COST_FIELDS = ['provider_cost', 'uncharged_provider_cost']
 function shown(name: string, value: unknown): string {
   if (value === null) return '-'
   if (typeof value === 'number' && MONEY_FIELDS.includes(name)) return showMicros(value)
+  if (name === 'fee_basis_points') return `${String(value)} (${Number(value) / 100}%)`
   if (COST_FIELDS.includes(name)) return showDollarText(String(value))
   if (typeof value !== 'object') return String(value)
   if (Array.isArray(value)) return value.join(', ') || '-'
