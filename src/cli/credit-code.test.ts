@@ -34,7 +34,7 @@ test('a code is shown once, and gives its credit to one account', async () => {
   )
   expect(await line.run('credit', 'redeem', bob, code)).toMatchObject({
     exitCode: 1,
-    notes: 'tollgate: Another account has redeemed this credit code.\n',
+    notes: 'tollgate: Another account has redeemed this credit code. Use another code.\n',
   })
   expect(await line.json('account', 'show', ada)).toMatchObject({
     credit: { backed: { balance: 5_000_000 } },
