@@ -5,8 +5,9 @@ import { startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { registerInstance, stopInstance } from '../instances/open-instance.ts'
 import { removeOldMarks } from '../store-gaps.ts'
+import { expectAcknowledged } from '../testing/acknowledged.ts'
 import { connected } from '../testing/connected.ts'
-import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
+import { randomScript, SETUP } from '../testing/random-script.ts'
 import { RewoundBench } from '../testing/rewound-bench.ts'
 import { costOfCharge, FACTS, holdInput } from '../testing/script.ts'
 
@@ -290,24 +291,6 @@ async function waitingFor(locking: Client): Promise<number> {
   return rowCount ?? 0
 }
 
-/** The lines of a script whose commits were confirmed. */
-function acknowledged(answers: string) {
-  const opened = new Set<string>()
-  const settled = new Map<string, string>()
-  const credits = new Set<string>()
-  for (const line of answers.split('\n')) {
-    const [action = '', answer = ''] = line.split('→').map((text) => text.trim())
-    const [kind, id = '', , , reference] = action.split(/\s+/)
-    if (kind === 'open' && answer.startsWith('opened')) opened.add(id)
-    if (kind === 'settle' && /^(final|provisional|released|unresolved) \d+/.test(answer)) {
-      settled.set(id, settled.get(id) ?? answer.split(' ').slice(0, 2).join(' '))
-    }
-    if (kind === 'credit' && answer.startsWith('added'))
-      credits.add(`${action.split(/\s+/)[1]} ${reference}`)
-  }
-  return { opened, settled, credits }
-}
-
 test('after a random script every command that was answered is there, however far the database went back', async () => {
   await fc.assert(
     fc.asyncProperty(randomScript, fc.nat(), async (script, place) => {
@@ -319,18 +302,8 @@ test('after a random script every command that was answered is there, however fa
       await world.keep()
       const after = await world.run(lines.slice(at).join('\n'))
       await world.goBack()
-      const { opened, settled, credits } = acknowledged(`${before}\n${after}`)
       expect(world.gaps.map(({ lost }) => lost).filter((lost) => lost > 0)).toEqual([])
-      for (const id of opened) expect(await world.bench.request(id), id).toBeDefined()
-      for (const [id] of settled)
-        expect((await world.bench.request(id))?.state, id).not.toBe('open')
-      for (const account of new Set(OWNERS.values())) {
-        const entries = await world.bench.entries(account)
-        const references = new Set(entries.map(({ reference }) => `${account} ${reference}`))
-        for (const credit of credits) {
-          if (credit.startsWith(`${account} `)) expect(references).toContain(credit)
-        }
-      }
+      await expectAcknowledged(world.bench, `${before}\n${after}`)
       await world.bench.audit()
       await world.close()
     }),
