@@ -35,6 +35,8 @@ export class KeyWorld {
   queries: string[] = []
   /** How many hashes each look-up named. */
   hashesAsked: number[] = []
+  /** Called with each result of a query, which authenticators get after that. */
+  onResult: () => Promise<void> = async () => {}
   /** Pending timers, the earliest first. */
   readonly timers: { readonly delayMs: number; readonly run: () => void }[] = []
   readonly #database: TestDatabase
@@ -52,7 +54,10 @@ export class KeyWorld {
         if (hashes !== undefined) this.hashesAsked.push(hashes.split(',').length)
         return node
       },
-      transformResult: async ({ result }) => result,
+      transformResult: async ({ result }) => {
+        await this.onResult()
+        return result
+      },
     })
     this.authenticator = this.createAuthenticator()
   }
