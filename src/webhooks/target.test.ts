@@ -10,7 +10,7 @@ test.each([
   ['::', '::1', 'fe80::1', 'fe80::1%eth0', 'fc00::1', 'fd12:3456::1', 'ff02::1', 'fec0::1'],
   ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '::ffff:a00:1', '::127.0.0.1', '64:ff9b::7f00:1'],
   ['64:ff9b:1::a00:1', '2002:7f00:1::', '2001::1', '2001:db8::1', '100::1', '::2', '4000::1'],
-  ['localhost', '', '1', 'example.org', '1.1.1.1 ', '[::1]'],
+  ['localhost', '', '1', 'example.org', '1.1.1.1 ', '[::1]', '2606:4700::1111%eth0'],
 ])('%j and others like it are refused', (...addresses) => {
   for (const address of addresses) expect(PUBLIC.allows(address), address).toBe(false)
 })

@@ -41,6 +41,17 @@ describe('a database that went back', () => {
     return asked
   }
 
+  test('has in its next period what is booked again under a clock that was set back before it', async () => {
+    await world.run(`${PAID}\nset K allowance 100/day UTC\nopen req_z0 K 1`)
+    await world.keep()
+    await world.run('at 86401\nopen req_z1 K 10\nsettle req_z1 final 10\nat 86300')
+    await world.goBack()
+    const script = `at 86410
+      open req_z2 K 91 → key_limit_reached needs 91 of 90, held 0, resets 172800
+      open req_z2 K 90 → opened 90 = backed 90 + free 0`
+    expect(await world.run(script)).toBe(script)
+  })
+
   test('has every request that was answered again, charged as it was, and says what was gone', async () => {
     await world.run(PAID)
     await world.run('open R1 K 100\nopen R2 K 50')
