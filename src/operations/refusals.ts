@@ -24,7 +24,7 @@ export function refusalOperations({ store, clock }: OperationParts) {
         member: '/app/api/accounts/{account_id}/refusals',
         operator: '/app/api/operator/accounts/{account_id}/refusals',
       },
-      summary: `Counts of the account's requests that were refused before they were forwarded, by error code and API key. Such requests are not in Activity. Counts are kept for ${REFUSALS_KEPT_DAYS} days, and are complete but for the last few seconds.`,
+      summary: `Counts of the account's requests that were refused before they were forwarded, by error code and API key. Such requests are not in Activity. Counts are kept for ${REFUSALS_KEPT_DAYS} days. Those of the last few seconds are missing.`,
       query: z.strictObject({
         from: momentField
           .optional()
@@ -121,6 +121,8 @@ export const refusalsShape = z
           ...counted,
         }),
       )
-      .describe(`By API key and error code, the ${KEYS_MAX} most frequent.`),
+      .describe(
+        `By API key and error code, the ${KEYS_MAX} most frequent. Where an account is refused by very many keys in an hour, the others are counted only in \`codes\`.`,
+      ),
   })
   .meta({ id: 'Refusals' })

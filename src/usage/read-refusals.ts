@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import { OTHER_KEYS } from './refusal-counter.ts'
 
 interface RefusalsQuery {
   readonly accountId: string
@@ -21,7 +22,7 @@ interface CountedCode {
 /** Refused requests of an account, the most frequent first. */
 interface CountedRefusals {
   readonly codes: readonly CountedCode[]
-  /** The same by API key. */
+  /** The same by API key, but for requests that were counted without theirs. */
   readonly keys: readonly (CountedCode & { readonly api_key_id: string })[]
 }
 
@@ -36,7 +37,7 @@ export async function readRefusals(
     select code, ${figures} from refusals where ${where}
     group by code order by 2 desc, code`.execute(db)
   const { rows: keys } = await sql<CountedCode & { readonly api_key_id: string }>`
-    select code, api_key_id, ${figures} from refusals where ${where}
+    select code, api_key_id, ${figures} from refusals where ${where} and api_key_id <> ${OTHER_KEYS}
     group by code, api_key_id order by 3 desc, code, api_key_id limit ${sql.lit(keysMax)}`.execute(
     db,
   )

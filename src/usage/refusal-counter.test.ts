@@ -110,6 +110,35 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     ])
   })
 
+  test('an account whose many keys are refused has few rows in an hour, and takes none from others', async () => {
+    const counter = new RefusalCounter({
+      db: store.db,
+      clock,
+      onUncounted: () => {},
+      onFailure: () => {},
+      namedMax: 2,
+    })
+    for (let write = 0; write < 2; write++) {
+      for (let nth = 1; nth <= 50; nth++) counter.count({ ...credit, apiKeyId: `key_${nth}` })
+      counter.count({ ...credit, accountId: 'acct_2' })
+      await counter.write()
+    }
+    expect(await rowsOf(store)).toEqual([
+      ['0 acct_1  insufficient_credit', 96],
+      ['0 acct_1 key_1 insufficient_credit', 2],
+      ['0 acct_1 key_2 insufficient_credit', 2],
+      ['0 acct_2 key_1 insufficient_credit', 2],
+    ])
+    const hours = { fromHour: HOUR, untilHour: HOUR + 1 }
+    const read = await readRefusals(store.db, { accountId: 'acct_1', ...hours, keysMax: 9 })
+    expect(read.codes).toMatchObject([{ requests: 100 }])
+    expect(read.keys).toMatchObject([{ api_key_id: 'key_1' }, { api_key_id: 'key_2' }])
+    nowMs += HOUR_MS
+    counter.count({ ...credit, apiKeyId: 'key_50' })
+    await counter.write()
+    expect((await rowsOf(store)).at(-1)).toEqual(['1 acct_1 key_50 insufficient_credit', 1])
+  })
+
   test('counts of more than 30 days ago are removed, and no others', async () => {
     const { counter } = counterOn(store)
     for (const daysAgo of [40, 31, 30, 1, 0]) {

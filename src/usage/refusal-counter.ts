@@ -16,6 +16,8 @@ interface RefusalCounterInput {
   readonly onFailure: (cause: unknown) => void
   /** The most counts in memory. Default 10,000. */
   readonly cellsMax?: number
+  /** The most counts of an account in an hour that name its API keys. Default 200. */
+  readonly namedMax?: number
 }
 
 /** A request that was refused before its hold opened. */
@@ -31,19 +33,27 @@ export const REFUSALS_KEPT_DAYS = 30
 
 const WRITE_INTERVAL_MS = 5_000
 const CELLS_MAX_DEFAULT = 10_000
+const NAMED_MAX_DEFAULT = 200
+
+/** The ID in counts of all API keys of an account that have none of their own. */
+export const OTHER_KEYS = ''
 const ROWS_AT_ONCE_LOG2 = 6
 
 /**
  * Counts requests that were refused before their holds opened, by account, API key, problem code and hour. They are
- * counted in memory and added to the store every five seconds and at the end: a flood of refusals is one row. Those of
- * the last seconds are lost when the process is killed, and refusals of keys and codes that would be more counts than fit
- * in memory are not counted until the next write. Several gateways add to the same rows.
+ * counted in memory and added to the store every five seconds and at the end: a flood of refusals is one row, and one by
+ * many keys of an account at most `namedMax` an hour, and one more for each code. Refusals of the last seconds are lost
+ * when the process is killed, and those of keys and codes that would be more counts than fit in memory are not counted
+ * until the next write. Several gateways add to the same rows.
  */
 export class RefusalCounter {
   readonly #input: RefusalCounterInput
   readonly #cellsMax: number
   readonly #passes: Passes
   #cells = new Map<string, RefusalRow>()
+  /** The keys and codes of each account that have counts of their own in the newest hour. */
+  #named = new Map<string, Set<string>>()
+  #namedInHour = 0
   #uncounted = 0
   #prunedInHour: number | null = null
 
@@ -70,7 +80,20 @@ export class RefusalCounter {
   count({ accountId, apiKeyId, code }: Refusal): void {
     const latestAtMs = this.#input.clock.nowMs()
     const hour = hourOf(latestAtMs)
-    this.#add({ accountId, hour, apiKeyId, code, requests: 1, latestAtMs })
+    const isNamed = this.#isNamed({ accountId, apiKeyId, code }, hour)
+    const keyId = isNamed ? apiKeyId : OTHER_KEYS
+    this.#add({ accountId, hour, apiKeyId: keyId, code, requests: 1, latestAtMs })
+  }
+
+  /** Whether a count names its API key, as the first of an account in an hour do. */
+  #isNamed({ accountId, apiKeyId, code }: Refusal, hour: number): boolean {
+    if (hour !== this.#namedInHour) this.#named.clear()
+    this.#namedInHour = hour
+    const named = this.#named.get(accountId) ?? new Set()
+    this.#named.set(accountId, named)
+    const name = `${apiKeyId} ${code}`
+    if (named.size < (this.#input.namedMax ?? NAMED_MAX_DEFAULT)) named.add(name)
+    return named.has(name)
   }
 
   /**
