@@ -74,6 +74,8 @@ test('the value of a secret, or of an address with a password, is in no fault', 
     STRIPE_SECRET_KEY: 'hush',
     OIDC_ISSUER: 'https://user:hush@id.example.com',
     TOLLGATE_PUBLIC_URL: 'https://user:hush@gate.example.com',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'user:hush@collector:4318',
+    GITHUB_URL: 'https://user:hu/hush@gh.example',
   })
   expect(faults.length).toBeGreaterThan(5)
   expect(faults.join()).not.toContain('hush')

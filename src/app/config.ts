@@ -273,11 +273,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(Object.fromEntries(values)) as Config
 }
 
-const PASSWORD_IN_ADDRESS = /:\/\/[^/]*@/
-
-/** What a value must be, with the value in front, so that a person sees which one was read. By position: the fault, the value. */
+/**
+ * What a value must be, with the value in front, so that a person sees which one was read. One with an `@` may have a
+ * password before it, and is not shown. By position: the fault, the value.
+ */
 function withValue(fault: string, value = ''): string {
-  const isShown = fault.startsWith('must ') && !PASSWORD_IN_ADDRESS.test(value)
+  const isShown = fault.startsWith('must ') && !value.includes('@')
   const shown = isShown ? echoed(value) : null
   return shown === null ? fault : `is "${shown}": it ${fault}`
 }

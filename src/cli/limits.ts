@@ -23,11 +23,11 @@ const USUAL_LIMITS: Readonly<
 > = {
   account: {
     requests_per_minute:
-      'TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED, 20, before its first paid credit, then no limit',
+      '20 before its first paid credit (TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED), then no limit',
   },
   key: {
-    requests_per_minute: 'TOLLGATE_REQUESTS_PER_MINUTE, 300',
-    in_flight: 'TOLLGATE_REQUESTS_IN_FLIGHT, 8',
+    requests_per_minute: '300 (TOLLGATE_REQUESTS_PER_MINUTE)',
+    in_flight: '8 (TOLLGATE_REQUESTS_IN_FLIGHT)',
   },
 }
 

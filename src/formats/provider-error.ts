@@ -215,6 +215,8 @@ export function namesAccount({
 /** The refusal of a prompt that is too long, with the gateway's own figures: none of the provider's are shown. */
 function tooLongInput({ promptTokens, capTokens, contextTokens }: SentSize): Recognized['input'] {
   if (promptTokens === null || contextTokens === null) return {}
+  // Where the estimate fits, it explains nothing.
+  if (promptTokens + (capTokens ?? 0) <= contextTokens) return {}
   const cap = capTokens === null ? '' : `, the output cap is ${inWords(capTokens)}`
   return {
     message: `prompt is too long: it has about ${inWords(roughly(promptTokens))} tokens by the gateway's estimate${cap}, and the context window of this model is ${inWords(contextTokens)}. Shorten the input or lower the output cap.`,

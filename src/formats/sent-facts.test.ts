@@ -117,6 +117,13 @@ describe('a prompt that is too long', () => {
     )
   })
 
+  test('is refused without figures if it fits by them', () => {
+    const { text } = refused(message, { ...SENT, size: { ...size, promptTokens: 170_000 } })
+    expect(text).toContain('about 170,000 tokens')
+    const fits = refused(message, { ...SENT, size: { ...size, promptTokens: 168_000 } })
+    expect(fits.text).toBe(PROBLEMS.context_length_exceeded.message)
+  })
+
   test('is refused without figures if the window or the tokens of a picture are not known', () => {
     for (const unknown of ['promptTokens', 'contextTokens']) {
       const { text } = refused(message, { ...SENT, size: { ...size, [unknown]: null } })

@@ -178,8 +178,13 @@ const DISMISSED = 'Only a purchase on hold can be dismissed.'
 
 /** By position: the purchase, and which ones could be decided. */
 function notHeld({ state }: PurchaseRow, which: string): Problem {
+  // An approval that found no money to credit leaves it as it was.
+  const reason =
+    state === 'held' || state === 'below_minimum'
+      ? 'Its payment has no money that can be credited, such as one in another currency. Refund it where it was paid, or dismiss the purchase.'
+      : which
   return new Problem('purchase_not_held', {
-    message: `This purchase is ${state.replaceAll('_', ' ')}. ${which}`,
+    message: `This purchase is ${state === 'held' ? 'on hold' : state.replaceAll('_', ' ')}. ${reason}`,
   })
 }
 

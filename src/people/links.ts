@@ -240,12 +240,15 @@ export async function lookAtLink(
   if (row === undefined) return null
   const link = LINKS.read(row)
   const open = db.selectFrom('links').select('id').where('id', '=', link.id).where(isOpen(nowMs))
+  const isUsable = (await open.executeTakeFirst()) !== undefined
+  const isTaken = link.usedAtMs !== null || link.expiresAtMs <= nowMs
   return {
-    isUsable: (await open.executeTakeFirst()) !== undefined,
+    isUsable,
     isOperator: link.isOperator,
     accountName: row.account_name,
     role: link.role,
-    inviterName: row.inviter_name,
+    // One who may no longer invite can send no other link.
+    inviterName: isUsable || isTaken ? row.inviter_name : null,
     expiresAtMs: link.expiresAtMs,
   }
 }

@@ -182,6 +182,9 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       const { json } = await owner.get(`accounts/${accountId}/invitations`)
       expect(json['data']).toMatchObject([{ email: 'grace@example.org' }])
       expect((await accept(sent)).httpStatus).toBe(404)
+      expect(
+        (await new Browser(world).post('auth/invitation/look', { token: sent })).json,
+      ).toMatchObject({ usable: false, inviter: null })
       expect((await accept(stays)).httpStatus).toBe(201)
     },
   )
