@@ -351,3 +351,27 @@ describe('a server that is away', () => {
     await away.waitFor({ state: 'detached' })
   })
 })
+
+test('in the colours of the system, legends keep theirs, and what is chosen has a frame', async ({
+  ownPage: page,
+  server,
+}) => {
+  const look = () =>
+    page.evaluate(() =>
+      ['.swatch.of-1', '.bar > *', '.nav [aria-current]', '.seg [aria-pressed="true"]'].map(
+        (at) => {
+          const { backgroundColor, outlineStyle } = getComputedStyle(
+            document.querySelector(at) ?? document.body,
+          )
+          return { at, color: backgroundColor, frame: outlineStyle }
+        },
+      ),
+    )
+  await page.goto(`${server.address}/app/${at('overview')}`)
+  await page.getByRole('button', { name: 'Endpoint' }).waitFor()
+  const [swatch, part] = await look()
+  await page.emulateMedia({ forcedColors: 'active' })
+  const forced = await look()
+  expect(forced.slice(0, 2)).toEqual([swatch, part])
+  expect(forced.slice(2).map(({ frame }) => frame)).toEqual(['solid', 'solid'])
+})
