@@ -45,6 +45,8 @@ function answerChat(server: StandIn, answer: StandInAnswer): void {
 async function ask(page: Page): Promise<void> {
   await page.getByLabel('System').fill('You are brief.')
   await page.getByLabel('Message').fill('What tells a toll gate from a turnstile?')
+  // The keys do nothing before the models are known.
+  await page.locator('button:enabled', { hasText: 'Send' }).waitFor()
   await page.keyboard.press('Control+Enter')
 }
 
