@@ -45,7 +45,7 @@ export const ACTIONS: readonly OperatorAction[] = [
     detail: { disabled: true, note: 'Invoice 7 is late.' },
     before: { disabled: false, note: null },
   }),
-  action(7, {
+  action(3.5, {
     action: 'changeAccount',
     target_id: HELIX.id,
     user_id: null,

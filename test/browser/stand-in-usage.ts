@@ -361,3 +361,11 @@ export const TOP_UPS: TopUps = {
   purchases: 29,
   codes: 6,
 }
+
+/** The two of them that its statement lists. */
+export const TOP_UPS_OF_HELIX: TopUps = {
+  ...TOP_UPS,
+  amount: 250_000_000,
+  purchases: 0,
+  codes: 0,
+}

@@ -27,7 +27,14 @@ import {
 import { OVERVIEW } from './stand-in-overview.ts'
 import { PRICED, pricesOf, REFUSALS, REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
-import { operatorReport, operatorUsage, TOP_UPS, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
+import {
+  operatorReport,
+  operatorUsage,
+  TOP_UPS,
+  TOP_UPS_OF_HELIX,
+  USAGE,
+  USAGE_BY_TAG,
+} from './stand-in-usage.ts'
 
 /**
  * The page's files and a made-up API: for states that a real server is in for a moment only, and for
@@ -145,6 +152,7 @@ const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown]
           : ACCOUNTS,
       ),
   ],
+  ['/operator/top-ups', (query) => (query.has('account') ? TOP_UPS_OF_HELIX : TOP_UPS)],
   ['/operator/usage', (query) => operatorUsage(query.get('by'))],
   ['/operator/usage/report', operatorReport],
 ]
@@ -209,7 +217,6 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['POST /auth/factors/app/begin', data.APP_BEGUN],
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
     ['/operator/actions', list(ACTIONS)],
-    ['/operator/top-ups', TOP_UPS],
     ['/operator/users', list(USERS)],
     ['/operator/keys', list([])],
     ['/operator/upstreams', list(UPSTREAMS)],
