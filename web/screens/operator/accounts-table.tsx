@@ -119,7 +119,7 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
         {credit.backed.balance < 0 ? (
           <>
             <span className="neg">{money(credit.backed.balance)}</span>
-            <span className="two neg">owes {money(-credit.backed.balance)}</span>
+            <span className="two neg whitespace-nowrap">owes {money(-credit.backed.balance)}</span>
           </>
         ) : (
           money(credit.backed.available)

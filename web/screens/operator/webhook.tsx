@@ -35,7 +35,7 @@ export function OneWebhookScreen() {
         <span>{host}</span>
       </p>
       <div className="top flex-wrap">
-        <h1 className="max-[1120px]:basis-full wrap-anywhere">{host}</h1>
+        <h1 className="basis-auto wrap-anywhere">{host}</h1>
         {webhook !== undefined && <Buttons webhook={webhook} />}
       </div>
       <Answer query={query} noun="webhook" grey={<GreyForm />}>
@@ -90,23 +90,25 @@ function Buttons({ webhook }: WebhookProps) {
   )
   return (
     <>
-      <button type="button" className="btn" onClick={() => setOpened('change')}>
-        Change
-      </button>
-      <button type="button" className="btn" onClick={() => setOpened('disable')}>
-        {disabled ? 'Enable' : 'Disable'}
-      </button>
-      <button type="button" className="btn" onClick={() => setOpened('delete')}>
-        Delete
-      </button>
-      <button
-        type="button"
-        className="btn pri"
-        disabled={disabled || test.isPending}
-        onClick={() => test.mutate(id)}
-      >
-        Send a test
-      </button>
+      <div className="flex flex-wrap gap-3">
+        <button type="button" className="btn" onClick={() => setOpened('change')}>
+          Change
+        </button>
+        <button type="button" className="btn" onClick={() => setOpened('disable')}>
+          {disabled ? 'Enable' : 'Disable'}
+        </button>
+        <button type="button" className="btn" onClick={() => setOpened('delete')}>
+          Delete
+        </button>
+        <button
+          type="button"
+          className="btn pri"
+          disabled={disabled || test.isPending}
+          onClick={() => test.mutate(id)}
+        >
+          Send a test
+        </button>
+      </div>
       <Problem text={test.error?.message} className="basis-full" />
       {opened === 'change' && <ChangeWebhook webhook={webhook} onClose={close} />}
       {opened === 'disable' && <DisableWebhook webhook={webhook} onClose={close} />}
