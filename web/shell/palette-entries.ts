@@ -15,7 +15,7 @@ import { OPERATOR_SECTIONS } from './sections.ts'
 import { useMe } from './use-account.ts'
 
 /** Something that the palette opens. */
-export interface Entry {
+interface Entry {
   readonly id: string
   readonly icon: IconName
   readonly text: string
