@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { changeMember } from '../../src/people/members.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { systemClock } from '../../src/vocabulary/clock.ts'
 import { worldOfEach } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
@@ -108,6 +110,15 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(errorOf(refused)).toMatchObject({ httpStatus: 403, code: 'owner_required' })
     }
     expect((await other.get(`accounts/${accountId}/keys`)).httpStatus).toBe(200)
+  })
+
+  test('a change that an owner began before becoming a member is refused', async () => {
+    const [other, member] = [await guest('other', 'owner'), await guest('member', 'member')]
+    const ids = { userId: await idOf(member), ownerId: await idOf(other) }
+    await setRole(owner, other, 'member')
+    const parts = { db: world.gateway.store.db, clock: systemClock }
+    const change = changeMember(parts, { accountId, ...ids, role: 'owner' }, null)
+    await expect(change).rejects.toMatchObject({ code: 'owner_required' })
   })
 
   test('a person who is invited by an owner joins once, also with a user that is there already', async () => {
