@@ -228,8 +228,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await runScript(bench, 'set key_1 limit 1000')
     await spend(1_000)
     const { db } = bench.store
-    await db.updateTable('api_keys').set({ disabled: 1 }).execute()
     await db.updateTable('accounts').set({ disabled: 1 }).execute()
+    await look()
+    await db.updateTable('api_keys').set({ disabled: 1 }).execute()
     await look()
     expect(await letters()).toEqual([])
     await db.updateTable('accounts').set({ disabled: 0 }).execute()

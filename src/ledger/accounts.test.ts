@@ -182,6 +182,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expiresAtMs: null,
       name: 'n',
     })
+    const rotation = { id: 'key_1', keyHash: 'next', displayPrefix: 'p', graceMs: 60_000 }
+    const rotated = await ledger.rotateApiKey(rotation)
+    expect(rotated).toMatchObject({ keyHash: 'next', previousKeyHash: key.keyHash })
+    // Run again, it ends the previous text no earlier.
+    expect(await ledger.rotateApiKey(rotation)).toEqual(rotated)
     expect(await ledger.deleteApiKey('key_1')).toBe(true)
     expect(await ledger.deleteApiKey('key_1')).toBe(false)
     expect(await getApiKey(store.db, 'key_1')).toBeNull()
