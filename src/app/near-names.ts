@@ -1,3 +1,5 @@
+import { editsBetween } from '../vocabulary/edits.ts'
+
 type Names = readonly [string, string]
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -114,27 +116,4 @@ function wordsOf(name: string): readonly string[] {
     .split('_')
     .filter((word) => !LEFT_OUT.has(word))
   return words.map((word) => ALIKE[word] ?? word.replace(/IES$/, 'Y').replace(/S$/, ''))
-}
-
-/** How many letters must be added, left out, changed or swapped with the next to make one text the other. */
-function editsBetween([one, other]: Names): number {
-  // A start compares each variable with each setting: the rows are used again.
-  let earlier: number[] = []
-  let before = Array.from({ length: other.length + 1 }, (_, at) => at)
-  let next = [...before]
-  for (let row = 0; row < one.length; row++) {
-    next[0] = row + 1
-    for (let column = 0; column < other.length; column++) {
-      const changed = (before[column] ?? 0) + (one[row] === other[column] ? 0 : 1)
-      const isSwap = one[row] === other[column - 1] && one[row - 1] === other[column]
-      const swapped = isSwap ? (earlier[column - 1] ?? row) + 1 : changed
-      const added = (before[column + 1] ?? 0) + 1
-      next[column + 1] = Math.min(changed, swapped, added, (next[column] ?? 0) + 1)
-    }
-    const free = earlier.length === 0 ? [...before] : earlier
-    earlier = before
-    before = next
-    next = free
-  }
-  return before[other.length] ?? 0
 }

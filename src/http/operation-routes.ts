@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { clientLeft } from '../journey/client-answer.ts'
 import { parseJsonBody } from '../json/body.ts'
+import { canBeEmpty } from '../operations/check-input.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import type { Access } from './access.ts'
@@ -63,7 +64,7 @@ export function registerOperations(
           access.onCaller?.(caller, reply.raw)
           let sent: unknown
           if (body !== null) {
-            sent = await readJson(request.raw, reply.raw, bodyTimeoutMs)
+            sent = await readJson(request.raw, reply.raw, { timeoutMs: bodyTimeoutMs, shape: body })
             // A body may take half a minute, in which a session ends, or a key is disabled.
             caller = await access.authenticate(arrival, params)
           }
@@ -115,7 +116,7 @@ export function arrivalOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'ra
 export async function readJson(
   clientRequest: IncomingMessage,
   client: ServerResponse,
-  timeoutMs: number,
+  { timeoutMs, shape }: { readonly timeoutMs: number; readonly shape: z.ZodType },
 ): Promise<unknown> {
   const bytes = await readBody(clientRequest, {
     bytesMax: BODY_BYTES_MAX,
@@ -124,5 +125,6 @@ export async function readJson(
       if (asksToGoOn(clientRequest)) client.writeContinue()
     },
   })
+  if (bytes.length === 0 && canBeEmpty(shape)) return {}
   return parseJsonBody(bytes).root
 }

@@ -1,35 +1,69 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { echoed, Problem } from '../vocabulary/problem.ts'
+import { nearField } from './near-field.ts'
 
 // A body with a thousand unknown fields gets a short refusal.
 const FAULTS_MAX = 10
 
 /**
  * Checks what a client sent against a schema, and reads it. Throws the Problem `invalid_parameter`,
- * which names the first ten errors and has the first one's field as its `param`.
+ * which names the first ten errors and the fields that unknown ones are near, and has the first error's field as its
+ * `param`.
  */
 export function checkInput<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(value, { error: messageOf })
+  // The known fields by the path of their object: zod drops the schema from an issue once it has its message.
+  const knownAt = new Map<string, readonly string[]>()
+  const parsed = schema.safeParse(value, {
+    error(issue) {
+      if (issue.code === 'unrecognized_keys' && issue.inst instanceof z.core.$ZodObject) {
+        knownAt.set(pathText(issue.path), Object.keys(issue.inst._zod.def.shape))
+      }
+      return messageOf(issue)
+    },
+  })
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX)
+  const faults = parsed.error.issues
+    .flatMap((issue) => faultsOf(issue, knownAt.get(pathText(issue.path)) ?? []))
+    .slice(0, FAULTS_MAX)
+  const near = [...new Set(faults.flatMap((fault) => (fault.near === null ? [] : [fault.near])))]
+  const suggestion =
+    near.length === 0
+      ? ''
+      : ` Did you mean ${oneOf(
+          near.map((name) => `\`${name}\``),
+          'and',
+        )}?`
   throw new Problem('invalid_parameter', {
-    message: `${faults.map(({ field, message }) => `\`${field}\` ${message}`).join('; ')}.`,
+    message: `${faults.map(({ field, message }) => `\`${field}\` ${message}`).join('; ')}.${suggestion}`,
     ...(faults[0] === undefined ? {} : { param: faults[0].field }),
   })
 }
 
-function faultsOf(
-  issue: z.core.$ZodIssue,
-): readonly { readonly field: string; readonly message: string }[] {
-  const field = issue.path.map(String).join('.')
-  if (issue.code !== 'unrecognized_keys') return [{ field, message: issue.message }]
+interface Fault {
+  readonly field: string
+  readonly message: string
+  /** The known field that an unknown one is near. */
+  readonly near: string | null
+}
+
+function pathText(path: readonly PropertyKey[] = []): string {
+  return path.map(String).join('.')
+}
+
+/** By position: an issue, and the fields that the object has in its schema. */
+function faultsOf(issue: z.core.$ZodIssue, known: readonly string[]): readonly Fault[] {
+  const field = pathText(issue.path)
+  const { message } = issue
+  if (issue.code !== 'unrecognized_keys') return [{ field, message, near: null }]
   const inside = field === '' ? '' : `${field}.`
-  return issue.keys.map((name) => {
-    const shown = echoed(name) ?? '…'
-    return { field: `${inside}${shown}`, message: issue.message }
+  return issue.keys.slice(0, FAULTS_MAX).map((name) => {
+    const shown = echoed(name)
+    const found = shown === null ? null : nearField(shown, known)
+    const near = found === null ? null : `${inside}${found}`
+    return { field: `${inside}${shown ?? '…'}`, message, near }
   })
 }
 
@@ -68,6 +102,11 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
 export function oneOf(values: readonly string[], joint: 'or' | 'and' = 'or'): string {
   const last = values.at(-1) ?? ''
   return values.length < 2 ? last : `${values.slice(0, -1).join(', ')} ${joint} ${last}`
+}
+
+/** Whether all fields of a body can be left out: an empty body is then read as `{}`. */
+export function canBeEmpty(shape: z.ZodType): boolean {
+  return shape.safeParse({}).success
 }
 
 /** Whether a body has no other fields than these. */

@@ -58,6 +58,31 @@ test('a key in place of a model is not repeated', async () => {
   ])
 })
 
+test('an unknown field names the known one that it is near', async () => {
+  const accountId = await management.account(0)
+  const { id } = await management.apiKey(accountId)
+  const keys = `/v1/admin/accounts/${accountId}/keys`
+  const post = (path: string, body: object) => messageOf({ method: 'POST', path, body })
+  const get = (path: string) => messageOf({ method: 'GET', path })
+  expect([
+    await post(keys, { name: 'a', limit: 5 }),
+    await post(keys, { name: 'a', creditLimit: 5 }),
+    await post(keys, { name: 'a', limits: { in_fligth: 5 } }),
+    await post(`/v1/admin/keys/${id}/rotate`, { grace: 5, seconds: 5 }),
+    await get('/v1/admin/actions?from=2026-01-01'),
+    await post(keys, { name: 'a', colour: 'red', limit: 5, expires: null }),
+    await post(keys, { name: 'a', colour: 'red' }),
+  ]).toEqual([
+    '`limit` is not a known field. Did you mean `credit_limit`?',
+    '`creditLimit` is not a known field. Did you mean `credit_limit`?',
+    '`limits.in_fligth` is not a known field. Did you mean `limits.in_flight`?',
+    '`grace` is not a known field; `seconds` is not a known field. Did you mean `grace_seconds`?',
+    '`from` is not a known field. Did you mean `since`?',
+    '`colour` is not a known field; `limit` is not a known field; `expires` is not a known field. Did you mean `credit_limit` and `expires_at`?',
+    '`colour` is not a known field.',
+  ])
+})
+
 test.each([
   ['POST', '/v1/chat/completion', '/docs lists the endpoints.'],
   ['GET', '/v1/messages/none?secret=1', '/docs lists the endpoints.'],

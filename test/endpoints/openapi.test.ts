@@ -235,6 +235,25 @@ test('every operation answers as it is documented, and those that take a body ha
   }
 })
 
+test('an empty body is read as {} exactly by the operations whose body is not required', async () => {
+  const { text: freshKey } = await admin.apiKey(params['account_id'] ?? '')
+  const optional: string[] = []
+  for (const { name, method, path, json } of operationsOf(document)) {
+    if (!('requestBody' in json)) continue
+    const token = path.startsWith('/v1/admin') ? ADMIN_TOKEN : freshKey
+    const place = path.replace(/\{(\w+)\}/g, (_, param: string) => params[param] ?? '')
+    const answer = await request(admin.world.url(place), {
+      method: method as Dispatcher.HttpMethod,
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const isRefused = (await answer.body.text()).includes('The body is empty')
+    expect(objectAt(json, 'requestBody')['required'], name).toBe(isRefused)
+    if (!isRefused) optional.push(name)
+  }
+  expect(optional).toContain('rotateKey')
+  expect(optional).not.toContain('createKey')
+})
+
 test('every operation that takes the format csv answers with CSV, and says that it does', async () => {
   const named: string[] = []
   const { text: freshKey } = await admin.apiKey(params['account_id'] ?? '')

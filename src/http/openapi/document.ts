@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { EnvelopeFamily } from '../../formats/format.ts'
+import { canBeEmpty } from '../../operations/check-input.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import type { AdminScope } from '../../vocabulary/role.ts'
@@ -32,6 +33,8 @@ export interface DocumentedOperation {
   readonly parameters: readonly Parameter[]
   /** Null: it takes none. */
   readonly body: JsonSchema | null
+  /** Whether an empty body is read as `{}`. */
+  readonly canBodyBeEmpty: boolean
   /** A body; undefined if it takes none. */
   readonly example: object | undefined
   /** Successes by status; each media type with its schema. */
@@ -120,6 +123,7 @@ export function documentedOperation(
     isRetired: false,
     parameters: [...pathParameters(path), ...ofQueries],
     body: operation.body === null ? null : requestSchema(operation.body),
+    canBodyBeEmpty: operation.body !== null && canBeEmpty(operation.body),
     example: operation.example,
     answers: Object.entries(operation.answersTo(access)).map(([httpStatus, shape]) => ({
       httpStatus: Number(httpStatus),
@@ -287,7 +291,7 @@ function operationObject(operation: DocumentedOperation, tag: string): object {
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: !operation.canBodyBeEmpty,
             content: {
               'application/json': { schema: operation.body, example: operation.example },
             },

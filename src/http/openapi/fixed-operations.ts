@@ -89,6 +89,7 @@ export function inferenceOperation(
       additionalProperties: true,
       description: 'Fields that are not named here pass through to the provider.',
     },
+    canBodyBeEmpty: false,
     example: EXAMPLES.get(endpoint),
     answers: [success],
     problems: ALL_CODES.filter(
@@ -125,6 +126,7 @@ const COMMON = {
   isRetired: false,
   parameters: [],
   body: null,
+  canBodyBeEmpty: false,
   example: undefined,
 } as const
 

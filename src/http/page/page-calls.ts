@@ -110,7 +110,8 @@ export function registerCalls(
         const visitor = { address: input.addressOf(arrival), agent, known }
         const readBody = async () => {
           if (body === null) return undefined
-          return checkInput(body, await readJson(request.raw, reply.raw, input.bodyTimeoutMs))
+          const reading = { timeoutMs: input.bodyTimeoutMs, shape: body }
+          return checkInput(body, await readJson(request.raw, reply.raw, reading))
         }
         const answer = await run(input, { request, reply, arrival, visitor, readBody })
         // Sessions, links, passwords and second factors end by these.
