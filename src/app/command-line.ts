@@ -9,6 +9,7 @@ import {
   configFromEnvironment,
   environment,
   isLive,
+  keyLimitsOf,
   pageUrlOf,
   storeUrlOf,
 } from './config.ts'
@@ -40,6 +41,7 @@ export async function runCommandLine({ args, ...input }: CommandLineInput): Prom
       return {
         storeUrl: storeUrlOf(config),
         keyTag: config.TOLLGATE_KEY_TAG,
+        keyLimits: keyLimitsOf(config),
         pageUrl: pageUrlOf(config),
         serverUrl: serverUrlOf(config),
         webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
 import { parseAddressRange } from '../journey/gate/client-address.ts'
+import type { KeyLimits } from '../operations/operation.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import { echoed } from '../vocabulary/problem.ts'
@@ -355,6 +356,14 @@ export function isLive(config: Config): boolean {
 export function storeUrlOf(config: Config): string {
   if (config.DATABASE_URL !== null) return config.DATABASE_URL
   return isLive(config) ? 'sqlite:./data/tollgate.db' : 'sqlite:./data/simulator.db'
+}
+
+/** The limits of keys without their own. */
+export function keyLimitsOf(config: Config): KeyLimits {
+  return {
+    requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
+    inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
+  }
 }
 
 /** The address of the page in browsers, without `/app`: as set, or this machine. */

@@ -29,7 +29,7 @@ import type { Store } from '../store/store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Watcher } from '../webhooks/watcher.ts'
-import { type Config, pageUrlOf } from './config.ts'
+import { type Config, keyLimitsOf, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
 import { mailSettingsOf } from './mail-settings.ts'
 import type { OpenUpstream } from './open-catalog.ts'
@@ -192,10 +192,7 @@ async function managementOf(
       // is added up, and the events of webhooks.
       clock: storeClock,
       keyTag: config.TOLLGATE_KEY_TAG,
-      keyLimits: {
-        requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
-        inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
-      },
+      keyLimits: keyLimitsOf(config),
       get pageUrl() {
         return pageUrl()
       },

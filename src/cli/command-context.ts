@@ -4,6 +4,7 @@ import type { CatalogSettings } from '../catalog/catalog.ts'
 import type { Ledger } from '../ledger/commands.ts'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import type { MailSettings } from '../mail/mail-server.ts'
+import type { KeyLimits } from '../operations/operation.ts'
 import type { OperationSource } from '../operations/operations.ts'
 import type { SaleSettings } from '../sale/open-methods.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
@@ -30,6 +31,8 @@ export interface CommandSettings {
   readonly storeUrl: string
   /** The `<tag>` of new API keys. */
   readonly keyTag: string
+  /** The limits of keys without their own. */
+  readonly keyLimits: KeyLimits
   /** The address of the page in browsers, without `/app`. */
   readonly pageUrl: string
   /** The address of a running server with these settings. */

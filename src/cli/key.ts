@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { apiKeyShape, createdApiKeyShape } from '../operations/api-key-answer.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
-import { allowanceText, limitOptions } from './limits.ts'
+import { allowanceText, LIMIT_DETAILS, limitOptions } from './limits.ts'
 import { type CommandGroup, showNamed } from './operation-command.ts'
 import {
   listOptions,
@@ -32,7 +32,7 @@ const KEYS = shownRows(apiKeyShape, {
     ALLOWANCE: allowanceText,
     EXPIRES: ({ expires_at }) => moment(expires_at),
   },
-  details: { ...MODEL_DETAILS, metadata: metadataDetail },
+  details: { ...MODEL_DETAILS, ...LIMIT_DETAILS, metadata: metadataDetail },
 })
 
 /** One key, with its account. */

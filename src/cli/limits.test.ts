@@ -104,3 +104,11 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
     expect(row[head.indexOf('ALLOWANCE')]).toBe('$0.00 of $20.00/day')
   })
 })
+
+test('key show has the limits that apply, and says which are the defaults of the gateway', async () => {
+  await line.json('key', 'update', keyId, '--in-flight', '2', '--tokens-per-minute', '90000')
+  const { out } = await line.run('key', 'show', keyId)
+  expect(out).toContain('\nrequests per minute: 300 (default)\n')
+  expect(out).toContain('\nrequests in flight: 2\n')
+  expect(out).toContain('\ntokens per minute: 90000\n')
+})

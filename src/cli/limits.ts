@@ -17,6 +17,20 @@ export function allowanceText({
   return `${showMicros(spent)} of ${showMicros(amount)}/${period}`
 }
 
+type ShownKey = Pick<z.output<typeof apiKeyShape>, 'limits' | 'default_limits'>
+
+/** The limits of a key, each with whether it is the gateway's default; null: no limit. */
+export const LIMIT_DETAILS: Readonly<Record<string, (apiKey: ShownKey) => string | null>> =
+  Object.fromEntries(
+    OWN_LIMITS.map(({ name }) => [
+      LIMIT_WORDS[name].counts,
+      ({ limits, default_limits }: ShownKey) => {
+        const usual = name === 'tokens_per_minute' ? null : `${default_limits[name]} (default)`
+        return limits[name]?.toString() ?? usual
+      },
+    ]),
+  )
+
 /** The limits that apply where none is set; absent: no limit. */
 const USUAL_LIMITS: Readonly<
   Record<'account' | 'key', Readonly<Partial<Record<OwnLimit['name'], string>>>>

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { Command, Option } from 'commander'
 import type { z } from 'zod'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import type { Letter } from '../mail/letter.ts'
 import { MailServer } from '../mail/mail-server.ts'
 import type { Answered, Operation } from '../operations/operation.ts'
@@ -192,7 +191,7 @@ async function operationOf(
 ): Promise<Operation> {
   const { store, ledger, ids, clock } = opened
   const read = settings()
-  const { keyTag, pageUrl, webhookNetworks, upstreams } = read
+  const { keyTag, keyLimits, pageUrl, webhookNetworks, upstreams } = read
   const sections = makeOperations(operations, {
     store,
     ledger,
@@ -202,11 +201,7 @@ async function operationOf(
     ids,
     clock,
     keyTag,
-    // Commands are of admins, who may set any limit.
-    keyLimits: {
-      requestsPerMinuteMax: LEDGER_LIMITS_DEFAULT.keyRequestsPerMinuteMax,
-      inFlightMax: LEDGER_LIMITS_DEFAULT.openHoldsMax,
-    },
+    keyLimits,
     pageUrl,
     postLetter: read.mail && ((letter) => opened.letters.push(letter)),
     webhookNetworks,

@@ -8,6 +8,7 @@ import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields
 import { limitShapes, limitsAnswer } from './limits.ts'
 import { metadataAnswer, metadataShape } from './metadata.ts'
 import { modelsAnswer, modelsShape } from './model-lists.ts'
+import type { KeyLimits } from './operation.ts'
 
 const common = {
   id: idField('key'),
@@ -37,6 +38,9 @@ const common = {
   held: moneyField.describe('The credit held for its requests, in micro-dollars.'),
   models: modelsShape,
   ...limitShapes,
+  default_limits: z
+    .object({ requests_per_minute: z.int(), in_flight: z.int() })
+    .describe("The gateway's limits of each key, which apply where its `limits` have null."),
 }
 
 /** An API key as its admin sees it, never with its text. */
@@ -94,11 +98,11 @@ export function apiKeyAnswer(
 /** The calling key as responses have it. */
 export function ownKeyAnswer(
   apiKey: ApiKeyRow,
-  { balance, spend, nowMs }: OwnKeyMoment,
+  { balance, spend, nowMs, defaults }: OwnKeyMoment,
 ): z.infer<typeof ownKeyShape> {
   return {
     // A key of a suspended account is refused earlier.
-    ...commonAnswer(apiKey, { nowMs, isSuspended: false }),
+    ...commonAnswer(apiKey, { nowMs, defaults, isSuspended: false }),
     credit_limit_remaining: remainingOf(apiKey),
     credit_available: balance.backed.availableMicros,
     free_credit_available: balance.free.availableMicros,
@@ -130,23 +134,23 @@ function ownLimit(apiKey: ApiKeyRow, nowMs: number): Parameters<typeof ownKeyDat
   return { micros: creditLimitMicros, remainingMicros: totalMicros ?? 0, period: null }
 }
 
-interface OwnKeyMoment {
+interface OwnKeyMoment extends Omit<KeyMoment, 'isSuspended'> {
   readonly balance: Balance
   /** Its charges since the present day, week and month began. */
   readonly spend: Readonly<Record<AllowancePeriod, Micros>>
-  readonly nowMs: number
 }
 
 interface KeyMoment {
   readonly nowMs: number
   /** Whether its account is suspended. */
   readonly isSuspended: boolean
+  readonly defaults: KeyLimits
 }
 
 /** In the order in which the gateway refuses a key. */
 function stateOf(
   apiKey: ApiKeyRow,
-  { nowMs, isSuspended }: KeyMoment,
+  { nowMs, isSuspended }: Omit<KeyMoment, 'defaults'>,
 ): z.infer<typeof common.state> {
   if (isSuspended) return 'account_suspended'
   if (apiKey.disabled) return 'disabled'
@@ -156,7 +160,7 @@ function stateOf(
   return isUsedUp || remainingOf(apiKey) === 0 ? 'limit_reached' : 'active'
 }
 
-function commonAnswer(apiKey: ApiKeyRow, { nowMs, isSuspended }: KeyMoment) {
+function commonAnswer(apiKey: ApiKeyRow, { nowMs, isSuspended, defaults }: KeyMoment) {
   return {
     id: apiKey.id,
     object: 'key' as const,
@@ -173,6 +177,10 @@ function commonAnswer(apiKey: ApiKeyRow, { nowMs, isSuspended }: KeyMoment) {
     held: apiKey.heldMicros,
     models: modelsAnswer(apiKey),
     ...limitsAnswer(apiKey, nowMs),
+    default_limits: {
+      requests_per_minute: defaults.requestsPerMinuteMax,
+      in_flight: defaults.inFlightMax,
+    },
   }
 }
 

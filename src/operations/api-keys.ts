@@ -112,7 +112,7 @@ function create(parts: OperationParts) {
   })
 }
 
-function list({ store, clock }: OperationParts) {
+function list({ store, clock, keyLimits }: OperationParts) {
   return operation({
     name: 'listKeys',
     method: 'GET',
@@ -146,6 +146,7 @@ function list({ store, clock }: OperationParts) {
           usedAtMs: usedAtMs.get(each.id) ?? null,
           isSuspended: account.disabled,
           nowMs,
+          defaults: keyLimits,
         }),
       )
       return { httpStatus: 200, body: listAnswer(answers, idCursor('keys', page.nextCursor)) }
@@ -293,11 +294,11 @@ async function namedKey(
 }
 
 async function answerOf(
-  { store: { db }, clock }: OperationParts,
+  { store: { db }, clock, keyLimits: defaults }: OperationParts,
   apiKey: ApiKeyRow,
 ): Promise<z.infer<typeof apiKeyShape>> {
   const usedAtMs = (await getLastUses(db, [apiKey.id])).get(apiKey.id) ?? null
   const account = await getAccount(db, apiKey.accountId)
   const isSuspended = account?.disabled ?? false
-  return apiKeyAnswer(apiKey, { usedAtMs, isSuspended, nowMs: clock.nowMs() })
+  return apiKeyAnswer(apiKey, { usedAtMs, isSuspended, defaults, nowMs: clock.nowMs() })
 }

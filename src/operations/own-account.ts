@@ -40,7 +40,7 @@ export function ownAccountOperations(parts: OperationParts) {
 
 const NOTHING_SPENT = { day: micros(0), week: micros(0), month: micros(0) }
 
-function ownKey({ store, clock }: OperationParts) {
+function ownKey({ store, clock, keyLimits: defaults }: OperationParts) {
   return operation({
     name: 'getOwnKey',
     method: 'GET',
@@ -59,7 +59,8 @@ function ownKey({ store, clock }: OperationParts) {
         apiKey.spendMicros === 0
           ? NOTHING_SPENT
           : await readSpend(reads, { accountId, apiKeyId, nowMs })
-      return { httpStatus: 200, body: ownKeyAnswer(apiKey, { balance: held, spend, nowMs }) }
+      const body = ownKeyAnswer(apiKey, { balance: held, spend, nowMs, defaults })
+      return { httpStatus: 200, body }
     },
   })
 }

@@ -186,6 +186,7 @@ function key(at: number, { name, prefix, ...rest }: KeyInput): ApiKey {
     models: null,
     allowance: null,
     limits: NO_LIMITS,
+    default_limits: { requests_per_minute: 300, in_flight: 8 },
     metadata: {},
     account_id: ACCOUNT,
     created_at: ago(60 * DAY_MS),

@@ -130,13 +130,19 @@ test('a new key is sent its terms, and a changed one what was touched alone', as
   expect((await changed).postDataJSON()).toEqual({ models: null, limits: { in_flight: 1 } })
 })
 
-test('terms that are not set are folded away, and shown at a click', async ({ page, server }) => {
+test('terms that are not set are folded away, and shown at a click with the defaults', async ({
+  page,
+  server,
+}) => {
   await page.goto(`${server.address}/app/${KEYS_PATH}?create=true`)
   const models = page.getByRole('dialog').getByLabel('Allowed models')
   await models.waitFor({ state: 'attached' })
   expect(await models.isVisible()).toBe(false)
   await unfold(page)
   expect(await models.isVisible()).toBe(true)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByPlaceholder('300 (default)').waitFor()
+  await dialog.getByPlaceholder('8 (default)').waitFor()
 })
 
 test('an account is sent the fee that was typed, in hundredths of a percent', async ({

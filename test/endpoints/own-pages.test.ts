@@ -56,6 +56,7 @@ test('a key sees its limit, its spend and the credit that it may use, free credi
     held: 0,
     allowance: null,
     limits: { requests_per_minute: null, in_flight: null, tokens_per_minute: null },
+    default_limits: { requests_per_minute: 300, in_flight: 8 },
     credit_available: 10_000_000 - spent,
     free_credit_available: 3_000,
     free_credit_expires_at: expires_at,

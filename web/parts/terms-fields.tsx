@@ -1,5 +1,7 @@
 import { useId, useState } from 'react'
+import type { ApiKey } from '../api/answers.ts'
 import { ApiError } from '../api/client.ts'
+import { count } from '../format/numbers.ts'
 import {
   hasTerms,
   LIMIT_NAMES,
@@ -36,6 +38,8 @@ export function useTerms(before: Terms): {
 interface TermsFieldsProps extends TypedProps {
   /** Whose terms they are. */
   readonly of: 'key' | 'account'
+  /** The gateway's limits of keys, which an empty field stands for. Default: not known. */
+  readonly defaults?: ApiKey['default_limits'] | undefined
   /** The server's refusal; shown at its field, if it is one of these. */
   readonly error: Error | null
 }
@@ -55,9 +59,12 @@ export function TermsFields({ isOpen, ...fields }: TermsFieldsProps) {
 
 /** The fields of models, allowance and limits. */
 export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
-  const { of, typed, onChange, faults, error } = props
+  const { of, typed, onChange, faults, error, defaults } = props
   const zonesId = useId()
-  const unset = of === 'key' ? 'Default' : 'No limit'
+  const unset = (name: LimitName): string => {
+    if (of === 'account' || name === 'tokens_per_minute') return 'No limit'
+    return defaults === undefined ? 'Default' : `${count(defaults[name])} (default)`
+  }
   const refused = error instanceof ApiError ? fieldOf(error.param) : null
   const input = (name: TermsField) => ({
     name,
@@ -74,7 +81,7 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
       {...input(name)}
       className="num"
       inputMode="numeric"
-      placeholder={LIMITS[name].unset === 'default' ? unset : 'No limit'}
+      placeholder={unset(name)}
     />
   )
   return (

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { accountQuery } from '../../api/queries.ts'
+import { accountQuery, keysQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
 import type { Terms } from '../../format/terms.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
@@ -40,6 +40,7 @@ export function KeyForm(props: KeyFormProps) {
       : { kind: 'date', at: new Date(before.expires_at) },
   )
   const { terms, fields } = useTerms(before)
+  const { data: keys } = useQuery(keysQuery(useAccountId()))
   const limitMicros = limit.trim() === '' ? null : readMoney(limit)
   const isLimitWrong = limit.trim() !== '' && limitMicros === null
   const refusal = refusalOf(write.error, ['name', 'credit_limit', 'expires_at'], isOfTerms)
@@ -80,7 +81,12 @@ export function KeyForm(props: KeyFormProps) {
         hint={<LimitHint spentMicros={props.spentMicros} />}
       />
       <ExpiryField value={expiry} onChange={setExpiry} error={refusal.at('expires_at')} />
-      <TermsFields of="key" {...fields} error={write.error} />
+      <TermsFields
+        of="key"
+        defaults={keys?.data[0]?.default_limits}
+        {...fields}
+        error={write.error}
+      />
     </FormDialog>
   )
 }
