@@ -67,7 +67,11 @@ function answerChat(server: StandIn): void {
 
 async function askForCode(page: Page): Promise<void> {
   await page.getByLabel('Message').fill('Write a function in Python that returns the median.')
+  // It can be sent once the models are known.
+  await page.getByRole('button', { name: 'Send', disabled: false }).waitFor()
   await page.keyboard.press('Control+Enter')
+  // Answers are text until what draws Markdown is loaded.
+  await page.locator('main pre').waitFor()
 }
 
 const browser = await openBrowser()

@@ -66,5 +66,7 @@ test('a change is by an operator, a token, or the command line', () => {
   expect(actorWords({ ...ACTION, ...none, token_id: 'atok_1', token_name: 'billing' })).toBe(
     'token billing',
   )
-  expect(actorWords({ ...ACTION, ...none, token_name: 'command line' })).toBe('command line')
+  for (const token_name of ['command line', 'gateway']) {
+    expect(actorWords({ ...ACTION, ...none, token_name })).toBe(token_name)
+  }
 })

@@ -1,6 +1,7 @@
 import { showDollarText } from '../../../src/vocabulary/money.ts'
 import {
   COMMAND_LINE,
+  GATEWAY,
   isRecordedMoney,
   type RecordedOperation,
 } from '../../../src/vocabulary/recorded-operation.ts'
@@ -112,7 +113,8 @@ export const ACTION_KINDS = Object.entries(WORDS)
 /** Who made a change. */
 export function actorWords({ user_name, token_id, token_name }: OperatorAction): string {
   if (user_name !== null) return user_name
-  return token_id === null && token_name === COMMAND_LINE ? COMMAND_LINE : `token ${token_name}`
+  const hasNoToken = token_name === COMMAND_LINE || token_name === GATEWAY
+  return token_id === null && hasNoToken ? token_name : `token ${token_name}`
 }
 
 /** The change in words. A name of an older or newer release that has none is shown as it is. */

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { COMMAND_LINE } from '../../../src/vocabulary/recorded-operation.ts'
+import { COMMAND_LINE, GATEWAY } from '../../../src/vocabulary/recorded-operation.ts'
 import { hrefOf } from '../../api/calls.ts'
 import {
   actionFields,
@@ -74,6 +74,7 @@ function PickPeople(props: {
     ...tokens.map(({ id, name }) => ({ value: id, text: `token ${name}` })),
     { value: SETTINGS_TOKEN, text: `token ${SETTINGS_TOKEN}` },
     { value: COMMAND_LINE, text: COMMAND_LINE },
+    { value: GATEWAY, text: GATEWAY },
   ]
   const unlisted = props.picked.filter((id) => options.every(({ value }) => value !== id))
   const all = [...options, ...unlisted.map((id) => ({ value: id, text: id }))]
