@@ -61,6 +61,8 @@ test('update changes the models of a key one list at a time, and show has both',
   expect(out.split('\n').slice(2)).toEqual([
     'models allowed: acme/*, nova/a',
     'models denied: acme/b',
+    'requests per minute: 300 (default)',
+    'requests in flight: 8 (default)',
     expect.stringMatching(/^account: "Ada" \(acct_\w{26}\)$/),
     '',
   ])
@@ -92,7 +94,7 @@ test('changes by commands are in the audit log, as those of the command line', a
   expect(await line.run('action', 'list', '--by', 'command line')).toMatchObject({ exitCode: 0 })
 })
 
-test('amounts of the audit log are dollars where people read them', async () => {
+test('the audit log has dollars, percent and names of accounts where people read it', async () => {
   await line.run('account', 'update', id, '--low-balance', '2.5', '--fee', '7')
   await line.run('account', 'update', id, '--low-balance', '35')
   const [newest, changed] = (await line.run('action', 'list', '--account', id)).out
@@ -100,8 +102,9 @@ test('amounts of the audit log are dollars where people read them', async () => 
     .filter((row) => row.includes('changeAccount'))
   expect(newest).toContain('low_balance=$2.50')
   expect(newest).toContain('low_balance=$35.00')
-  expect(changed).toContain('fee_basis_points=700')
-  expect(changed).toContain('fee_basis_points=none')
+  expect(changed).toContain('fee=7%')
+  expect(changed).toContain('fee=none')
+  expect(changed).toContain('Ada')
 })
 
 test('an account below zero shows what it owes, and its own fee', async () => {

@@ -19,12 +19,13 @@ import { spanOptions } from './times.ts'
 const ACTIONS = shownRows(operatorActionShape, {
   list: 'actions',
   none: 'no changes match',
-  cut: ['BY', 'BEFORE', 'FIELDS'],
+  cut: ['BY', 'NAME', 'BEFORE', 'FIELDS'],
   columns: {
     AT: ({ created_at }) => moment(created_at),
     BY: ({ user_name, token_name }) => user_name ?? token_name ?? '-',
     ACTION: ({ action }) => action,
     ACCOUNT: ({ account_id }) => account_id ?? '-',
+    NAME: ({ account_name }) => account_name ?? '-',
     TARGET: ({ target_id }) => target_id ?? '-',
     AMOUNT: ({ amount }) => (amount === null ? '-' : showMicros(amount)),
     BEFORE: ({ before }) => (before === null ? '-' : fieldWords(before)),
@@ -35,6 +36,9 @@ const ACTIONS = shownRows(operatorActionShape, {
 function fieldWords(fields: Readonly<Record<string, unknown>>): string {
   return Object.entries(fields)
     .map(([field, value]) => {
+      if (field === 'fee_basis_points') {
+        return `fee=${value === null ? 'none' : `${Number(value) / 100}%`}`
+      }
       const isMoney = isRecordedMoney(field) && typeof value === 'number'
       return `${field}=${isMoney ? showMicros(value) : (value ?? 'none')}`
     })

@@ -99,7 +99,7 @@ describe('a mistake of a newcomer', () => {
     [['credit', 'add', 'acct_1', '1,000', '--reference', 'r'], 'digits without commas'],
     [['credit', 'add', 'acct_1', '1', '--free', '--expires', '31.1.2030'], 'from now, such as 12h'],
     [['account', 'statement', 'acct_1', '--since', '1/31/2027'], 'how long ago, such as 24h or 7d'],
-    [['usage', '--since', 'yesterday'], 'how long ago, such as 24h or 7d'],
+    [['usage', '--since', 'last week'], 'how long ago, such as 24h or 7d'],
   ])('%j is answered with what to type', async (words, said) => {
     const { exitCode, notes } = await line.run(...words)
     expect(exitCode).toBe(2)

@@ -66,6 +66,8 @@ export const REQUEST_COMMANDS: CommandGroup = {
         },
         ...spanOptions('opened'),
       ],
+      help: `Requests that were refused before they were forwarded are not listed:
+\`tollgate account refusals <account>\` counts them.`,
       examples: [
         'tollgate request list --state unresolved,provisional',
         'tollgate request list --account Ada --since 24h --limit 100',

@@ -9,11 +9,12 @@ import type { Taken } from './typed-input.ts'
 
 const DATE = 'a date such as 2027-01-31, a time such as 2027-01-31T12:00:00Z'
 
-const AGO = `must be ${DATE}, or how long ago, such as 24h or 7d`
+const AGO = `must be ${DATE}, today, yesterday, this-month or last-month, or how long ago, such as 24h or 7d`
 const AHEAD = `must be ${DATE}, or how long from now, such as 12h or 90d`
 
 /** The form of a `--since` or `--until`, for a help. */
-export const SINCE_FORMS = 'such as 2027-01-31, 2027-01-31T12:00:00Z, or 24h or 7d for how long ago'
+export const SINCE_FORMS =
+  'such as 2027-01-31, 2027-01-31T12:00:00Z, yesterday or last-month, or 24h or 7d for how long ago'
 
 /** The options of the range of a list. By position: what its rows are at their time, such as `opened`. */
 export function spanOptions(verb: string): readonly Taken[] {
@@ -33,14 +34,29 @@ export function spanOptions(verb: string): readonly Taken[] {
   ]
 }
 
-/** A date, a time, or how long ago, as a time. A date is its start in UTC. */
+/** A date, a time, a word such as `yesterday`, or how long ago, as a time. A date is its start in UTC. */
 export function readSince(text: string, nowMs: number): string {
-  return readMoment(text, { nowMs, direction: -1, message: AGO })
+  return readMoment(dateOf(text, nowMs), { nowMs, direction: -1, message: AGO })
 }
 
 /** The same, but a date stays one: the operation reads it in a time zone. */
 export function readSinceOrDate(text: string, nowMs: number): string {
-  return z.iso.date().safeParse(text).success ? text : readSince(text, nowMs)
+  const date = dateOf(text, nowMs)
+  return z.iso.date().safeParse(date).success ? date : readSince(date, nowMs)
+}
+
+/** The UTC date that a word stands for; other texts as they are. A month is its first day. */
+function dateOf(text: string, nowMs: number): string {
+  const now = new Date(nowMs)
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
+  const starts: Readonly<Record<string, number | undefined>> = {
+    today: Date.UTC(year, month, day),
+    yesterday: Date.UTC(year, month, day - 1),
+    'this-month': Date.UTC(year, month),
+    'last-month': Date.UTC(year, month - 1),
+  }
+  const startMs = starts[text]
+  return startMs === undefined ? text : new Date(startMs).toISOString().slice(0, 10)
 }
 
 /** A date, a time, or how long from now, as a time. A date is its start in UTC. */
