@@ -125,6 +125,6 @@ export async function readJson(
       if (asksToGoOn(clientRequest)) client.writeContinue()
     },
   })
-  if (bytes.length === 0 && canBeEmpty(shape)) return {}
+  if (bytes.length === 0 && canBeEmpty(clientRequest.method ?? '', shape)) return {}
   return parseJsonBody(bytes).root
 }

@@ -104,9 +104,12 @@ export function oneOf(values: readonly string[], joint: 'or' | 'and' = 'or'): st
   return values.length < 2 ? last : `${values.slice(0, -1).join(', ')} ${joint} ${last}`
 }
 
-/** Whether all fields of a body can be left out: an empty body is then read as `{}`. */
-export function canBeEmpty(shape: z.ZodType): boolean {
-  return shape.safeParse({}).success
+/**
+ * Whether an empty body is read as `{}`: all of its fields can be left out. A change names what it changes, so that one
+ * whose body was lost on the way is refused.
+ */
+export function canBeEmpty(method: string, shape: z.ZodType): boolean {
+  return method === 'POST' && shape.safeParse({}).success
 }
 
 /** Whether a body has no other fields than these. */

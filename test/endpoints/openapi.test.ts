@@ -252,6 +252,8 @@ test('an empty body is read as {} exactly by the operations whose body is not re
   }
   expect(optional).toContain('rotateKey')
   expect(optional).not.toContain('createKey')
+  // A change whose body was lost on the way is refused.
+  expect(optional).not.toContain('changeKey')
 })
 
 test('every operation that takes the format csv answers with CSV, and says that it does', async () => {

@@ -123,7 +123,7 @@ export function documentedOperation(
     isRetired: false,
     parameters: [...pathParameters(path), ...ofQueries],
     body: operation.body === null ? null : requestSchema(operation.body),
-    canBodyBeEmpty: operation.body !== null && canBeEmpty(operation.body),
+    canBodyBeEmpty: operation.body !== null && canBeEmpty(operation.method, operation.body),
     example: operation.example,
     answers: Object.entries(operation.answersTo(access)).map(([httpStatus, shape]) => ({
       httpStatus: Number(httpStatus),
