@@ -301,6 +301,23 @@ test('Overview leads owners to the purchase of credit, and only where it is sold
   expect(await add.count()).toBe(0)
 })
 
+test('Credit says what was removed, and that credit is not sold where it is not', async ({
+  page,
+  server,
+}) => {
+  const lines = STATEMENT.lines.map((one) =>
+    one.kind === 'purchase' ? { ...one, kind: 'chargeback', amount: -14_200_000 } : one,
+  )
+  server.answer('/statement', json({ ...STATEMENT, lines }))
+  await page.goto(`${server.address}/app/${at('credit')}`)
+  await page.getByText(/charged, \$[\d,.]+ added, \$[\d,.]+ removed$/).waitFor()
+  await page.getByRole('button', { name: 'Add credit' }).waitFor()
+  expect(await page.getByText('Credit is not sold here').count()).toBe(0)
+  server.answer('/v1/credit', NOTHING_SOLD)
+  await page.reload()
+  await page.getByText('Credit is not sold here: ask your operator.').waitFor()
+})
+
 test('a payment that was left goes on at its page, by keys alone, and for owners only', async ({
   page,
   server,

@@ -256,9 +256,13 @@ test('an account without refused requests says so, and one whose counts fail say
   page,
   server,
 }) => {
-  server.answer('/refusals', json({ ...REFUSALS, requests: 0, codes: [], keys: [] }))
+  const none = { ...REFUSALS, requests: 0, codes: [], keys: [] }
+  server.answer('/refusals', json(none))
   await page.goto(`${server.address}/app/${HELIX.id}/activity`)
   await page.getByText('No requests were refused before they were forwarded.').waitFor()
+  server.answer('/refusals', json({ ...none, from: '2025-11-01T00:00:00.000Z' }))
+  await page.reload()
+  await page.getByText('No refused requests in this range. Counts are kept for 30 days.').waitFor()
   server.answer('/refusals', down)
   await page.reload()
   await page.getByText('Refused requests could not be loaded: The store is busy.').waitFor()

@@ -234,6 +234,24 @@ test('an account without a name has its whole ID in the title of a change', asyn
   await page.getByTitle(HELIX.id).getByRole('link').waitFor()
 })
 
+test('the filter Kind of the audit log finds kinds by the fields that they change', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('audit-log')}`)
+  await page.getByRole('button', { name: 'Kind' }).click()
+  const boxes = page.getByRole('checkbox')
+  for (const [typed, kinds] of [
+    ['fee', ['Account changed', 'Account created']],
+    ['credit limit', ['Key changed', 'Key created']],
+    ['credit alert', ['Account changed']],
+  ] as const) {
+    await page.getByLabel('Find: Kind').fill(typed)
+    await expect.poll(() => boxes.count()).toBe(kinds.length)
+    for (const kind of kinds) await page.getByLabel(kind).waitFor()
+  }
+})
+
 test('on a phone, each figure of an audit difference is on one line with its name', async ({
   pages,
   server,

@@ -22,6 +22,8 @@ async function invite(owner: Page): Promise<string> {
   await owner.getByRole('button', { name: 'Invite' }).click()
   await owner.getByLabel('Email').fill('grace@example.org')
   await owner.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
+  await owner.getByText('Send this link to grace@example.org.').waitFor()
+  await owner.getByText('It works only on this machine: set TOLLGATE_PUBLIC_URL.').waitFor()
   const link = await owner.getByLabel('The new link').inputValue()
   // Else the page asks before the link is left.
   await owner.context().grantPermissions(['clipboard-read', 'clipboard-write'])

@@ -7,6 +7,8 @@ import { Popover } from './popover.tsx'
 export interface Option {
   readonly value: string
   readonly text: string
+  /** Other words that it is found by. Default: none. */
+  readonly also?: string
 }
 
 interface ChooseProps {
@@ -115,7 +117,9 @@ function Boxes(props: PickManyProps & { close: () => void }) {
   const { label, options, picked, takesOthers = false, onChange, close } = props
   const [text, setText] = useState('')
   const wanted = text.trim().toLowerCase()
-  const found = options.filter((option) => option.text.toLowerCase().includes(wanted))
+  const found = options.filter(({ text: shown, also = '' }) =>
+    `${shown}\n${also}`.toLowerCase().includes(wanted),
+  )
   const typed = text.trim()
   const isOther = takesOthers && typed !== '' && !options.some(({ value }) => value === typed)
   return (

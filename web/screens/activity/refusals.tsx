@@ -14,6 +14,8 @@ const CODES_MAX = 2
 // Each takes a line there, or nearly.
 const PHONE_CODES_MAX = 1
 const KEYS_MAX = 4
+// As the server keeps its counts.
+const KEPT_MS = 30 * 86_400_000
 
 interface RefusalsProps {
   readonly source: RequestSource
@@ -50,7 +52,14 @@ export function Refusals({ source, search }: RefusalsProps) {
     )
   }
   if (data.requests === 0) {
-    return <p className="note mb-3.5">No requests were refused before they were forwarded.</p>
+    const isKept = Date.parse(data.from) >= Date.now() - KEPT_MS
+    return (
+      <p className="note mb-3.5">
+        {isKept
+          ? 'No requests were refused before they were forwarded.'
+          : 'No refused requests in this range. Counts are kept for 30 days.'}
+      </p>
+    )
   }
   return <Reasons counts={data} />
 }

@@ -17,6 +17,8 @@ export function CreditScreen() {
   const { open, bought = null } = route.useSearch()
   const navigate = route.useNavigate()
   const isOwner = useAccountName().role !== 'member'
+  const sale = useQuery({ ...saleQuery, enabled: isOwner })
+  const isNothingSold = sale.data?.methods.length === 0
   const show = (form: 'redeem' | 'buy' | null) =>
     void navigate({
       search: ({ open: _, receipt: __, ...before }) =>
@@ -28,8 +30,17 @@ export function CreditScreen() {
     <>
       <div className="top flex-wrap">
         <h1>Credit</h1>
-        {isOwner && <Buttons onOpen={show} />}
+        {isOwner && (
+          <Buttons
+            isNothingSold={isNothingSold}
+            mayBuy={!isNothingSold && (sale.isError || sale.data !== undefined)}
+            onOpen={show}
+          />
+        )}
       </div>
+      {isOwner && isNothingSold && (
+        <p className="note mb-3.5">Credit is not sold here: ask your operator.</p>
+      )}
       <CreditHistory>
         <Pending bought={bought} />
       </CreditHistory>
@@ -39,11 +50,15 @@ export function CreditScreen() {
   )
 }
 
+interface ButtonsProps {
+  readonly isNothingSold: boolean
+  /** Whether credit is sold, or it is not known whether it is. */
+  readonly mayBuy: boolean
+  readonly onOpen: (form: 'redeem' | 'buy') => void
+}
+
 /** The actions of an owner. Buying comes first if credit is sold. */
-function Buttons({ onOpen }: { onOpen: (form: 'redeem' | 'buy') => void }) {
-  const { data, isError } = useQuery(saleQuery)
-  const isNothingSold = data?.methods.length === 0
-  const mayBuy = isError || (data !== undefined && !isNothingSold)
+function Buttons({ isNothingSold, mayBuy, onOpen }: ButtonsProps) {
   return (
     <>
       <button

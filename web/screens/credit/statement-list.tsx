@@ -105,9 +105,12 @@ function sumsText(lines: readonly Line[], isTopUps: boolean): string {
   const added = sumOf(lines.filter(isTopUp))
   // Not those that a won dispute or a failed refund undid: their lines name them.
   const reversals = lines.filter(({ kind, amount }) => kind === 'reversal' && amount < 0)
-  const removed = reversals.length === 0 ? '' : `, ${money(-sumOf(reversals))} refunded or disputed`
+  const reversed =
+    reversals.length === 0 ? '' : `, ${money(-sumOf(reversals))} refunded or disputed`
+  const takenMicros = -sumOf(lines.filter(({ kind }) => kind === 'chargeback'))
+  const removed = takenMicros === 0 ? '' : `, ${money(takenMicros)} removed`
   const charged = isTopUps ? '' : `${money(spent, 4)} charged, `
-  return `${charged}${money(added)} added${removed}`
+  return `${charged}${money(added)} added${removed}${reversed}`
 }
 
 function dayText(date: string): string {

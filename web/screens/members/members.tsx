@@ -43,6 +43,7 @@ export function MembersScreen() {
           title={`An invitation for ${made.email} is ready`}
           text={made.url}
           noun="link"
+          words={linkWords(made.email, made.url)}
           onDone={() => setMade(null)}
         />
       )}
@@ -197,4 +198,11 @@ function InvitationTable() {
       )}
     </ListCard>
   )
+}
+
+/** By position: the invited person's email address, and the link, which only this machine can open without a public address. */
+function linkWords(email: string, url: string): string {
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
+  const reach = isLocal ? ' It works only on this machine: set TOLLGATE_PUBLIC_URL.' : ''
+  return `Send this link to ${email}. It is shown only once, and only its SHA-256 is stored.${reach}`
 }

@@ -105,9 +105,27 @@ const REFRESH_WORDS: Readonly<Record<string, string>> = {
   failed: 'Catalog refresh failed',
 }
 
+const LIMIT_WORDS = 'allowance, limits, requests a minute, tokens a minute, models, metadata'
+const ACCOUNT_FIELDS = `name, email, external ID, fee, billing details, ${LIMIT_WORDS}`
+const KEY_FIELDS = `name, credit limit, expiry, expires, ${LIMIT_WORDS}`
+
+/** The fields that a change can set, by which its kind is found too. */
+const CHANGED_FIELDS: Readonly<Partial<Record<RecordedOperation, string>>> = {
+  changeAccount: `${ACCOUNT_FIELDS}, low-credit alert, suspended, resumed`,
+  createAccount: ACCOUNT_FIELDS,
+  changeKey: `${KEY_FIELDS}, disabled, enabled`,
+  createKey: KEY_FIELDS,
+  addCredit: 'paid credit, free credit, top-up, balance, reference',
+  settleRequest: 'provider cost, charge',
+}
+
 /** The kinds of changes, to filter by. */
 export const ACTION_KINDS = Object.entries(WORDS)
-  .map(([value, { kind: text }]) => ({ value, text }))
+  .map(([value, { kind: text }]) => ({
+    value,
+    text,
+    also: isRecorded(value) ? (CHANGED_FIELDS[value] ?? '') : '',
+  }))
   .sort((a, b) => a.text.localeCompare(b.text))
 
 /** Who made a change. */
