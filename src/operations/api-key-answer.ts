@@ -39,8 +39,11 @@ const common = {
   models: modelsShape,
   ...limitShapes,
   default_limits: z
-    .object({ requests_per_minute: z.int(), in_flight: z.int() })
-    .describe("The gateway's limits of each key, which apply where its `limits` have null."),
+    .object({
+      requests_per_minute: z.int().describe('The most requests per minute.'),
+      in_flight: z.int().describe('The most requests in flight at once.'),
+    })
+    .describe("The gateway's limits of each key, which apply where its own are not set."),
 }
 
 /** An API key as its admin sees it, never with its text. */

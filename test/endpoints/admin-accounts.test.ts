@@ -257,6 +257,7 @@ test('a key is made, shown once, changed, and deleted', async () => {
       held: 0,
       allowance: null,
       limits: { requests_per_minute: null, in_flight: null, tokens_per_minute: null },
+      default_limits: { requests_per_minute: 300, in_flight: 8 },
       created_at: TIME,
       last_used_at: null,
     },
