@@ -49,13 +49,12 @@ export function readSinceOrDate(text: string, nowMs: number): string {
 function dateOf(text: string, nowMs: number): string {
   const now = new Date(nowMs)
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
-  const starts: Readonly<Record<string, number | undefined>> = {
-    today: Date.UTC(year, month, day),
-    yesterday: Date.UTC(year, month, day - 1),
-    'this-month': Date.UTC(year, month),
-    'last-month': Date.UTC(year, month - 1),
-  }
-  const startMs = starts[text]
+  const startMs = new Map([
+    ['today', Date.UTC(year, month, day)],
+    ['yesterday', Date.UTC(year, month, day - 1)],
+    ['this-month', Date.UTC(year, month)],
+    ['last-month', Date.UTC(year, month - 1)],
+  ]).get(text)
   return startMs === undefined ? text : new Date(startMs).toISOString().slice(0, 10)
 }
 

@@ -1,12 +1,12 @@
 import { editsBetween } from '../vocabulary/edits.ts'
 
 /** Names that other services give a field, or that other operations have for it. */
-const OTHER_WORDS: Readonly<Record<string, readonly string[]>> = {
-  from: ['since'],
-  since: ['from'],
-  to: ['until'],
-  until: ['to'],
-}
+const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
+  ['from', 'since'],
+  ['since', 'from'],
+  ['to', 'until'],
+  ['until', 'to'],
+])
 
 /** A shorter name is near to many a word. */
 const CHARS_MIN = 4
@@ -19,7 +19,7 @@ export function nearField(unknown: string, known: readonly string[]): string | n
     .toLowerCase()
   const tests: readonly ((field: string) => boolean)[] = [
     (field) => field === typed,
-    (field) => OTHER_WORDS[typed]?.includes(field) ?? false,
+    (field) => OTHER_WORDS.get(typed) === field,
     (field) => field.split('_').includes(typed),
     (field) => isNear([typed, field]),
   ]

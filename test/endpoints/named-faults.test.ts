@@ -72,6 +72,7 @@ test('an unknown field names the known one that it is near', async () => {
     await get('/v1/admin/actions?from=2026-01-01'),
     await post(keys, { name: 'a', colour: 'red', limit: 5, expires: null }),
     await post(keys, { name: 'a', colour: 'red' }),
+    await post(keys, { name: 'a', constructor: 1 }),
   ]).toEqual([
     '`limit` is not a known field. Did you mean `credit_limit`?',
     '`creditLimit` is not a known field. Did you mean `credit_limit`?',
@@ -80,6 +81,7 @@ test('an unknown field names the known one that it is near', async () => {
     '`from` is not a known field. Did you mean `since`?',
     '`colour` is not a known field; `limit` is not a known field; `expires` is not a known field. Did you mean `credit_limit` and `expires_at`?',
     '`colour` is not a known field.',
+    '`constructor` is not a known field.',
   ])
 })
 
