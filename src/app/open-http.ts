@@ -203,8 +203,11 @@ async function managementOf(
       upstreams: async () => upstreamFacts(wiring, http),
       server: servingFacts(wiring, { ...http, checks }),
       onCallersChanged: async (changed) => authenticator.forget(changed),
-      // A reading that fails is made again each second.
-      onAdminTokensChanged: async () => knownTokens?.reread().catch(() => {}),
+      onAdminTokensChanged: async (revokedIds) => {
+        takenAccess?.rememberRevoked(revokedIds)
+        // A reading that fails is made again each second.
+        await knownTokens?.reread().catch(() => {})
+      },
     }),
     access:
       adminToken === null || knownTokens === null

@@ -18,13 +18,16 @@ export function openTakenAccess(
     clock,
     onTakenAgain: (row) =>
       log.warn(takenKey(row), `the database had lost ${takenWords(row)}: repeated`),
-    onLastOperator: (row) =>
+    onLast: (row) =>
       log.warn(
         takenKey(row),
-        `the database had lost ${takenWords(row)}, who is the last operator and stays one`,
+        `the database had lost ${takenWords(row)}, who is the last ${row.tableName === 'users' ? 'operator' : 'owner'} and stays one`,
       ),
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'the removal of access could not be repeated'),
+    onFailure: (row, cause) =>
+      log.warn(
+        { ...takenKey(row), cause: String(cause) },
+        `the database has lost ${takenWords(row)}, which could not be repeated yet`,
+      ),
   })
   const readings = new Passes({
     intervalMs: READ_MS,

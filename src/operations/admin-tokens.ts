@@ -69,7 +69,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
         { db: store.db, ids, clock },
         { ...made, madeBy },
       )
-      await onAdminTokensChanged()
+      await onAdminTokensChanged([])
       return { httpStatus: 201, body: { ...adminTokenAnswer(adminToken), token: text } }
     },
   })
@@ -131,8 +131,8 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
       const adminTokenId = param('token_id')
       const revoked = await revokeAdminToken({ db: store.db, clock }, { adminTokenId, by })
       if (revoked === null) throw notFound('admin token', adminTokenId)
-      await onAdminTokensChanged()
-      return { httpStatus: 200, body: adminTokenAnswer(revoked) }
+      await onAdminTokensChanged(revoked.revokedIds)
+      return { httpStatus: 200, body: adminTokenAnswer(revoked.adminToken) }
     },
   })
 }

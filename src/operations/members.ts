@@ -195,7 +195,6 @@ function withdraw({ store: { db }, clock }: OperationParts) {
     summary: 'Withdraw an invitation to the account: its link no longer works.',
     isHarmless: true,
     answers: { 200: withdrawnShape },
-    takesAccess: true,
     problems: ['not_found'],
     async run({ accountId, param, by }) {
       const invitationId = param('invitation_id')

@@ -343,8 +343,11 @@ export interface OperationParts {
    * data. Never rejects.
    */
   readonly onCallersChanged: (changed: ChangedCallers) => Promise<void>
-  /** Called when admin tokens were made or revoked. From then on, this process uses no older data. Never rejects. */
-  readonly onAdminTokensChanged: () => Promise<void>
+  /**
+   * Called when admin tokens were made or revoked, with the IDs of the revoked ones. From then on, this process uses no older
+   * data, and refuses the revoked ones also if the database loses that. Never rejects.
+   */
+  readonly onAdminTokensChanged: (revokedIds: readonly string[]) => Promise<void>
 }
 
 /** The state of an upstream as a process knows it, without its address and its key. */

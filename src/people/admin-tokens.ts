@@ -79,13 +79,13 @@ async function lockMaker(trx: Transaction<Tables>, adminTokenId: string): Promis
 }
 
 /**
- * Revokes a token and all that were made by it, by those, and so on. Returns it as it is after that; a repeat
- * changes nothing. Null if there is no such token.
+ * Revokes a token and all that were made by it, by those, and so on. Returns it as it is after that, and the IDs of all
+ * that were revoked; a repeat changes nothing, and returns only its own. Null if there is no such token.
  */
 export function revokeAdminToken(
   { db, clock }: DbWithClock,
   { adminTokenId, by }: { readonly adminTokenId: string; readonly by: OperatorAction | null },
-): Promise<AdminTokenRow | null> {
+) {
   return db.transaction().execute(async (trx) => {
     const nowMs = clock.nowMs()
     const revoke = trx
@@ -95,11 +95,11 @@ export function revokeAdminToken(
       .returning('id')
     let revoked = await revoke.where('id', '=', adminTokenId).execute()
     const isNews = revoked.length > 0
-    let others = -1
+    const revokedIds = [adminTokenId]
     while (revoked.length > 0) {
-      others += revoked.length
       const makers = revoked.map(({ id }) => id)
       revoked = await revoke.where('made_by', 'in', makers).execute()
+      revokedIds.push(...revoked.map(({ id }) => id))
     }
     const row = await trx
       .selectFrom('admin_tokens')
@@ -109,11 +109,12 @@ export function revokeAdminToken(
     if (row === undefined) return null
     const adminToken = ADMIN_TOKENS.read(row)
     if (isNews) {
+      const others = revokedIds.length - 1
       const detail = { name: adminToken.name, ...(others > 0 ? { revoked_with_it: others } : {}) }
       await recordAction(trx, { by, targetId: adminTokenId, detail, nowMs })
       await sql.raw(RAISE_CALLERS_VERSION).execute(trx)
     }
-    return adminToken
+    return { adminToken, revokedIds }
   })
 }
 

@@ -43,14 +43,7 @@ export function changeMember(
       const { email } = user
       await endInvitations(trx, { email, accountId, asOperator: false, isAll: false, nowMs })
     }
-    // Locks all of them: two that leave at the same time do not take each other for the one who stays.
-    const owners = await trx
-      .updateTable('members')
-      .set({ role: 'owner' })
-      .where('account_id', '=', accountId)
-      .where('role', '=', 'owner')
-      .returning('user_id as id')
-      .execute()
+    const owners = await lockOwners(trx, accountId)
     const isOwner = (id: string) => owners.some((owner) => owner.id === id)
     if (ownerId !== null && !isOwner(ownerId)) throw new Problem('owner_required')
     if (isOwner(userId) && role !== 'owner' && owners.length === 1) throw new Problem('last_owner')
@@ -59,6 +52,20 @@ export function changeMember(
     await recordAction(trx, { by, accountId, targetId: userId, detail: { role }, before, nowMs })
     return true
   })
+}
+
+/**
+ * Locks all owners of an account: two that leave at the same time do not take each other for the one who stays. Returns
+ * the IDs of the users, and when each became a member.
+ */
+export function lockOwners(trx: Transaction<Tables>, accountId: string) {
+  return trx
+    .updateTable('members')
+    .set({ role: 'owner' })
+    .where('account_id', '=', accountId)
+    .where('role', '=', 'owner')
+    .returning(['user_id as id', 'created_at_ms'])
+    .execute()
 }
 
 /** False: there is no such member. */

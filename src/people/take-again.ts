@@ -6,6 +6,7 @@ import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { GATEWAY, type RecordedOperation } from '../vocabulary/recorded-operation.ts'
+import { lockOwners } from './members.ts'
 import { endOperator } from './removal.ts'
 import { PASSWORD_PROVIDER } from './users.ts'
 
@@ -13,107 +14,128 @@ import { PASSWORD_PROVIDER } from './users.ts'
 type TakenAgain =
   /** It was there again, and is taken again. */
   | 'taken'
-  /** It was not there, or another gateway has taken it again. */
+  /** It was not there, was changed since, or another gateway has taken it again. */
   | 'absent'
-  /** It stays: a store is not left without operators. */
-  | 'lastOperator'
+  /** It stays: neither a store is left without operators, nor an account without owners. */
+  | 'last'
 
 interface TakeAgainInput {
-  readonly db: Kysely<Tables>
   readonly ids: IdSource
   readonly nowMs: number
 }
 
 /** Takes access again whose removal the database has lost, and records it in the audit log. */
-export async function takeAgain(
-  { db, ids, nowMs }: TakeAgainInput,
+export function takeAgain(
+  { db, ...input }: TakeAgainInput & { readonly db: Kysely<Tables> },
   row: TakenAccessRow,
 ): Promise<TakenAgain> {
-  const change = changeOf(row)
-  try {
-    return await db.transaction().execute(async (trx) => {
-      const wasThere = await change.run(trx, nowMs)
-      await keepTaken(trx, row)
-      if (!wasThere) return 'absent'
-      await record(trx, { row, change, ids, nowMs })
-      if (row.tableName === 'admin_tokens') await sql.raw(RAISE_CALLERS_VERSION).execute(trx)
-      return 'taken'
-    })
-  } catch (error) {
-    if (!(error instanceof Problem && error.code === 'last_operator')) throw error
-    await keepTaken(db, row)
-    return 'lastOperator'
-  }
+  return db.transaction().execute(async (trx) => {
+    if (!(await addRow(trx, row)) || (await hasNewer(trx, row))) return 'absent'
+    const became = await change(trx, row, input.nowMs)
+    if (became !== 'taken') return became
+    await record(trx, row, input)
+    if (row.tableName === 'admin_tokens') await sql.raw(RAISE_CALLERS_VERSION).execute(trx)
+    return 'taken'
+  })
 }
 
-/** Other gateways find the removal by it, and do not repeat it too. */
-async function keepTaken(db: Kysely<Tables>, row: TakenAccessRow): Promise<void> {
-  await db
+/** Returns whether the row was missing. Of two gateways that add it at once, one waits for the other. */
+async function addRow(trx: Transaction<Tables>, row: TakenAccessRow): Promise<boolean> {
+  const added = await trx
     .insertInto('taken_access')
     .values(TAKEN_ACCESS.record(row))
     .onConflict((conflict) => conflict.column('id').doNothing())
-    .execute()
+    .returning('id')
+    .executeTakeFirst()
+  return added !== undefined
+}
+
+/** Whether the same row was changed or removed later: what people did since is kept. */
+async function hasNewer(
+  trx: Transaction<Tables>,
+  { id, tableName, keyJson }: TakenAccessRow,
+): Promise<boolean> {
+  const newer = trx
+    .selectFrom('taken_access')
+    .select('id')
+    .where('id', '>', id)
+    .where('table_name', '=', tableName)
+    .where('key_json', '=', keyJson)
+    .limit(1)
+  return (await newer.executeTakeFirst()) !== undefined
 }
 
 type Fields = Readonly<Record<string, string | number | null>>
 
-/** A change of one row. */
-interface Change {
+function fieldsOf({ keyJson, setJson }: TakenAccessRow): {
   readonly rowKey: Fields
   /** Null: the row is removed. */
   readonly set: Fields | null
-  /** Returns whether there was something to change. Throws Problem `last_operator`. */
-  run(trx: Transaction<Tables>, nowMs: number): Promise<boolean>
+} {
+  return { rowKey: JSON.parse(keyJson), set: setJson === null ? null : JSON.parse(setJson) }
 }
 
-function changeOf({ tableName, keyJson, setJson }: TakenAccessRow): Change {
-  const rowKey: Fields = JSON.parse(keyJson)
-  const set: Fields | null = setJson === null ? null : JSON.parse(setJson)
-  return {
-    rowKey,
-    set,
-    async run(trx, nowMs) {
-      // Of two that two gateways remove at the same time, one stays.
-      if (tableName === 'users') return endOperator(trx, { userId: String(rowKey['id']), nowMs })
-      const table = sql.table(tableName)
-      const where = sql.join([...equalities(rowKey), ...unlessSet(set)], sql` and `)
-      const statement =
-        set === null
-          ? sql`delete from ${table} where ${where}`
-          : sql`update ${table} set ${sql.join(equalities(set))} where ${where}`
-      return Number((await statement.execute(trx)).numAffectedRows) > 0
-    },
+async function change(
+  trx: Transaction<Tables>,
+  row: TakenAccessRow,
+  nowMs: number,
+): Promise<TakenAgain> {
+  const { rowKey, set } = fieldsOf(row)
+  if (row.tableName === 'users') return takeOperator(trx, String(rowKey['id']), nowMs)
+  if (row.tableName === 'members' && set?.['role'] !== 'owner' && (await isLastOwner(trx, rowKey)))
+    return 'last'
+  const table = sql.table(row.tableName)
+  const where = sql.join([...equalities(rowKey), ...unlessSet(set)], sql` and `)
+  const statement =
+    set === null
+      ? sql`delete from ${table} where ${where}`
+      : sql`update ${table} set ${sql.join(equalities(set))} where ${where}`
+  return Number((await statement.execute(trx)).numAffectedRows) > 0 ? 'taken' : 'absent'
+}
+
+async function takeOperator(
+  trx: Transaction<Tables>,
+  userId: string,
+  nowMs: number,
+): Promise<TakenAgain> {
+  try {
+    // Of two that two gateways remove at the same time, one stays.
+    return (await endOperator(trx, { userId, nowMs })) ? 'taken' : 'absent'
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'last_operator') return 'last'
+    throw error
   }
+}
+
+async function isLastOwner(trx: Transaction<Tables>, rowKey: Fields): Promise<boolean> {
+  const [owner, ...others] = await lockOwners(trx, String(rowKey['account_id']))
+  return (
+    others.length === 0 &&
+    owner?.id === rowKey['user_id'] &&
+    owner?.created_at_ms === rowKey['created_at_ms']
+  )
 }
 
 function equalities(fields: Fields): RawBuilder<unknown>[] {
   return Object.entries(fields).map(([name, value]) => sql`${sql.ref(name)} = ${value}`)
 }
 
-/** The first column says whether the change was made. What is used up or revoked is that once. */
+/** The columns say whether the change was made. A token is revoked once. */
 function unlessSet(set: Fields | null): RawBuilder<unknown>[] {
-  const [first] = Object.entries(set ?? {})
-  if (first === undefined) return []
-  const [name, value] = first
-  const column = sql.ref(name)
-  return [
-    name.endsWith('_at_ms') ? sql`${column} is null` : sql`${column} is distinct from ${value}`,
-  ]
+  return Object.entries(set ?? {}).map(([name, value]) =>
+    name === 'revoked_at_ms'
+      ? sql`${sql.ref(name)} is null`
+      : sql`${sql.ref(name)} is distinct from ${value}`,
+  )
 }
 
 /** What operators do is in the audit log, also when a gateway repeats it. */
 async function record(
   trx: Transaction<Tables>,
-  {
-    row,
-    change: { rowKey, set },
-    ids,
-    nowMs,
-  }: Pick<TakeAgainInput, 'ids' | 'nowMs'> & {
-    readonly row: TakenAccessRow
-    readonly change: Change
-  },
+  row: TakenAccessRow,
+  { ids, nowMs }: TakeAgainInput,
 ): Promise<void> {
+  const { rowKey, set } = fieldsOf(row)
   const { action } = kindOf(row)
   if (action === undefined || (rowKey['provider'] ?? PASSWORD_PROVIDER) !== PASSWORD_PROVIDER)
     return
@@ -149,39 +171,22 @@ interface TakenKind {
   readonly action?: RecordedOperation
 }
 
-/** By table: rows that are removed, and rows that are changed. */
-const KINDS: Readonly<
-  Record<string, { readonly removed?: TakenKind; readonly changed?: TakenKind }>
-> = {
-  members: {
-    removed: { words: 'the removal of a member', action: 'removeMember' },
-    changed: { words: 'the new role of a member', action: 'changeMember' },
-  },
-  users: { changed: { words: 'the removal of an operator', action: 'removeUser' } },
-  sign_ins: {
-    removed: { words: 'the removal of a sign-in', action: 'removeUser' },
-    changed: { words: 'a new password' },
-  },
-  authenticator_apps: {
-    removed: { words: 'the removal of an authenticator app' },
-    changed: { words: 'the replacement of an authenticator app' },
-  },
-  passkeys: { removed: { words: 'the removal of a passkey' } },
-  recovery_codes: {
-    removed: { words: 'the replacement of a recovery code' },
-    changed: { words: 'the use of a recovery code' },
-  },
-  sessions: { removed: { words: 'a sign-out' } },
-  links: { changed: { words: 'the use or withdrawal of a link' } },
-  admin_tokens: {
-    changed: { words: 'the revocation of an admin token', action: 'revokeAdminToken' },
-  },
+const NEW_ROLE: TakenKind = { words: 'the new role of a member', action: 'changeMember' }
+
+/** By table. */
+const KINDS: Readonly<Record<string, TakenKind>> = {
+  members: { words: 'the removal of a member', action: 'removeMember' },
+  users: { words: 'the removal of an operator', action: 'removeUser' },
+  sign_ins: { words: 'the removal of a sign-in', action: 'removeUser' },
+  authenticator_apps: { words: 'the removal of an authenticator app' },
+  passkeys: { words: 'the removal of a passkey' },
+  sessions: { words: 'a sign-out' },
+  admin_tokens: { words: 'the revocation of an admin token', action: 'revokeAdminToken' },
 }
 
 function kindOf({ tableName, setJson }: TakenAccessRow): TakenKind {
-  const kinds = KINDS[tableName]
-  const kind = setJson === null ? kinds?.removed : kinds?.changed
-  return kind ?? { words: `a change of ${tableName}` }
+  if (tableName === 'members' && setJson !== null) return NEW_ROLE
+  return KINDS[tableName] ?? { words: `a change of ${tableName}` }
 }
 
 /** Taken access in words, such as `a sign-out`. */
@@ -191,6 +196,6 @@ export function takenWords(row: TakenAccessRow): string {
 
 /** The row that access was taken by, for the log: its ID and that of its user. */
 export function takenKey(row: TakenAccessRow): Fields {
-  const { code_hash: _, created_at_ms: __, ...shown } = changeOf(row).rowKey
+  const { created_at_ms: _, ...shown } = fieldsOf(row).rowKey
   return shown
 }

@@ -7,32 +7,31 @@ import { takeAgain, takenKey } from './take-again.ts'
 /** How long access counts as just taken: a database that goes back loses the newest commits. */
 const KEPT_MS = 60 * 60_000
 
-/** When rows are removed from the database. A gateway that has just started takes none for new that is older than `KEPT_MS`. */
+/** When rows are removed from the database: long after a missing one no longer counts as lost. */
 const REMOVED_AFTER_MS = 2 * KEPT_MS
 
 /** How often all rows are read, and not only the newest and the number of all. */
 const READ_ALL_MS = 60_000
 
+/** All ages are by the clock of the database. */
+const NOW_MS = sql<string>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+
 /** Rows from this ID on are the newest, with time for the transaction that has written one. */
 const RECENT_ID = sql<string>`lpad(((extract(epoch from clock_timestamp()) - 60) * 1000000)::bigint::text, 17, '0')`
 
 interface TakenAccessInput extends DbWithIds {
-  /** A clock that never steps. Default: that of the process. */
-  readonly elapsedMs?: () => number
   /** Called when the database had lost that access was taken, which is taken again. */
   readonly onTakenAgain: (row: TakenAccessRow) => void
-  /** Called when an operator whose removal was lost stays one, because the store has no other. */
-  readonly onLastOperator: (row: TakenAccessRow) => void
-  /** Called when access could not be taken again, which is tried again with each reading. */
-  readonly onFailure: (cause: unknown) => void
+  /** Called when an operator or an owner whose removal was lost stays one, because there is no other. */
+  readonly onLast: (row: TakenAccessRow) => void
+  /** Called once when access can't be taken again, which is tried with each reading until it succeeds. */
+  readonly onFailure: (row: TakenAccessRow, cause: unknown) => void
 }
 
 interface Kept {
   readonly row: TakenAccessRow
-  readonly seenAtMs: number
-  /** Whether the row was new when this gateway first saw it. */
-  readonly isNew: boolean
   isLost: boolean
+  hasFailed: boolean
 }
 
 /**
@@ -43,9 +42,9 @@ interface Kept {
 export class TakenAccess {
   readonly #input: TakenAccessInput
   readonly #kept = new Map<string, Kept>()
-  /** The IDs of the revoked admin tokens among them. */
+  /** The IDs of the revoked admin tokens that were ever kept: a token is revoked for good. */
   readonly #revoked = new Set<unknown>()
-  #readAllAtMs = Number.NEGATIVE_INFINITY
+  #readAllAtMs: number | null = null
   #reading: Promise<void> = Promise.resolve()
   /** The next reading, which has not begun. */
   #nextReading: Promise<void> | null = null
@@ -70,62 +69,81 @@ export class TakenAccess {
     return this.#nextReading
   }
 
+  /** Remembers admin tokens that this process has revoked: the next reading may reach a database that has already lost it. */
+  rememberRevoked(adminTokenIds: readonly string[]): void {
+    const nowMs = this.#input.clock.nowMs()
+    for (const adminTokenId of adminTokenIds) {
+      if (this.#revoked.has(adminTokenId)) continue
+      this.#keep({
+        id: `${String(nowMs * 1_000).padStart(17, '0')}-${adminTokenId}`,
+        userId: '',
+        tableName: 'admin_tokens',
+        keyJson: JSON.stringify({ id: adminTokenId }),
+        setJson: JSON.stringify({ revoked_at_ms: nowMs }),
+        takenAtMs: nowMs,
+      })
+    }
+  }
+
   /** Whether an admin token was revoked, also if the database has lost that. */
   hasRevoked(adminTokenId: string): boolean {
     return this.#revoked.has(adminTokenId)
   }
 
   async #read(): Promise<void> {
-    const nowMs = this.#nowMs()
-    const isDue = nowMs >= this.#readAllAtMs + READ_ALL_MS
-    if (isDue || !(await this.#readNew(nowMs))) await this.#readAll(nowMs)
+    if (!(await this.#readNew())) await this.#readAll()
     await this.#takeLostAgain()
-    await this.#removeOld(nowMs)
   }
 
-  /** Reads the newest rows, and returns whether the database then has as many as are kept: none is missing. */
-  async #readNew(nowMs: number): Promise<boolean> {
+  /** Reads the newest rows. Returns false if all must be read: a minute has passed, or the database has not as many as are kept. */
+  async #readNew(): Promise<boolean> {
     const { db } = this.#input
-    this.#keep(await rowsOf(db).where('id', '>', RECENT_ID).execute(), nowMs)
-    const counted = await db
-      .selectFrom('taken_access')
-      .select(({ fn }) => fn.countAll().as('rows'))
-      .executeTakeFirst()
-    return Number(counted?.rows) === this.#kept.size
+    this.#keepStored(await rowsOf(db).where('id', '>', RECENT_ID).execute())
+    const { nowMs, rows } = await this.#count()
+    const sinceMs = nowMs - (this.#readAllAtMs ?? Number.NEGATIVE_INFINITY)
+    return sinceMs >= 0 && sinceMs < READ_ALL_MS && rows === this.#kept.size
   }
 
-  async #readAll(nowMs: number): Promise<void> {
-    const rows = await rowsOf(this.#input.db).execute()
-    this.#keep(rows, nowMs)
-    const present = new Set(rows.map(({ id }) => id))
+  async #readAll(): Promise<void> {
+    const { db } = this.#input
+    await db
+      .deleteFrom('taken_access')
+      .where('taken_at_ms', '<', sql<number>`${NOW_MS} - ${sql.lit(REMOVED_AFTER_MS)}`)
+      .execute()
+    const stored = await rowsOf(db).execute()
+    // After the rows: a process that stood still in between takes nothing old for lost.
+    const { nowMs } = await this.#count()
+    this.#keepStored(stored)
+    const present = new Set(stored.map(({ id }) => id))
     for (const [takenId, kept] of this.#kept) {
       if (present.has(takenId)) continue
-      kept.isLost ||= kept.isNew && nowMs < kept.seenAtMs + KEPT_MS
-      // Another gateway has removed the row.
-      if (!kept.isLost) this.#forget(takenId)
+      kept.isLost ||= nowMs < kept.row.takenAtMs + KEPT_MS
+      // A gateway has removed the row.
+      if (!kept.isLost) this.#kept.delete(takenId)
     }
     this.#readAllAtMs = nowMs
   }
 
-  #keep(rows: readonly AgedRow[], nowMs: number): void {
-    for (const { age_ms, ...stored } of rows) {
-      if (this.#kept.has(stored.id)) continue
-      const row = TAKEN_ACCESS.read(stored)
-      const isNew = Number(age_ms) < KEPT_MS
-      this.#kept.set(row.id, { row, seenAtMs: nowMs, isNew, isLost: false })
-      if (row.tableName === 'admin_tokens') this.#revoked.add(takenKey(row)['id'])
-    }
+  async #count(): Promise<{ readonly nowMs: number; readonly rows: number }> {
+    const { now_ms, rows } = await this.#input.db
+      .selectFrom('taken_access')
+      .select(({ fn }) => [NOW_MS.as('now_ms'), fn.countAll().as('rows')])
+      .executeTakeFirstOrThrow()
+    return { nowMs: Number(now_ms), rows: Number(rows) }
   }
 
-  #forget(takenId: string): void {
-    const kept = this.#kept.get(takenId)
-    if (kept === undefined) return
-    this.#kept.delete(takenId)
-    if (kept.row.tableName === 'admin_tokens') this.#revoked.delete(takenKey(kept.row)['id'])
+  #keepStored(stored: Awaited<ReturnType<ReturnType<typeof rowsOf>['execute']>>): void {
+    // A lost one that is there was taken again by another gateway.
+    for (const row of stored) this.#keep(TAKEN_ACCESS.read(row))
+  }
+
+  #keep(row: TakenAccessRow): void {
+    this.#kept.set(row.id, { row, isLost: false, hasFailed: false })
+    if (row.tableName === 'admin_tokens') this.#revoked.add(takenKey(row)['id'])
   }
 
   async #takeLostAgain(): Promise<void> {
-    const { db, ids, clock, onTakenAgain, onLastOperator, onFailure } = this.#input
+    const { db, ids, clock, onTakenAgain, onLast, onFailure } = this.#input
     const lost = [...this.#kept.values()].filter(({ isLost }) => isLost)
     // In the order in which it was taken.
     lost.sort((a, b) => (a.row.id < b.row.id ? -1 : 1))
@@ -134,38 +152,17 @@ export class TakenAccess {
       try {
         const became = await takeAgain({ db, ids, nowMs: clock.nowMs() }, row)
         kept.isLost = false
+        kept.hasFailed = false
         if (became === 'taken') onTakenAgain(row)
-        if (became === 'lastOperator') onLastOperator(row)
+        if (became === 'last') onLast(row)
       } catch (cause) {
-        onFailure(cause)
+        if (!kept.hasFailed) onFailure(row, cause)
+        kept.hasFailed = true
       }
     }
-  }
-
-  async #removeOld(nowMs: number): Promise<void> {
-    const old = [...this.#kept].filter(
-      ([, { seenAtMs, isLost }]) => !isLost && nowMs >= seenAtMs + REMOVED_AFTER_MS,
-    )
-    if (old.length === 0) return
-    const oldIds = old.map(([takenId]) => takenId)
-    await this.#input.db.deleteFrom('taken_access').where('id', 'in', oldIds).execute()
-    for (const takenId of oldIds) this.#forget(takenId)
-  }
-
-  #nowMs(): number {
-    return this.#input.elapsedMs?.() ?? performance.now()
   }
 }
 
 function rowsOf(db: Kysely<Tables>) {
-  return db
-    .selectFrom('taken_access')
-    .selectAll()
-    .select(
-      sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint - taken_at_ms`.as(
-        'age_ms',
-      ),
-    )
+  return db.selectFrom('taken_access').selectAll()
 }
-
-type AgedRow = Awaited<ReturnType<ReturnType<typeof rowsOf>['execute']>>[number]

@@ -288,10 +288,12 @@ export const TAKEN_ACCESS = new Table('taken_access', {
   fixed: {
     /** The microsecond of the change, and random characters. */
     id: text,
+    /** The user of the row that was removed or changed; empty: it has none. */
+    user_id: text,
     table_name: text,
     /** The columns that name the row, as a JSON object. */
     key_json: text,
-    /** The columns that were set; null: the row was removed. */
+    /** The column that was set, as a JSON object; null: the row was removed. */
     set_json: orNull(text),
     taken_at_ms: integer,
   },

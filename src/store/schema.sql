@@ -204,8 +204,8 @@ CREATE TABLE sign_ins (
 );
 CREATE TABLE "store_gaps" ("id" text not null primary key, "instance_id" text not null, "found_at_ms" bigint not null, "from_ms" bigint not null, "until_ms" bigint not null, "commits" bigint not null, "requests" bigint not null, "charge_micros" bigint not null, "commands" bigint not null, "lost" bigint not null);
 CREATE TABLE taken_access (
-      id text not null primary key, table_name text not null, key_json text not null, set_json text,
-      taken_at_ms bigint not null
+      id text not null primary key, user_id text not null, table_name text not null,
+      key_json text not null, set_json text, taken_at_ms bigint not null
     );
 CREATE TABLE token_rates (
   chain_id bigint not null, token text not null, rate8 bigint not null, feed_at_ms bigint not null,
@@ -289,6 +289,7 @@ CREATE INDEX requests_unsettled on requests (state, instance_id, id)
 CREATE INDEX sessions_user_id on sessions (user_id);
 CREATE INDEX sign_in_rates_started on sign_in_rates (started_at_ms);
 CREATE INDEX sign_ins_user_id on sign_ins (user_id);
+CREATE INDEX taken_access_user on taken_access (user_id);
 CREATE INDEX webhook_deliveries_waiting on webhook_deliveries (webhook_id, next_attempt_at_ms)
   where state = 'waiting';
 CREATE INDEX webhook_deliveries_webhook_id_id on webhook_deliveries (webhook_id, id);

@@ -114,7 +114,7 @@ export function registerCalls(
           return checkInput(body, await readJson(request.raw, reply.raw, reading))
         }
         const answer = await run(input, { request, reply, arrival, visitor, readBody })
-        // Sessions, links, passwords and second factors end by these.
+        // Sessions and second factors end by these.
         if (method !== 'GET') await onAccessTaken?.()
         return reply.header('x-request-id', request.id).send(answer)
       },
