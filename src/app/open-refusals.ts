@@ -1,6 +1,6 @@
 import type { EndedRequest } from '../http/inference.ts'
 import { CLIENT_LEFT } from '../journey/client-answer.ts'
-import { RefusalCounter } from '../usage/refusal-counter.ts'
+import { RefusalCounter } from '../usage/refusals.ts'
 import type { ServedStore } from './open-served-store.ts'
 import type { Wiring } from './wiring.ts'
 

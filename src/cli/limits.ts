@@ -25,8 +25,9 @@ export const LIMIT_DETAILS: Readonly<Record<string, (apiKey: ShownKey) => string
     OWN_LIMITS.map(({ name }) => [
       LIMIT_WORDS[name].counts,
       ({ limits, default_limits }: ShownKey) => {
-        const usual = name === 'tokens_per_minute' ? null : `${default_limits[name]} (default)`
-        return limits[name]?.toString() ?? usual
+        const usual: Readonly<Partial<Record<OwnLimit['name'], number>>> = default_limits
+        if (limits[name] !== null) return String(limits[name])
+        return usual[name] === undefined ? null : `${usual[name]} (default)`
       },
     ]),
   )

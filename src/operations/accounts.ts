@@ -24,7 +24,8 @@ import {
 import { limitChanges, limitFields, limitShapes, limitsAnswer } from './limits.ts'
 import { metadataAnswer, metadataField, metadataShape } from './metadata.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
-import { type Answered, notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type Answered, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Accounts, which own credit. */
 export function accountOperations(parts: OperationParts) {

@@ -20,7 +20,8 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Tokens of the admin API, in addition to the token of the settings. */
 export function adminTokenOperations(parts: OperationParts) {

@@ -33,7 +33,8 @@ import {
 } from './limits.ts'
 import { metadataField } from './metadata.ts'
 import { modelListsOf, modelsField } from './model-lists.ts'
-import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
 const OPERATOR = '/app/api/operator'

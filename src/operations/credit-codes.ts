@@ -24,7 +24,8 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type OperationParts, operation } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation } from './operation.ts'
 
 const ONE_CODE = {
   admin: '/v1/admin/codes/{code_id}',

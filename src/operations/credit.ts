@@ -30,7 +30,8 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { type Answered, notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type Answered, type OperationParts, operation, readsFor } from './operation.ts'
 import { chartRange } from './usage.ts'
 
 /** Adding credit to accounts, their entries, and the credit that was added to all of them. */

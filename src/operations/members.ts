@@ -10,7 +10,8 @@ import { Problem } from '../vocabulary/problem.ts'
 import { ROLES } from '../vocabulary/role.ts'
 import type { Caller } from './caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from './fields.ts'
-import { notFound, type OperationParts, operation } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation } from './operation.ts'
 import { linkAnswer, linkShape } from './people.ts'
 
 /** The people who can open the pages of an account. */

@@ -3,7 +3,8 @@ import type { CatalogRow } from '../catalog/claims.ts'
 import { type ChargedModel, chargedModel } from '../catalog/served-models.ts'
 import { ModelAccess } from '../journey/gate/caller.ts'
 import { feeShape, listAnswer, listShape } from './fields.ts'
-import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 
 /** The models of an account at its prices, and those of every upstream with the provider's. */
 export function modelOperations(parts: OperationParts) {

@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Decimal } from '../vocabulary/money.ts'
-import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { AdminScope } from '../vocabulary/role.ts'
 import {
   type Caller,
@@ -382,23 +382,4 @@ export interface MaintenanceSwitch {
   readonly isOn: boolean | Promise<boolean>
   /** `by`: the operator who switches it, which is recorded in the same commit. */
   turn(to: 'on' | 'off', by: OperatorAction | null): Promise<void>
-}
-
-/** The 404 of an unknown id. */
-export function notFound(
-  kind:
-    | 'account'
-    | 'admin token'
-    | 'API key'
-    | 'credit code'
-    | 'member'
-    | 'open invitation'
-    | 'purchase'
-    | 'request'
-    | 'webhook',
-  namedId: string,
-): Problem {
-  const shown = echoed(namedId)
-  const named = shown === null ? 'this ID' : `the ID "${shown}"`
-  return new Problem('not_found', { message: `No ${kind} has ${named}.` })
 }

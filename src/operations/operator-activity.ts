@@ -14,7 +14,7 @@ import {
   pageQuery,
   timeOrNull,
 } from './fields.ts'
-import { noRequest } from './no-request.ts'
+import { noRequest } from './not-found.ts'
 import { type OperationParts, operation } from './operation.ts'
 import {
   filterOf,

@@ -18,7 +18,8 @@ import { creditAnswer, creditShape } from './accounts.ts'
 import { attentionOf, attentionShape, daysLeft } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { nextReleaseAtMs } from './next-release.ts'
-import { notFound, type OperationParts, operation } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation } from './operation.ts'
 import {
   type ChartRange,
   chartQuery,

@@ -29,8 +29,8 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { nextReleaseAtMs } from './next-release.ts'
-import { noRequest } from './no-request.ts'
-import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { noRequest, notFound } from './not-found.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 import { confirmingAnswer, confirmingShape, purchaseAnswer, purchaseShape } from './purchases.ts'
 
 /** The calling key, and the credit of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */

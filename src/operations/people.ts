@@ -15,7 +15,8 @@ import {
   timeAnswer,
   timeField,
 } from './fields.ts'
-import { notFound, type OperationParts, operation } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation } from './operation.ts'
 
 /** The people who can sign in to the page. */
 export function peopleOperations(parts: OperationParts) {

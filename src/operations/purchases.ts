@@ -23,7 +23,8 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { type Answered, notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type Answered, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** The purchases of accounts, and an admin's decisions about held payments. */
 export function purchaseOperations(parts: OperationParts) {

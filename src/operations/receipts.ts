@@ -14,7 +14,8 @@ import {
 } from '../vocabulary/purchase.ts'
 import { billingAnswer } from './billing.ts'
 import { idField, moneyField, timeAnswer, timeField } from './fields.ts'
-import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 import { purchaseAnswer, purchaseShape } from './purchases.ts'
 
 /** Receipts of purchases, for the people who bought. */

@@ -15,7 +15,7 @@ import {
 import type { PriceTable } from '../vocabulary/offer.ts'
 import { mayOpen } from './caller.ts'
 import { feeShape, idField, moneyField } from './fields.ts'
-import { noRequest } from './no-request.ts'
+import { noRequest } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
 import { chargeOf } from './requests.ts'
 

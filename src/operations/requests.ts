@@ -29,7 +29,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { noRequest } from './no-request.ts'
+import { noRequest } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
 import { marginOf, requestCsv } from './request-csv.ts'
 

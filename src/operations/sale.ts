@@ -9,7 +9,8 @@ import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type ExchangeTerms, formatUnits, unitsFor } from '../vocabulary/purchase.ts'
 import { filterField, moneyField, timeAnswer, timeField } from './fields.ts'
-import { type Answered, notFound, type OperationParts, operation } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type Answered, type OperationParts, operation } from './operation.ts'
 import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
 
 /** Methods of payment, quotes, and purchases. A gateway that sells nothing has none of them. */

@@ -19,7 +19,8 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type OperationParts, operation } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation } from './operation.ts'
 import { reversalField } from './purchases.ts'
 import { chartRange } from './usage.ts'
 

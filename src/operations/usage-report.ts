@@ -11,7 +11,8 @@ import { isTimeZone } from '../vocabulary/allowance.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import { filterField, formatField, idFilterField, timeAnswer, timeField } from './fields.ts'
-import { notFound, type OperationParts, operation } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation } from './operation.ts'
 import {
   CUSTOMERS_FIGURES,
   figuresShape as chartFiguresShape,

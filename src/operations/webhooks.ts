@@ -25,7 +25,8 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound } from './not-found.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Addresses that events are sent to. */
 export function webhookOperations(parts: OperationParts) {

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { type CommandRow, show } from '../../src/cli/operation-command.ts'
 import { getAccount } from '../../src/ledger/accounts.ts'
 import { nameField } from '../../src/operations/fields.ts'
-import { notFound, type OperationParts, operation } from '../../src/operations/operation.ts'
+import { notFound } from '../../src/operations/not-found.ts'
+import { type OperationParts, operation } from '../../src/operations/operation.ts'
 import { OPERATIONS, type OperationSource } from '../../src/operations/operations.ts'
 
 /**

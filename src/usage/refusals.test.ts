@@ -5,8 +5,7 @@ import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import { createMadeSqliteFile, MADE_DATABASES } from '../store/testing/test-databases.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
-import { readRefusals } from './read-refusals.ts'
-import { RefusalCounter } from './refusal-counter.ts'
+import { RefusalCounter, readRefusals } from './refusals.ts'
 
 const HOUR = 500_000
 const DAY_HOURS = 24

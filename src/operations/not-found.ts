@@ -1,8 +1,8 @@
 import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { echoed, Problem } from '../vocabulary/problem.ts'
 import { timeAnswer } from './fields.ts'
-import { notFound, type OperationParts } from './operation.ts'
+import type { OperationParts } from './operation.ts'
 
 const NOT_STORED =
   'A request that was refused before it was forwarded is not stored: its answer says why, and the log of the gateway has its error code.'
@@ -21,4 +21,23 @@ export async function noRequest(
       ? NOT_STORED
       : `Requests that were settled up to ${timeAnswer(untilMs)} have been pruned.`
   return new Problem('not_found', { message: `${problem.message} ${why}` })
+}
+
+/** The 404 of an unknown id. */
+export function notFound(
+  kind:
+    | 'account'
+    | 'admin token'
+    | 'API key'
+    | 'credit code'
+    | 'member'
+    | 'open invitation'
+    | 'purchase'
+    | 'request'
+    | 'webhook',
+  namedId: string,
+): Problem {
+  const shown = echoed(namedId)
+  const named = shown === null ? 'this ID' : `the ID "${shown}"`
+  return new Problem('not_found', { message: `No ${kind} has ${named}.` })
 }
