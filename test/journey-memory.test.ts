@@ -167,6 +167,7 @@ test.each([
 ])('a large body that %s keeps no other from its turn', async (_, modelName) => {
   const isRefused = modelName === 'sim/unknown'
   let isFirst = !isRefused
+  const asked = Promise.withResolvers<void>()
   const prices = Promise.withResolvers<void>()
   const answer = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
   const world = await startJourneyWorld({
@@ -182,6 +183,7 @@ test.each([
       holdOffer(offer) {
         if (!isFirst) return holdOffer(offer)
         isFirst = false
+        asked.resolve()
         return prices.promise.then(() => holdOffer(offer))
       },
     }),
@@ -193,6 +195,8 @@ test.each([
     signal: leaving.signal,
   }).catch(() => null)
   if (isRefused) await (await first)?.body.dump()
+  // Else the other may be the one that waits.
+  else await asked.promise
   const { statusCode, body } = await request(world.url, {
     method: 'POST',
     body: bodyOf(MIB, false),
