@@ -34,7 +34,11 @@ export function PlaygroundScreen() {
   const model = models.find(({ id }) => id === modelId)
   const takesTemperature = model?.supported_parameters.includes('temperature') ?? true
   const [isCodeShown, setCodeShown] = useState(false)
-  const settings = settingsOf(chat.typed, { model: askedModel(modelId, model), takesTemperature })
+  // Before the models are known, the format of this one is not.
+  const settings =
+    models.length === 0
+      ? null
+      : settingsOf(chat.typed, { model: askedModel(modelId, model), takesTemperature })
   const isRunning = chat.run.kind === 'running'
   const canContinue = chat.messages.at(-1)?.role === 'user'
   const canSend = canContinue || chat.typed.draft.trim() !== ''
