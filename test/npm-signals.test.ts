@@ -58,7 +58,10 @@ async function startBelow(program: string, args: readonly string[]): Promise<Ser
     const entry: unknown = line.startsWith('{') ? JSON.parse(line) : null
     if (typeof entry !== 'object' || entry === null || !('address' in entry)) continue
     npm.stdout.resume()
-    const [apiKey = ''] = /sk-tollgate-[A-Za-z0-9]+/.exec(notes) ?? []
+    // It comes by another pipe, which may be read later.
+    const keyOf = (): string | undefined => /sk-tollgate-[A-Za-z0-9]+(?=\s)/.exec(notes)?.[0]
+    await expect.poll(keyOf).toBeDefined()
+    const apiKey = keyOf() ?? ''
     const pid = 'pid' in entry ? Number(entry.pid) : 0
     const server = { npm, group: npm.pid ?? 0, pid, address: String(entry.address), apiKey, closed }
     running.push(server)

@@ -148,11 +148,7 @@ export const adminTokenShape = z
     object: z.literal('admin_token'),
     name: z.string(),
     prefix: z.string().describe('The first and last characters of the token.'),
-    scopes: z
-      .array(z.enum(ADMIN_SCOPES), {
-        error: ({ input }) => (input === undefined ? NO_SCOPES : undefined),
-      })
-      .describe(SCOPE_WORDS),
+    scopes: z.array(z.enum(ADMIN_SCOPES)).describe(SCOPE_WORDS),
     made_by: idField('atok')
       .nullable()
       .describe('The token that created it; null: the command line, or `ADMIN_API_TOKEN`.'),

@@ -122,6 +122,9 @@ async function creditHeld(
   const looked = sale && (await sale.approve(row.source, by).catch(rethrowUnavailable))
   if (looked === null) throw new Problem('payment_unavailable')
   const { purchase, isChanged } = looked
+  if (purchase.state === 'held' || purchase.state === 'below_minimum') {
+    throw notHeld(purchase, NO_MONEY)
+  }
   if (!isChanged || purchase.state !== 'credited') throw notHeld(purchase, CREDITED)
   return { httpStatus: 200, body: adminPurchaseAnswer(purchase) }
 }
@@ -177,13 +180,11 @@ async function foundPurchase(
 const CREDITED = 'Only a purchase that is on hold or below the minimum can be credited.'
 const DISMISSED = 'Only a purchase on hold can be dismissed.'
 
-/** By position: the purchase, and which ones could be decided. */
-function notHeld({ state }: PurchaseRow, which: string): Problem {
-  // An approval that found no money to credit leaves it as it was.
-  const reason =
-    state === 'held' || state === 'below_minimum'
-      ? 'Its payment has no money that can be credited, such as one in another currency. Refund it where it was paid, or dismiss the purchase.'
-      : which
+const NO_MONEY =
+  'Its payment has no money that can be credited, such as one in another currency. Refund it where it was paid, or dismiss the purchase.'
+
+/** By position: the purchase, and why it can't be decided so. */
+function notHeld({ state }: PurchaseRow, reason: string): Problem {
   return new Problem('purchase_not_held', {
     message: `This purchase is ${state === 'held' ? 'on hold' : state.replaceAll('_', ' ')}. ${reason}`,
   })

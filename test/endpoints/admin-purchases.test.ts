@@ -95,6 +95,15 @@ test('what is below the minimum is credited, and what is open is not', async () 
   expect((await decide(open, 'credit')).json).toEqual(errorOf('purchase_not_held'))
 })
 
+test('a purchase that cannot be dismissed is refused with the reason', async () => {
+  const small = await admin.world.purchase(await admin.account(), { kind: 'below_minimum' })
+  expect((await decide(small, 'dismiss', { note: 'too little' })).json).toMatchObject({
+    error: {
+      message: 'This purchase is below minimum. Only a purchase on hold can be dismissed.',
+    },
+  })
+})
+
 test('purchases are listed by state and account, newest first', async () => {
   const [one, other] = [await admin.account(), await admin.account()]
   const made = [

@@ -33,6 +33,18 @@ export function Failed({ what, query: { error, refetch } }: FailedProps) {
   )
 }
 
+/** The same within a sentence of a screen: "The counts could not be loaded", the cause, and a link to try again. */
+export function NotLoaded({ what, query: { error, refetch } }: FailedProps) {
+  return (
+    <>
+      {what}: {error?.message}{' '}
+      <button type="button" className="link" onClick={() => void refetch()}>
+        Try again
+      </button>
+    </>
+  )
+}
+
 const AGAIN_MS = 3_000
 
 /** The messages that the server cannot be reached, oldest first: only the first is shown. */

@@ -5,7 +5,7 @@ import { requestPricesQuery } from '../../api/queries.ts'
 import { money, perMillionText } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
 import { DrawerPart, Line } from '../../parts/drawer-part.tsx'
-import { Grey } from '../../parts/states.tsx'
+import { Grey, NotLoaded } from '../../parts/states.tsx'
 import type { RequestSource } from './use-activity.ts'
 
 type Kind = RequestPrices['lines'][number]['kind']
@@ -31,7 +31,8 @@ interface PricesProps {
 
 /** Why a request cost what it cost: its tokens times their prices, or in words if the charge does not follow from them. */
 export function Prices({ request, source }: PricesProps) {
-  const { data, isError, error, refetch } = useQuery(requestPricesQuery(request, source))
+  const query = useQuery(requestPricesQuery(request, source))
+  const { data, isError } = query
   // What an estimate is from is said where the charge is.
   const isSaid = data === undefined ? request.estimated : NOT_SHOWN.includes(data.basis)
   if (request.charge === 0 || isSaid) return null
@@ -41,10 +42,7 @@ export function Prices({ request, source }: PricesProps) {
         <Reason prices={data} />
       ) : isError ? (
         <p className="note">
-          The prices could not be loaded: {error.message}{' '}
-          <button type="button" className="link" onClick={() => refetch()}>
-            Try again
-          </button>
+          <NotLoaded what="The prices could not be loaded" query={query} />
         </p>
       ) : (
         <Grey width="100%" />

@@ -5,7 +5,7 @@ import { dayAndShortMinute, minuteTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Heads } from '../../parts/list-card.tsx'
 import { Prose } from '../../parts/prose.tsx'
-import { Grey } from '../../parts/states.tsx'
+import { Grey, NotLoaded } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import type { ActivitySearch } from './search.ts'
 import { type RequestSource, useRefusals } from './use-activity.ts'
@@ -37,10 +37,7 @@ export function Refusals({ source, search }: RefusalsProps) {
   if (data === undefined && query.isError) {
     return (
       <p className="note mb-3.5">
-        Refused requests could not be loaded: {query.error.message}{' '}
-        <button type="button" className="link" onClick={() => query.refetch()}>
-          Try again
-        </button>
+        <NotLoaded what="Refused requests could not be loaded" query={query} />
       </p>
     )
   }

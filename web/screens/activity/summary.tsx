@@ -3,7 +3,7 @@ import type { RequestSummary } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { chartDay, dayOf, minuteTime } from '../../format/time.ts'
-import { Grey } from '../../parts/states.tsx'
+import { Grey, NotLoaded } from '../../parts/states.tsx'
 import { useWidth } from '../../parts/use-width.ts'
 import { Errors } from './errors.tsx'
 
@@ -18,10 +18,7 @@ export function Summary({ query, onOpen }: SummaryProps) {
   if (data === undefined && query.isError) {
     return (
       <p className="sum">
-        The counts could not be loaded: {query.error.message}
-        <button type="button" className="link" onClick={() => query.refetch()}>
-          Try again
-        </button>
+        <NotLoaded what="The counts could not be loaded" query={query} />
       </p>
     )
   }
