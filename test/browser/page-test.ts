@@ -3,6 +3,8 @@ import { test as base } from 'vitest'
 import { addAxe, openBrowser, openPage, openStillWindow, resize, type Width } from './chromium.ts'
 import { startStandIn } from './stand-in.ts'
 
+const BLANK = 'about:blank'
+
 interface OpenedPage {
   readonly page: Page
   readonly complaints: string[]
@@ -38,19 +40,22 @@ export const test = base
         complaints.length = 0
         return { page, complaints }
       },
+      /** Leaves the screens that earlier tests have left open: some of them ask the server again and again. */
+      async leave(): Promise<void> {
+        for (const { page } of await Promise.all(opened.values())) {
+          if (page.url() !== BLANK) await forget(page)
+        }
+      },
     }
   })
   /** The made-up server, which answers as a busy account does until the test says otherwise. */
-  .extend('server', async ({ standIn }) => {
+  .extend('server', async ({ standIn, pages }) => {
+    await pages.leave()
     standIn.reset()
     return standIn
   })
   /** The page of a desk, light, in which nothing of an earlier test is left. */
-  .extend('page', async ({ pages, server: _ }, { onCleanup }): Promise<Page> => {
-    const { page } = await pages.of('desk')
-    onCleanup(() => forget(page))
-    return page
-  })
+  .extend('page', async ({ pages, server: _ }): Promise<Page> => (await pages.of('desk')).page)
   /** A page in its own window, for a test that reads its storage or changes how it loads. It takes twice as long. */
   .extend('ownPage', async ({ browser, server: _ }, { onCleanup }): Promise<Page> => {
     const window = await openStillWindow(browser, { width: 'desk', theme: 'light' })
@@ -75,7 +80,7 @@ async function forget(page: Page): Promise<void> {
   // Some screens ask before they are left.
   const accept = (dialog: Dialog) => void dialog.accept()
   page.on('dialog', accept)
-  await page.goto('about:blank')
+  await page.goto(BLANK)
   page.off('dialog', accept)
   await page.context().clearCookies()
 }
