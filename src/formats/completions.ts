@@ -30,7 +30,7 @@ export const completions: WireFormat = {
     required: ['model', 'prompt'],
     properties: {
       model: FIELDS.model,
-      prompt: FIELDS.textOrList,
+      prompt: { ...FIELDS.textOrList, description: 'The text to continue, or a list of texts.' },
       stream: FIELDS.stream,
       max_tokens: FIELDS.cap,
     },

@@ -39,7 +39,7 @@ export const images: WireFormat = {
     required: ['model', 'prompt'],
     properties: {
       model: FIELDS.model,
-      prompt: FIELDS.text,
+      prompt: { ...FIELDS.text, description: 'The description of the image.' },
       n: { type: 'integer', minimum: 1, maximum: IMAGES_MAX, default: 1 },
       aspect_ratio: FIELDS.text,
       resolution: FIELDS.text,

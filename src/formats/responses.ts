@@ -40,7 +40,10 @@ export const responses: WireFormat = {
     required: ['model', 'input'],
     properties: {
       model: FIELDS.model,
-      input: FIELDS.textOrList,
+      input: {
+        ...FIELDS.textOrList,
+        description: 'A prompt, or a list of items: the whole conversation.',
+      },
       instructions: FIELDS.text,
       stream: FIELDS.stream,
       tools: FIELDS.objects,

@@ -54,7 +54,7 @@ const LIST_QUERY = pageQuery('accounts', {
   to: momentField
     .optional()
     .describe(
-      'The end of that range, exclusive, moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
+      'The end of the range of `charge` and `margin`, exclusive, moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
     ),
   format: formatField,
 })

@@ -34,8 +34,8 @@ const common = {
   credit_limit: moneyField
     .nullable()
     .describe('The maximum that the key can spend in total, in micro-dollars; null: no limit.'),
-  spend: moneyField.describe('The sum of its charges and corrections, in micro-dollars.'),
-  held: moneyField.describe('The credit held for its requests, in micro-dollars.'),
+  spend: moneyField.describe('The sum of charges and corrections of the key, in micro-dollars.'),
+  held: moneyField.describe('The credit held for requests of the key, in micro-dollars.'),
   models: modelsShape,
   ...limitShapes,
   default_limits: z
@@ -43,7 +43,9 @@ const common = {
       requests_per_minute: z.int().describe('The most requests per minute.'),
       in_flight: z.int().describe('The most requests in flight at once.'),
     })
-    .describe("The gateway's limits of each key, which apply where its own are not set."),
+    .describe(
+      'The limits of every key of the gateway. Each applies if `limits` does not set another.',
+    ),
 }
 
 /** An API key as its admin sees it, never with its text. */
@@ -55,7 +57,7 @@ export const apiKeyShape = z
     created_at: timeField,
     last_used_at: timeField
       .nullable()
-      .describe('When its newest request opened a hold; null: no request did.'),
+      .describe('When the newest request of the key opened a hold; null: no request has.'),
   })
   .meta({ id: 'Key' })
 

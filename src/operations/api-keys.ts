@@ -119,7 +119,7 @@ function list({ store, clock, keyLimits }: OperationParts) {
     method: 'GET',
     scope: 'read',
     paths: ALL_KEYS,
-    summary: "The account's API keys without deleted ones, newest first.",
+    summary: "The account's API keys, newest first; deleted keys are left out.",
     query: pageQuery('keys', {
       search: filterField
         .max(200, 'must be at most 200 characters')

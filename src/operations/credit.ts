@@ -54,7 +54,7 @@ const creditBody = z.discriminatedUnion(
     z.strictObject(
       {
         kind: z.literal('backed'),
-        amount: changeField.describe('Micro-dollars; a negative amount removes paid credit.'),
+        amount: changeField.describe('The paid credit, in micro-dollars; a negative amount removes credit.'),
         reference: referenceField,
       },
       {
@@ -240,7 +240,7 @@ async function* entryCsv(
 /** A line of an account's ledger. */
 export const entryShape = z
   .object({
-    id: z.string().describe('The account and the number of the entry.'),
+    id: z.string().describe('The ID of the entry: the ID of the account and a number.'),
     object: z.literal('entry'),
     account_id: idField('acct'),
     kind: z

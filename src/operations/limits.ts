@@ -175,7 +175,7 @@ export const limitShapes = {
     .describe('A limit for each day, week or month; null: there is none.'),
   limits: z
     .object(byLimit(({ name }) => z.int().nullable().describe(LIMIT_WORDS[name].description)))
-    .describe('The limits of this account or key itself.'),
+    .describe('The limits that are set for this account or key.'),
 }
 
 type LimitsAnswer = {

@@ -11,7 +11,7 @@ export const metadataField = z
   .meta({
     type: ['object', 'null'],
     additionalProperties: { type: 'string' },
-    description: `Your own notes: at most ${PAIRS_MAX} texts of at most ${VALUE_CHARS_MAX} characters, with keys of at most ${KEY_CHARS_MAX}. They replace all earlier ones; null removes them. Members of the account can read them.`,
+    description: `Notes of your own, as texts by name: at most ${PAIRS_MAX}, with names of at most ${KEY_CHARS_MAX} characters and texts of at most ${VALUE_CHARS_MAX}. They replace all earlier notes; null removes them. Members of the account can read them.`,
   })
   // Not z.record, which silently drops the key `__proto__`.
   .transform((value, checked): string | null => {
@@ -48,7 +48,7 @@ function isText(value: unknown, charsMax: number): boolean {
 /** Metadata as responses have it. */
 export const metadataShape = z
   .record(z.string(), z.string())
-  .describe('Your own notes; empty: there are none.')
+  .describe('Notes, as texts by name; empty: there are none.')
 
 /** Metadata of a row as responses have it. */
 export function metadataAnswer(stored: string | null): z.output<typeof metadataShape> {

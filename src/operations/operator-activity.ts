@@ -122,7 +122,7 @@ function findKeys({ store }: OperationParts) {
     name: 'findKeys',
     method: 'GET',
     paths: { operator: '/app/api/operator/keys' },
-    summary: 'API keys of all accounts, newest first, without deleted ones.',
+    summary: 'API keys of all accounts, newest first; deleted keys are left out.',
     query: pageQuery('keys', {
       search: filterField
         .max(200, 'must be at most 200 characters')

@@ -142,7 +142,7 @@ export const operatorActionShape = z
     action: z.string().describe('The name of the operation.'),
     account_id: idField('acct')
       .nullable()
-      .describe('The account that was changed; null: the change is not of one account.'),
+      .describe('The account that was changed; null: the change concerns no single account.'),
     account_name: z.string().nullable().describe('The name of that account; null: there is none.'),
     target_id: z
       .string()

@@ -97,7 +97,7 @@ function purchases({ store }: OperationParts) {
       member: '/app/api/accounts/{account_id}/purchases',
     },
     summary:
-      'Credit that the account bought or activated, newest first; the first page also has pending purchases.',
+      'Credit that the account bought or redeemed, newest first; the first page also has pending purchases.',
     query: purchasesPageQuery(),
     answers: { 200: boughtShape },
     async run({ reader, caller, accountId, query: { limit, cursor } }) {

@@ -232,7 +232,11 @@ export const purchaseShape = z
 /** A deposit in a block that is not final, which may still disappear. */
 export const confirmingShape = purchaseShape
   .extend({
-    id: z.null().describe('It becomes a purchase, with an ID, once its block is final.'),
+    id: z
+      .null()
+      .describe(
+        'Always null: the deposit becomes a purchase, with an ID, once its block is final.',
+      ),
     state: z.literal('confirming'),
     created_at: timeField.describe('When the gateway last saw the deposit.'),
     credited_at: z.null(),
@@ -254,7 +258,7 @@ export const adminPurchaseShape = purchaseShape
       .describe('Why the purchase is held or was dismissed; null: neither.'),
     expires_at: timeField
       .nullable()
-      .describe('The time from which it can no longer be paid; null: it has none.'),
+      .describe('When the purchase expires: it can no longer be paid. Null: never.'),
   })
   .meta({ id: 'AdminPurchase' })
 

@@ -112,7 +112,7 @@ export const saleStatusShape = z
     looks: z.array(
       z.object({
         source: z.string().describe('`play`, `stripe`, or `chain:` and the ID of the chain.'),
-        position: z.string().describe('How far the source was read, in its own units.'),
+        position: z.string().describe('How far the source was read, in the units of the source.'),
         looked_at: timeField.describe('When the source was last read.'),
       }),
     ),

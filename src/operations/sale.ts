@@ -26,7 +26,7 @@ function offers({ methods, seller }: Sale) {
     name: 'getCreditSale',
     method: 'GET',
     paths: { anyone: '/v1/credit' },
-    summary: 'How credit can be bought.',
+    summary: 'The methods of buying credit, and the seller.',
     answers: { 200: saleShape },
     async run() {
       const offered = await Promise.all(methods.map(offerOf))
@@ -355,7 +355,7 @@ const begunShape = z
   .object({
     purchase: purchaseShape,
     url: z.string().describe('The page to pay on.'),
-    expires_at: timeField.describe('The time from which it can no longer be paid.'),
+    expires_at: timeField.describe('When the purchase expires: it can no longer be paid.'),
   })
   .meta({ id: 'BegunPurchase' })
 

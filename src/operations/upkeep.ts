@@ -281,7 +281,9 @@ function catalogRefreshAnswer(
 /** Whether inference is refused. */
 export const maintenanceShape = z.object({
   object: z.literal('maintenance'),
-  enabled: z.boolean().describe('Whether new inference requests are answered 503.'),
+  enabled: z
+    .boolean()
+    .describe('Whether maintenance is on: new inference requests are refused with 503.'),
 })
 
 function showMaintenance({ maintenance }: OperationParts) {

@@ -346,7 +346,7 @@ function refusals({ problems, family }: DocumentedOperation): Record<string, obj
     [...byStatus].map(([httpStatus, codes]) => [
       httpStatus,
       {
-        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].message}`).join('\n\n'),
+        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('\n\n'),
         headers,
         content: { 'application/json': { schema } },
         'x-codes': codes,

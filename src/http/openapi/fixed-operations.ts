@@ -63,10 +63,12 @@ export function inferenceOperation(
     httpStatus: 200,
     description: "The provider's answer, unchanged.",
     headers: {
-      [costHeader]: 'The charge in micro-dollars; not on streams.',
+      [costHeader]:
+        'The charge in micro-dollars, which may still be corrected; 0 if it is not known yet. Not on streams.',
       'ratelimit-policy':
-        'The limits of the API key and its account: requests (`q`) in seconds (`w`).',
-      ratelimit: 'The rest of each limit (`r`), and the seconds until more is available (`t`).',
+        'The limits of the API key and its account: requests (`q`) in a window of seconds (`w`).',
+      ratelimit:
+        'The requests that are left of each limit (`r`), and the seconds until more are available (`t`).',
     },
     content: {
       'application/json': whole,
@@ -87,7 +89,8 @@ export function inferenceOperation(
       required,
       properties,
       additionalProperties: true,
-      description: 'Fields that are not named here pass through to the provider.',
+      description:
+        'Other fields pass through to the provider, or are refused with `unsupported_parameter`: `models`, `fallbacks`, `route` and `provider` always, others if their price would not be known. On chat, completions, embeddings and images, `user` is replaced by a tag of the account.',
     },
     canBodyBeEmpty: false,
     example: EXAMPLES.get(endpoint),
@@ -172,7 +175,11 @@ const SERVICE: JsonSchema = {
     object: { const: 'service' },
     name: { ...text, description: 'The name of the service.' },
     version: { ...text, description: 'The version of the gateway.' },
-    mode: { enum: ['simulator', 'live'], description: '`simulator`: all money is play money.' },
+    mode: {
+      enum: ['simulator', 'live'],
+      description:
+        '`live`: an upstream is configured. `simulator`: none is, the built-in simulator answers, and all money is play money.',
+    },
     formats: {
       type: 'array',
       description: 'The wire formats, each with its path.',
@@ -187,7 +194,7 @@ const SERVICE: JsonSchema = {
     },
     links: {
       type: 'object',
-      description: 'Addresses by name.',
+      description: 'Addresses of other parts of the gateway, by name.',
       additionalProperties: text,
     },
   },
@@ -229,7 +236,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     name: 'getHealth',
     method: 'get',
     path: '/healthz',
-    summary: 'Whether the process is alive: it answers 200.',
+    summary: 'Whether the process is alive: if it is, it answers 200.',
     answers: [
       json({
         type: 'object',
@@ -266,7 +273,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     method: 'get',
     path: '/v1/models',
     summary:
-      'Every model with its prices, limits and modalities; with a valid key, those that the key can use.',
+      'All models with prices, limits and modalities; with a valid key, only the models that the key can use.',
     answers: [
       json({
         type: 'object',

@@ -125,7 +125,7 @@ async function sectionsOf(
     ...ofAdmins,
     {
       title: 'Retired',
-      description: 'Paths of earlier releases, which are always refused.',
+      description: 'Retired paths, which always answer 410.',
       operations: retiredOperations(RETIRED_PATHS),
     },
   ]

@@ -46,41 +46,48 @@ const UNKNOWN_FIELDS = [
 
 const UNKNOWN = Object.fromEntries(UNKNOWN_FIELDS.map((name) => [name, z.null()]))
 
-const tokens = z.int().nullable().describe('Null: the provider reported no counts.')
+const tokens = z
+  .int()
+  .nullable()
+  .describe('The number of tokens of this kind; null: the provider reported no counts.')
 
 /** A generation as clients of OpenRouter read it. */
 export const ownGenerationShape = z
   .object({
-    data: z.object({
-      id: z.string(),
-      request_id: z.string(),
-      api_type: z.string(),
-      model: z.string(),
-      created_at: z.iso.datetime(),
-      streamed: z.boolean(),
-      cancelled: z.boolean(),
-      total_cost: z.number().describe('The charge with corrections, in dollars.'),
-      usage: z.number().describe('The charge, as in `total_cost`.'),
-      is_byok: z.literal(false),
-      tokens_prompt: tokens,
-      tokens_completion: tokens,
-      native_tokens_prompt: tokens,
-      native_tokens_completion: tokens,
-      native_tokens_reasoning: tokens,
-      native_tokens_cached: tokens,
-      native_tokens_completion_images: tokens,
-      latency: z
-        .number()
-        .nullable()
-        .describe('Milliseconds to the first byte; null: none was sent.'),
-      generation_time: z
-        .number()
-        .nullable()
-        .describe('Milliseconds from the first byte to the end; null: not known.'),
-      origin: z.string(),
-      data_region: z.literal('global'),
-      ...UNKNOWN,
-    }),
+    data: z
+      .object({
+        id: z
+          .string()
+          .describe("The provider's ID of the generation; the `x-request-id` if it has sent none."),
+        request_id: z.string(),
+        api_type: z.string(),
+        model: z.string(),
+        created_at: z.iso.datetime(),
+        streamed: z.boolean(),
+        cancelled: z.boolean(),
+        total_cost: z.number().describe('The charge with corrections, in dollars.'),
+        usage: z.number().describe('The charge, as in `total_cost`.'),
+        is_byok: z.literal(false),
+        tokens_prompt: tokens,
+        tokens_completion: tokens,
+        native_tokens_prompt: tokens,
+        native_tokens_completion: tokens,
+        native_tokens_reasoning: tokens,
+        native_tokens_cached: tokens,
+        native_tokens_completion_images: tokens,
+        latency: z
+          .number()
+          .nullable()
+          .describe('Milliseconds to the first byte; null: none was sent.'),
+        generation_time: z
+          .number()
+          .nullable()
+          .describe('Milliseconds from the first byte to the end; null: not known.'),
+        origin: z.string(),
+        data_region: z.literal('global'),
+        ...UNKNOWN,
+      })
+      .describe('The request in the layout of OpenRouter.'),
   })
   .meta({ id: 'Generation' })
 
