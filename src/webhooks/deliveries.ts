@@ -13,7 +13,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /**
- * The least wait after each failed attempt: ten attempts over some 32 hours. After the last one the message has failed.
+ * The least wait after each failed attempt: ten attempts in about 33 hours. After the last one the message has failed.
  * Each wait is up to a tenth longer by chance, so that a receiver that was away does not get all messages at once.
  */
 export const RETRY_WAITS_MS: readonly number[] = [
