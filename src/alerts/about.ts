@@ -40,7 +40,7 @@ export type AlertAbout =
       readonly kind: 'reversal'
       /** Below zero: credit was removed; above: it was added again. */
       readonly amountMicros: number
-      /** Null: it cannot be told. */
+      /** Null: it is not known. */
       readonly cause: ReversalCause | null
       readonly purchasedAtMs: number
       readonly creditMicros: number

@@ -19,7 +19,7 @@ interface AlertText {
   readonly link: { readonly words: string; readonly page: 'credit' | 'keys' }
 }
 
-/** Says what was crossed, what follows from it, and where to change it. */
+/** Names the step that was crossed, its effect, and where to change it. */
 export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter): Letter {
   const { subject, words, link } = textOf(about, `the account "${accountName}"`)
   return letterOf({

@@ -16,7 +16,7 @@ const LEASE_MS = 10 * 60_000
 /** The wait after each failed try, the last one for all further ones. */
 const RETRY_WAITS_MS: readonly number[] = [60_000, 5 * 60_000, 30 * 60_000, 2 * 3_600_000]
 
-/** A letter that could not be sent for a day is given up: what it says is old. */
+/** A letter that could not be sent for a day is given up: its news is old. */
 const GIVEN_UP_AFTER_MS = 24 * 3_600_000
 
 interface AlertPostInput extends DbWithClock {
@@ -44,13 +44,13 @@ export class AlertPost {
     this.#passes.start()
   }
 
-  /** Breaks off what is under way; it is sent after the next start. */
+  /** Aborts letters that are being sent; they are sent after the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#passes.stop()
   }
 
-  /** Sends what is due. */
+  /** Sends the letters that are due. */
   async send(): Promise<void> {
     for (const row of await this.#take()) {
       if (this.#stopping.signal.aborted) return

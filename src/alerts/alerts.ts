@@ -28,13 +28,13 @@ interface AlertsInput extends DbWithIds {
   readonly mails: boolean
 }
 
-/** Accounts and keys that may have crossed something since they were looked at last. */
+/** Accounts and keys that may have crossed a step since they were last looked at. */
 interface LookedAt {
   readonly accountIds: readonly string[]
   readonly apiKeyIds: readonly string[]
 }
 
-/** Notes what accounts and keys cross, each once, also where several processes see it, with the emails about it. */
+/** Notes each step that accounts and keys cross once, even if several processes see it, with the emails about it. */
 export class Alerts {
   readonly #input: AlertsInput
   #isBegun = false
@@ -44,8 +44,8 @@ export class Alerts {
   }
 
   /**
-   * Notes what these have crossed, the credit that was removed from them, and refunds and disputes of all accounts.
-   * Rejects as the store does.
+   * Notes the steps that these have crossed, the credit that was removed from them, and refunds and disputes of all
+   * accounts. Rejects as the store does.
    */
   async look({ accountIds, apiKeyIds }: LookedAt): Promise<void> {
     const { db, clock } = this.#input
@@ -60,7 +60,7 @@ export class Alerts {
   }
 
   /**
-   * Alerts about what happened before they were introduced are noted without emails: else an upgrade would email every old
+   * Alerts about events before alerts existed are noted without emails: otherwise an upgrade would email every old
    * account.
    */
   async #begin(): Promise<void> {

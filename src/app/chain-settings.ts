@@ -120,7 +120,7 @@ export const CHAIN_SETTINGS = {
 
 interface TokenSetting {
   readonly symbol: string
-  /** As it was typed: the case of its letters is a checksum. */
+  /** The address as it was typed: the case of its letters is a checksum. */
   readonly address: string
   readonly decimals: number
 }

@@ -46,7 +46,7 @@ function readDatabaseUrl(text: string): string {
 const MINUTE_MS = 60_000
 const MIB = 1024 * 1024
 
-/** Every setting that the program reads. What is not here is not read. */
+/** Every setting that the program reads. A variable that is not here is not read. */
 export const SETTINGS = {
   HOST: matching(
     { fallback: '127.0.0.1', pattern: /\S/, message: 'must be an address to listen on' },
@@ -222,13 +222,13 @@ export const SETTINGS = {
   ...TRACE_SETTINGS,
 } as const satisfies Record<string, Setting<unknown>>
 
-/** The name of a setting, as it stands in the environment. */
+/** The name of a setting in the environment. */
 type SettingName = keyof typeof SETTINGS
 
 /** Every setting by its name, read and checked. */
 export type Config = { readonly [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> }
 
-/** The environment has values that cannot be used: all of them, each with what to write instead. */
+/** The environment has values that cannot be used: all of them, each with a value to write instead. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
@@ -270,12 +270,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       `the environment cannot be used (docs/config.md has all settings):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     )
   }
-  // Every name of the table is here with what its own schema made of it, or a fault was thrown.
+  // Every name of the table is here with the value that its schema parsed, or a fault was thrown.
   return Object.freeze(Object.fromEntries(values)) as Config
 }
 
 /**
- * What a value must be, with the value in front, so that a person sees which one was read. One with an `@` may have a
+ * The value that was read, and then the requirement that it fails. One with an `@` may have a
  * password before it, and is not shown. By position: the fault, the value.
  */
 function withValue(fault: string, value = ''): string {

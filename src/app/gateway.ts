@@ -57,7 +57,7 @@ export interface Gateway {
   readonly refresher: CatalogRefreshers
   readonly forgottenHolds: Pick<ForgottenHolds, 'look'>
   readonly refusals: Pick<Refusals, 'write'>
-  /** Resolves when no request is in flight and no settle under way. */
+  /** Resolves when no request is in flight and no settle is running. */
   settled(): Promise<void>
   /** Takes no new requests, lets those in flight end within the drain timeout, and closes everything. */
   close(): Promise<void>

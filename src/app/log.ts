@@ -40,13 +40,13 @@ export function openLog({
     // At the end of the process it would try without end.
     destination.flushSync = flushNothing
   })
-  // Full of waiting lines, it takes no more, and then tries no more by itself.
+  // When the destination is full of waiting lines, it accepts no more, and does not retry by itself.
   destination.on('drop', () => destination.flush())
   destination.on('write', () => {
     isTaken = true
     destination.flushSync = flushSync
   })
-  // Not in the destination: for each line it would copy all lines that wait there, to count their bytes.
+  // Batched here: the destination would copy all waiting lines for each new one, to count their bytes.
   let batch = ''
   const writeBatch = (): void => {
     if (batch !== '') destination.write(batch)
@@ -58,7 +58,7 @@ export function openLog({
   }
   const timer = setInterval(writeBatch, FLUSH_INTERVAL_MS)
   timer.unref()
-  // Before the destination's own listener, which writes what it has.
+  // Runs before the destination's own listener, which writes the waiting lines.
   process.prependListener('exit', writeBatch)
   return {
     log: pino({ level }, { write }),
@@ -77,7 +77,7 @@ export function openLog({
 // These fields are of no use on a terminal, or already at the beginning of the line.
 const LEFT_OUT = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
-/** Lines of JSON as a person reads them: time, level, message, then what has a value. */
+/** Lines of JSON as text for a person: time, level, message, then the fields with a value. */
 export function linesForPeople(lines: string): string {
   return lines.replace(/[^\n]+/g, (line) => {
     const entry: Readonly<Record<string, unknown>> = JSON.parse(line)

@@ -7,7 +7,7 @@ const NAME: Omit<Matching, 'fallback'> = {
   message: 'must be lower-case letters, digits and hyphens, like `x-service-cost`',
 }
 
-// Of an answer, and of its connection.
+// Headers of an answer, and of its connection.
 const OWN_HEADERS =
   'cache-control|connection|content-.+|date|keep-alive|request-id|retry-after|set-cookie|te|trailer|transfer-encoding|upgrade|x-request-id|x-should-retry|x-ratelimit-.+'
 

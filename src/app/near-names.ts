@@ -7,7 +7,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 interface Misnomer {
   readonly name: string
   readonly rightName: string
-  /** The right one is set, or a file of upstreams stands for it: this one does nothing. */
+  /** The right one is set, or a file of upstreams replaces it: this one has no effect. */
   readonly isLeftOver: boolean
 }
 

@@ -12,7 +12,7 @@ import type { Fees } from '../vocabulary/offer.ts'
 import { catalogSettingsOf } from './config.ts'
 import type { Wiring } from './wiring.ts'
 
-/** An upstream, and what its models cost at any of their providers; null: a model has one price. */
+/** An upstream, and the prices of its models at each of their providers; null: a model has one price. */
 export interface OpenUpstream {
   readonly upstream: Upstream
   readonly endpoints: EndpointPrices | null
@@ -73,7 +73,7 @@ interface CatalogParts {
   readonly onRefreshed: (upstream: string) => void
 }
 
-/** The catalog of the store, refreshed once from each upstream, and what refreshes it from then on. */
+/** The catalog of the store, refreshed once from each upstream, and the parts that refresh it from then on. */
 export async function openCatalog(
   wiring: Wiring,
   { store, upstreams, onRefreshed }: CatalogParts,
@@ -206,7 +206,7 @@ function skippedLogger(log: Logger): (skipped: readonly SkippedRow[]) => void {
   }
 }
 
-// Of hundreds, such as the models of an upstream that another one has too.
+// There can be hundreds, such as the models of an upstream that another one has too.
 const SHOWN_IDS_MAX = 5
 
 function logRefresh(log: Logger, outcome: RefreshOutcome): void {

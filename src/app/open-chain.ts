@@ -9,7 +9,7 @@ import type { Wiring } from './wiring.ts'
 /** The sale on a chain. */
 interface OpenedChain {
   readonly methods: readonly SaleMethod[]
-  /** Follows the chain until the process closes, and posts what it finds to the sale. */
+  /** Follows the chain until the process closes, and posts its deposits to the sale. */
   readonly follow: (sale: Sale) => void
 }
 

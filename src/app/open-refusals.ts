@@ -8,7 +8,7 @@ import type { Wiring } from './wiring.ts'
 export interface Refusals {
   /** A request has ended. */
   requestEnded(ended: EndedRequest): void
-  /** Adds what was counted to the store now. Rejects if the store fails. */
+  /** Adds the counts to the store now. Rejects if the store fails. */
   write(): Promise<void>
 }
 

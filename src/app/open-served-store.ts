@@ -126,7 +126,7 @@ class StoreGapTeller {
     this.#instanceId = instanceId
   }
 
-  /** Warns of what was found within the last day, by any gateway. */
+  /** Warns of the lost commits that any gateway found within the last day. */
   async start(): Promise<void> {
     const { clock, telemetry } = this.#wiring
     const [newest] = await listStoreGaps(this.#store.db, clock.nowMs() - DAY_MS)

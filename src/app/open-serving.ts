@@ -81,7 +81,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
     eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
   }
-  // Opened first and closed last, when all requests have been answered.
+  // Opened first, and closed last: then all requests have been answered.
   const refusals = openRefusals(wiring, served)
   const { address, inference } = await openHttp(wiring, {
     ...input,
@@ -94,7 +94,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
   })
   const { reconcilers } = input
   const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, reconcilers })
-  // The last that is opened is closed first.
+  // The part that is opened last is closed first.
   wiring.closing.defer(() => {
     stoppingSinceMs = performance.now()
   })
@@ -103,7 +103,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     inference,
     forgottenHolds,
     refusals,
-    /** Resolves when no request is in flight and no settle under way. */
+    /** Resolves when no request is in flight and no settle is running. */
     async settled(): Promise<void> {
       await inference.idle()
       await settler.drained()

@@ -40,7 +40,7 @@ const STARTING: readonly ReadinessCheck[] = [
   { name: 'serving', fault: 'The server is starting: send requests to another one.' },
 ]
 
-/** Opens what is set, and loads nothing that is not. Rejects if the port of the metrics is taken. */
+/** Opens the parts that are set, and loads no others. Rejects if the port of the metrics is taken. */
 export async function openTelemetry(wiring: Opened): Promise<TelemetryParts> {
   const { config, configured, clock, log } = wiring
   const readiness = new Readiness({

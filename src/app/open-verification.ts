@@ -17,7 +17,7 @@ import type { OpenUpstream } from './open-catalog.ts'
 import type { ServedStore } from './open-served-store.ts'
 import type { Wiring } from './wiring.ts'
 
-/** Which reported costs are looked up, and what is found by it. */
+/** Which reported costs are looked up, and the results. */
 export interface Verification {
   readonly policy: LookupPolicy
   /** The reconciler has settled a request. */
@@ -43,7 +43,7 @@ interface VerificationReport {
   readonly keyUsageAgrees: boolean | null
 }
 
-/** Opens what verifies reported costs, and begins to make those final that stand. */
+/** Opens the parts that verify reported costs, and begins to make standing costs final. */
 export async function openVerification(
   wiring: Wiring,
   served: ServedStore & {
@@ -112,7 +112,7 @@ export async function openVerification(
   }
 }
 
-/** Opens or ends a doubt by what the look-up of a reported cost has found. */
+/** Opens or ends a doubt, by the result of the look-up of a reported cost. */
 async function noteLookUp(
   { costReported, requestId, correction, corrected }: Parameters<Verification['settled']>[0],
   { reports, doubts }: { readonly reports: Store['reports']; readonly doubts: Doubts },
@@ -150,7 +150,7 @@ function agreeTogether(each: readonly (boolean | null)[]): boolean | null {
 class WatchedUpstream {
   readonly #log: Wiring['log']
   readonly #telemetry: Wiring['telemetry']
-  /** Null: the upstream does not say what our key has used. */
+  /** Null: the upstream does not report the usage of our key. */
   readonly #keyUsage: KeyUsage | null
   #hasLookups: boolean
   #hasFigure: boolean

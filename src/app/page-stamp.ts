@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const FOLDERS = ['web', 'src/http/page', 'src/operations', 'src/vocabulary']
 
 /**
- * The SHA-256 of what the page is built from, in hex: paths and bytes of its folders and of the lock file
+ * The SHA-256 of the sources of the page, in hex: paths and bytes of its folders and of the lock file
  * below the root. The build writes it into `stamp.json`.
  */
 export async function sourceStamp(root: string): Promise<string> {

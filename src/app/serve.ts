@@ -26,7 +26,7 @@ export async function serve(terminal: Terminal): Promise<void> {
     isForPeople: process.stdout.isTTY === true,
   })
   closing.defer(close)
-  // From here on: a start that a signal ended would leave what it wrote in the store's log.
+  // From here on, signals wait: a start that a signal ended would leave its writes in the store's log.
   const stopping = stopSignal(log)
   let server: Gateway
   try {

@@ -2,7 +2,7 @@ import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { type Config, storeUrlOf } from './config.ts'
 
-/** A command could not begin for a reason outside of the program; the message says what to do about it. */
+/** A command could not begin for a reason outside the program; the message says what to do. */
 class StartFailure extends Error {
   override readonly name = 'StartFailure'
 }
@@ -108,7 +108,7 @@ function sqliteAdvice(message: string): string {
   }
   if (message.includes('locked')) return 'Another process is using it: try again.'
   if (message.includes('full') || message.includes('ENOSPC')) return 'Make room on its disk.'
-  // SQLite also says this where the disk has no room for the files beside the store.
+  // SQLite also reports this if the disk has no room for the files beside the store.
   if (message.includes('disk I/O error')) {
     return 'Check that its disk has room and works, and that this user can write to its folder and files.'
   }

@@ -32,7 +32,7 @@ export const TRACE_SETTINGS = {
     'Whether metrics are sent: `otlp` sends them to the collector, `none` sends none.',
   ),
   OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(
-    // Timers take no more than 2^31 milliseconds, and else run at once.
+    // Timers accept at most 2^31 milliseconds; a longer one fires at once.
     { fallback: 60_000, max: 86_400_000 },
     'Time in milliseconds between two exports of metrics.',
   ),

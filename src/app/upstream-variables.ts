@@ -33,7 +33,7 @@ export function upstreamFaults(env: Environment): string[] {
   return env['TOLLGATE_UPSTREAMS'] ? fileFaults(env) : oneFaults(env)
 }
 
-/** The characters of a key, which stands in a header. */
+/** The characters of a key, which is sent in a header. */
 export const KEY_TEXT = /^[\x21-\x7e]+$/
 
 /** Whether a text is an address below which a provider's paths can be: without a query, and without a password. */

@@ -91,7 +91,7 @@ const KNOWN = [
   'timeouts',
 ]
 
-/** By position: its name, and where it stands. */
+/** By position: its name, and its place in the file. */
 async function readUpstream(
   name: string,
   {
@@ -362,7 +362,7 @@ function placeOf({ value }: Claim): string {
   return `${value.path} on line ${value.line}`
 }
 
-/** The formats in which two claims are answered; null: they can't stand beside each other in any. */
+/** The formats that two claims share; null: the claims conflict in any format. */
 function sharedFormats(one: Claim, other: Claim): readonly string[] | null {
   if (one.owner === null || other.owner === null) return null
   if (one.name !== other.name || one.owner.upstream === other.owner.upstream) return null

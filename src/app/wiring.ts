@@ -30,7 +30,7 @@ export interface Wiring {
   readonly closing: AsyncDisposableStack
 }
 
-/** Opens something of many parts. Where it rejects, the parts that are already open are closed. */
+/** Opens a part that consists of many. If it rejects, the ones that are already open are closed. */
 export async function openWhole<Opened>(
   open: (closing: AsyncDisposableStack) => Promise<Opened>,
 ): Promise<Opened> {
@@ -43,7 +43,7 @@ export async function openWhole<Opened>(
   }
 }
 
-// A Ctrl-C comes twice below npm, from the terminal and from npm; so does what is sent to all processes.
+// A Ctrl-C comes twice below npm, from the terminal and from npm; so does a signal that is sent to all processes.
 const SAME_SIGNAL_MS = 1_000
 
 /** Resolves at the first signal to stop. A later one ends the process at once. */

@@ -14,7 +14,7 @@ interface Owner {
   readonly dialect: Dialect
 }
 
-/** The models that are written for an upstream. Faults are noted where they stand. */
+/** The models that are written for an upstream. Faults are noted at their lines. */
 export function readWrittenModels(
   value: YamlValue | undefined,
   owner: Owner,

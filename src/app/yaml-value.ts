@@ -8,7 +8,7 @@ export class YamlFile {
 
   constructor(text: string) {
     const lines = new LineCounter()
-    // Every scalar is the text as it was written: a price never is a float, and `on` is no boolean.
+    // Every scalar is the text as it was written: a price is never a float, and `on` is not a boolean.
     const document = parseDocument(text, {
       schema: 'failsafe',
       lineCounter: lines,

@@ -13,7 +13,7 @@ const REFRESHES_TO_BELIEVE_FALL = 3
  * Weighs listed figures against those believed so far. A rise counts at once, however steep, because
  * a hold that is too large costs no money. A steep fall is far more often a slip of the upstream's
  * (a price in another unit, a window that lost a zero) than a change, and holds sized by it would let
- * an account spend what it does not have: it is believed once three refreshes in a row say so. The
+ * an account spend credit that it does not have: it is believed once three refreshes in a row show it. The
  * counts are kept in memory only; a restart begins again.
  */
 export class Beliefs {
@@ -61,7 +61,7 @@ export class Beliefs {
   }
 }
 
-/** Whether a figure stays as it was. To be asked once for each figure. */
+/** Whether a figure stays as it was. Call it once for each figure. */
 type IsDoubted = (fall: { readonly figure: string; readonly isSteepFall: boolean }) => boolean
 
 interface Weighing<Listed> {
@@ -93,7 +93,7 @@ function weighTokens(
 ): TokenFigures {
   const windowBefore = believed.contextTokens ?? CONTEXT_TOKENS_UNKNOWN
   const windowNow = listed.contextTokens ?? CONTEXT_TOKENS_UNKNOWN
-  // Windows are round numbers: one that lost a zero is exactly a tenth of what it was.
+  // Windows are round numbers: one that lost a zero is exactly a tenth of the earlier one.
   const { contextTokens } = isDoubted({
     figure: 'contextTokens',
     isSteepFall: windowNow * DOUBTED_FALL <= windowBefore,

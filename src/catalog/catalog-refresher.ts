@@ -82,7 +82,7 @@ const IMAGE_PRICE_FAILURES_MAX = 3
 const TIMER_LATE_MS_MAX = 10_000
 
 /**
- * Keeps a catalog in step with one upstream, and the store in step with the catalog. Nothing runs before
+ * Keeps a catalog up to date with one upstream, and the store with the catalog. Nothing runs before
  * {@link CatalogRefresher.start}.
  */
 export class CatalogRefresher {
@@ -110,8 +110,8 @@ export class CatalogRefresher {
   }
 
   /**
-   * Fills the catalog with what the store kept of this upstream, so that a restart has prices at once
-   * and a fall of prices across it is still seen. Leaves out what today's settings do not offer, or write
+   * Fills the catalog with the models that the store kept of this upstream, so that a restart has prices at once
+   * and a fall of prices across it is still seen. Leaves out models that today's settings do not offer, or write
    * otherwise than the process that stored it: its old figures neither are sold nor cast doubt on the new
    * ones. Once, before all else. Rejects if the store fails.
    */
@@ -145,7 +145,7 @@ export class CatalogRefresher {
   }
 
   /**
-   * Refreshes now, or joins the refresh that is under way; never rejects. For the command line, the
+   * Refreshes now, or joins the running refresh; never rejects. For the command line, the
    * admin API and a start with an empty store.
    */
   refreshNow(): Promise<RefreshOutcome> {
@@ -170,7 +170,7 @@ export class CatalogRefresher {
       .filter((id) => this.#beliefs.doubts(id))
   }
 
-  /** Ends the repetition; resolves when no refresh is under way. */
+  /** Ends the repetition; resolves when no refresh is running. */
   async stop(): Promise<void> {
     this.#repeating = false
     this.#cancelTimer()

@@ -24,7 +24,7 @@ export class CatalogRefreshers {
   }
 
   /**
-   * Refreshes all now, or joins what is under way; never rejects. Where every upstream fails, the cause is the first
+   * Refreshes all now, or joins running refreshes; never rejects. If every upstream fails, the cause is the first
    * one's.
    */
   async refreshNow(): Promise<RefreshOfAll> {
@@ -88,7 +88,7 @@ export class CatalogRefreshers {
     return this.#refreshers.flatMap(({ doubtedIds }) => doubtedIds)
   }
 
-  /** Ends the repetitions; resolves when no refresh is under way. */
+  /** Ends the repetitions; resolves when no refresh is running. */
   async stop(): Promise<void> {
     await Promise.all(this.#refreshers.map((refresher) => refresher.stop()))
   }

@@ -203,7 +203,7 @@ interface StoredModel {
   readonly itemJson: string
 }
 
-/** A refresh to be stored. */
+/** A refresh that is about to be stored. */
 interface CatalogSave extends StoredCatalog {
   /** The name of the upstream that the models came from. */
   readonly upstream: string
@@ -216,7 +216,7 @@ interface CatalogSave extends StoredCatalog {
 }
 
 /**
- * A model as JSON text. The time of its prices stands in it only where that is not the catalog's, so
+ * A model as JSON text. It has the time of its prices only if that is not the catalog's, so
  * that a model which did not change makes the same text at each refresh.
  */
 export function encodeModel(input: {

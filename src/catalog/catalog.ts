@@ -137,7 +137,7 @@ export class Catalog {
     return this.#index === null ? null : (resolve(this.#index, modelName)?.modelId ?? null)
   }
 
-  /** The 404 of a name that no model has, with the model that it may stand for. */
+  /** The 404 of a name that no model has, with the model that may have been meant. */
   notFound(modelName: string, input: ProblemInput = {}): Problem {
     const shown = echoed(modelName)
     const named = shown === null ? 'This model' : `Model "${shown}"`

@@ -12,7 +12,7 @@ export interface CatalogRow extends ListedModel {
  * the settings belongs to the upstreams that it is written for; any other to the first upstream, in the order of the
  * settings, that lists it, and to later ones that answer other formats. Once an upstream has
  * shown a list, what it lists for the first time at a later refresh takes no id from another one: requests of a
- * running gateway do not move to another vendor because of what a vendor adds to its list.
+ * running gateway do not move to another vendor because a vendor adds models to its list.
  */
 export class Claims {
   readonly #order: readonly string[]

@@ -39,7 +39,7 @@ interface KnownModel {
   terms: HighestTerms | null
   wasRead: boolean
   usedAtMs: number
-  /** The offer that was asked for last, and the same at the highest terms. */
+  /** The offer of the latest request, and the same offer at the highest terms. */
   listed: Offer | null
   held: Offer | null
 }
@@ -79,7 +79,7 @@ export class EndpointPrices {
 
   /**
    * Reads the endpoints of these models again that were used within a day, and forgets the rest. Joins a refresh
-   * that is under way; never rejects.
+   * that is running; never rejects.
    */
   refresh(modelIds: ReadonlySet<string>): Promise<void> {
     this.#refreshing ??= this.#refresh(modelIds).finally(() => {
@@ -88,7 +88,7 @@ export class EndpointPrices {
     return this.#refreshing
   }
 
-  /** Aborts all readings; resolves when none is under way. */
+  /** Aborts all readings; resolves when none is running. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#refreshing
@@ -174,7 +174,7 @@ export class EndpointPrices {
     }
   }
 
-  /** By position: the model, and its terms; null: they could not be read, and what was read stays. */
+  /** By position: the model, and its terms; null: they could not be read, and earlier ones stay. */
   #learn(modelId: string, terms: HighestTerms | null): void {
     const before = this.#known.get(modelId)
     this.#known.set(modelId, {

@@ -62,7 +62,7 @@ export function chargedModel(model: ModelToServe): ChargedModel {
 /** The list as UTF-8 JSON. Shared: do not write to it. */
 export interface ServedList {
   readonly listBytes: Buffer
-  /** Each model's item as it stands in {@link listBytes}: a part of the same memory. */
+  /** Each model's item in {@link listBytes}: a part of the same memory. */
   readonly bytesById: ReadonlyMap<string, Buffer>
 }
 

@@ -64,7 +64,7 @@ async function findActorIds(text: string, opened: Pick<CommandContext, 'store'>)
   return found.join()
 }
 
-/** Names of operations. Of a mistyped one the audit log has nothing, which would read as an answer. */
+/** Names of operations. A mistyped one would find nothing in the audit log, which would read as an answer. */
 function readOperations(text: string): string {
   const names = text.split(',').map((name) => name.trim())
   if (names.every((name) => RECORDED_OPERATIONS.some((each) => each === name))) return names.join()

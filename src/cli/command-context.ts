@@ -42,7 +42,7 @@ export interface CommandSettings {
   readonly sale: SaleSettings
   /** Null: no email is sent. */
   readonly mail: MailSettings | null
-  /** The providers; absent: none is configured, and the simulator stands in for them. */
+  /** The providers; absent: none is configured, and the simulator takes their place. */
   readonly upstreams?: LiveUpstreams
 }
 

@@ -10,7 +10,7 @@ interface Kind {
   readonly one: string
   /** The command that prints the IDs. */
   readonly listedBy: string
-  /** What a person can type in place of the ID. */
+  /** The names that a person can type in place of the ID. */
   readonly names: readonly string[]
 }
 
@@ -62,7 +62,7 @@ export function idArgument(prefix: KindPrefix, flags: string, to: IdArgument['to
   }
 }
 
-// As `createIdSource` makes them: a name is not mistaken for one.
+// The shape that `createIdSource` gives IDs: a name is not mistaken for one.
 const WHOLE_ID = /^[a-z]+_[\da-z]{26}$/
 
 // Keys, admin tokens and secrets of webhooks, which no message repeats. The shown part of a key has an ellipsis.

@@ -16,7 +16,7 @@ export interface NamedThing {
   readonly id: string
   /** Whether it was revoked or deleted. */
   readonly isEnded: boolean
-  /** What tells it from others of the name, by heading. */
+  /** The facts that distinguish it from others of the name, by heading. */
   readonly cells: Readonly<Record<string, string>>
 }
 
@@ -178,7 +178,7 @@ export interface Named {
 }
 
 /**
- * Reads the names in a store. An ID also stays alone if the store can't be read: the command has run, and what it shows
+ * Reads the names in a store. An ID also stays alone if the store can't be read: the command has run, and its output
  * once, such as a key, must be shown.
  */
 export function namedIn(db: Kysely<Tables>): Named {

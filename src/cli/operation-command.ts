@@ -70,7 +70,7 @@ export interface Shown {
 
 type Show = (answered: Answered, ran: ShowInput) => Shown | Promise<Shown>
 
-/** What a command can show in addition to its response. */
+/** The texts that a command can show in addition to its response. */
 interface ShowInput {
   /** The input that the operation got. */
   readonly sent: Sent
@@ -86,7 +86,7 @@ export function show<Shape extends z.ZodType>(
   return ({ body, httpStatus }) => inWords(shape.parse(body), httpStatus)
 }
 
-/** As {@link show}, of an answer that names an account or a key by its ID alone. */
+/** Like {@link show}, for an answer that names an account or a key by its ID alone. */
 export function showNamed<Shape extends z.ZodType>(
   shape: Shape,
   inWords: (
@@ -176,7 +176,7 @@ export async function runOperation(
   return ran.run({ caller, params, query, body, ...rest })
 }
 
-/** Commands may do everything: whoever types them has the store. */
+/** Commands may do everything: the person who types them has the store. */
 const TOKEN_OF_COMMANDS = {
   id: null,
   name: COMMAND_LINE,
@@ -217,7 +217,7 @@ async function operationOf(
       const { refreshCatalog } = await import('./refresh-catalog.ts')
       return refreshCatalog(opened, upstreams, onImageModel)
     },
-    // A command does not know what servers have seen of upstreams.
+    // A command does not know the servers' observations of upstreams.
     async upstreams() {
       const configured = await upstreams?.load()
       return (configured?.upstreams ?? []).map(({ name, dialect, inFlightMax }) => {
@@ -235,7 +235,7 @@ async function operationOf(
 }
 
 /**
- * Sends what an operation posted. Throws CommandFailure if the mail server refuses it: the operation is done
+ * Sends the letters that an operation posted. Throws CommandFailure if the mail server refuses it: the operation is done
  * nevertheless.
  */
 async function sendLetters(
@@ -284,7 +284,7 @@ function rethrowTyped(
   if (!(error instanceof Problem)) throw error
   const names = new Map(takes.map((taken) => [taken.to.replace(/^\w+\./, ''), nameOf(taken)]))
   const message = error.message.replace(/`([^`]+)`/g, (_quoted, field: string) => {
-    // A field of what was typed, such as an element of a list, has the name of the whole.
+    // A part of a typed value, such as an element of a list, has the name of the whole.
     const [, whole] = [...names].find(([name]) => field.startsWith(`${name}.`)) ?? []
     return `\`${names.get(field) ?? whole ?? field}\``
   })

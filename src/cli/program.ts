@@ -151,12 +151,12 @@ function inherit(command: Command, parent: Command): void {
   for (const below of command.commands) inherit(below, command)
 }
 
-/** Throws what Commander says of an unknown command, with the nearest names or all of them. */
+/** Throws Commander's error for an unknown command, with the nearest names or all of them. */
 function refuseUnknown(command: Command, word: string): void {
   command.parse([word], { from: 'user' })
 }
 
-/** Makes a command throw what was typed wrongly, with what to type instead: `runToExitCode` prints it. */
+/** Makes a command throw its usage error, with the right form to type: `runToExitCode` prints it. */
 function explainUsage(command: Command): void {
   // Commander shows the help of a group for `--help` after a command that the group does not have.
   command.on('beforeHelp', () => {

@@ -119,7 +119,7 @@ function subjectOf({ kind, count, reference, request_id, reversal }: Line): stri
   return isReversed ? `${subject}, ${reversal.replaceAll('_', ' ')}` : subject
 }
 
-/** `tollgate account statement`: what changed the credit of an account, day by day. */
+/** `tollgate account statement`: the changes of an account's credit, day by day. */
 export const STATEMENT_COMMAND: OperationCommand = {
   name: 'statement',
   runs: 'getStatement',

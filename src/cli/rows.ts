@@ -42,7 +42,7 @@ export function shownRows<Shape extends z.ZodType>(
       .flatMap(([name, text]) => (text === null ? [] : `\n${name}: ${text}`))
       .join('')
   return {
-    // Whoever asks for one thing wants to see all of it.
+    // A person who asks for one thing wants to see all of it.
     one: show(shape, (row) => ({
       out: (columnsMax) => inTable([row], {})(columnsMax) + below(row),
     })),
@@ -61,7 +61,7 @@ export function withLine(out: Shown['out'], line: string): FittingTable {
   return (columnsMax) => `${typeof out === 'string' ? out : out(columnsMax)}\n${line}`
 }
 
-/** The options of every list. By position: the list, and what `--after` takes. */
+/** The options of every list. By position: the list, and the value of `--after`. */
 export function listOptions(list: PagedList, what: string): readonly Taken[] {
   return [
     {
@@ -97,7 +97,7 @@ export function stateOption(states: readonly string[]): Taken {
 }
 
 /*
- * Converts what a person types to the units of an operation. The operation's schema checks the value.
+ * Converts a typed value to the units of an operation. The operation's schema checks the value.
  */
 
 /** Dollars such as `10`, `$0.50` or `-2.25` as micro-dollars. */

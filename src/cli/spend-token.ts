@@ -15,7 +15,7 @@ import type { PublicNames } from '../vocabulary/public-names.ts'
 
 /** The result of asking a model for a token. */
 export interface SpentToken {
-  /** Whether it answered, and said what the token cost, or counted it. */
+  /** Whether it answered with the cost of the token or a count of it. */
   readonly isGood: boolean
   /** The result, for a person. */
   readonly words: string
@@ -48,7 +48,7 @@ function chatCap({ supportedParameters }: Offer): object {
 
 /**
  * Asks an upstream's cheapest model that has a price for one token, as the gateway asks for a client. Never rejects.
- * By position: the upstream, and what it lists.
+ * By position: the upstream, and its models.
  */
 export async function spendToken(upstream: Upstream, input: SpendInput): Promise<SpentToken> {
   const asked = firstAskable(upstream, input)
@@ -86,7 +86,7 @@ interface Asked {
   readonly endpoint: string
   readonly wire: Wire
   readonly offer: Offer
-  /** As it goes upstream. */
+  /** The body as it goes upstream. */
   readonly body: readonly Buffer[]
 }
 
@@ -102,7 +102,7 @@ function firstAskable(upstream: Upstream, { models, publicNames }: SpendInput): 
   return null
 }
 
-/** By position: two models. Those that cost nothing come last, and those that reason after the others. */
+/** By position: two models. Models that cost nothing come last, and models that reason after the others. */
 function cheapestFirst({ offer: a }: ListedModel, { offer: b }: ListedModel): number {
   const isFree = ({ prices }: Offer): number => Number(prices.output === 0n)
   const reasons = ({ supportedParameters }: Offer): number =>

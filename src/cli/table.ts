@@ -122,7 +122,7 @@ export function sentenceTable(headings: readonly string[], rows: Rows): FittingT
   }
 }
 
-/** The widths of columns: in each line the widest is narrowed first, none below what it keeps. */
+/** The widths of columns: in each line the widest is narrowed first, none below its minimum. */
 function narrowed(
   natural: readonly number[],
   {
@@ -196,7 +196,7 @@ const NOUNS = {
   skippedRow: { one: 'row skipped', many: 'rows skipped' },
 } as const
 
-/** A number and what it counts: `1 key`, `1,204 requests`. */
+/** A number with its noun: `1 key`, `1,204 requests`. */
 export function counted(count: number, noun: keyof typeof NOUNS): string {
   const { one, many } = NOUNS[noun]
   return `${grouped(count)} ${count === 1 ? one : many}`

@@ -107,7 +107,7 @@ export class AmbiguousName extends UsageFailure {
 // Often enough to look alive, rarely enough to cost nothing.
 const REDRAW_INTERVAL_MS = 100
 
-/** Makes a function that takes how far a command is, as often as it is called, and shows it now and then. */
+/** Makes a function that takes the progress of a command at any rate, and shows it now and then. */
 export function showProgress(
   terminal: Terminal,
   say: (done: number) => string,

@@ -16,7 +16,7 @@ const AHEAD = `must be ${DATE}, or how long from now, such as 12h or 90d`
 export const SINCE_FORMS =
   'such as 2027-01-31, 2027-01-31T12:00:00Z, yesterday or last-month, or 24h or 7d for how long ago'
 
-/** The options of the range of a list. By position: what its rows are at their time, such as `opened`. */
+/** The options of the range of a list. By position: the event that the time of a row is of, such as `opened`. */
 export function spanOptions(verb: string): readonly Taken[] {
   return [
     {
@@ -45,7 +45,7 @@ export function readSinceOrDate(text: string, nowMs: number): string {
   return z.iso.date().safeParse(date).success ? date : readSince(date, nowMs)
 }
 
-/** The UTC date that a word stands for; other texts as they are. A month is its first day. */
+/** The UTC date of a word such as `yesterday`; other texts unchanged. A month is its first day. */
 function dateOf(text: string, nowMs: number): string {
   const now = new Date(nowMs)
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]

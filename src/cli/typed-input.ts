@@ -4,7 +4,7 @@ import { AmbiguousName, UsageFailure } from './terminal.ts'
 
 /** An argument or an option of a command: a field of its operation's input. */
 export interface Taken {
-  /** As the help shows it: `<account>`, `--limit <dollars>`. */
+  /** The form in the help: `<account>`, `--limit <dollars>`. */
   readonly flags: string
   readonly words: string
   /** The place of the field, such as `params.account_id`, `query.limit`, `body.name` or `body.models.allow`. */
@@ -23,7 +23,7 @@ export interface Taken {
 
 type Place = 'params' | 'query' | 'body'
 
-/** What a command takes. */
+/** The arguments and options of a command. */
 export interface TypedRow {
   /** Arguments first, in the order in which they are typed. */
   readonly takes: readonly Taken[]
@@ -125,7 +125,7 @@ function readTyped(
   }
 }
 
-/** Rethrows what is wrong with a typed value, with the name of its argument or option in front. */
+/** Rethrows the fault of a typed value, with the name of its argument or option in front. */
 function rethrowNamed(error: unknown, flags: string): never {
   if (!(error instanceof UsageFailure) || error instanceof AmbiguousName) throw error
   throw new UsageFailure(`\`${nameOf({ flags })}\` ${error.message}.`, { cause: error })

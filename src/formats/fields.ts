@@ -12,7 +12,7 @@ export function member(owner: JsonObject, name: string): Exclude<JsonValue, null
   return owner[name] ?? undefined
 }
 
-/** As {@link member}, for an object in a client's body. */
+/** Like {@link member}, for an object in a client's body. */
 export function field(body: JsonObject, name: ClientName): Exclude<JsonValue, null> | undefined {
   return member(body, name)
 }

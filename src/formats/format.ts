@@ -142,7 +142,7 @@ export interface UnsizedCall
 
 /** The parts of a body whose tokens are estimated. They are views of its bytes. */
 export interface CallTexts {
-  /** All of the body but `unmarked` and the images' base64, as far as that was found in it. */
+  /** The whole body except `unmarked` and the base64 of images that was found in it. */
   readonly written: readonly Uint8Array[]
   /** The parts after the last cache mark. */
   readonly unmarked: readonly Uint8Array[]

@@ -77,7 +77,7 @@ function readImageCount(root: JsonObject): number {
   throw wrongType('n', `a whole number from 1 to ${IMAGES_MAX}`)
 }
 
-// Not fields of the format, but they pass through to providers, which may read images from them.
+// These are not fields of the format, but pass through to providers, which may read images from them.
 const BARE_IMAGE_FIELDS = ['image', 'images', 'mask', 'input_references'] as const
 
 /** Adds images that are bare addresses and not parts. */

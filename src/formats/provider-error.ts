@@ -87,7 +87,7 @@ class ProviderRefusal {
     this.httpStatus = httpStatus
     this.isUnsaid = isUnsaid === true
     const [field = ''] = /^\w*/.exec(param) ?? []
-    // What follows the field's name can be a name of the client's own.
+    // The part after the field's name can be a name that the client chose.
     this.words = [
       ...kinds.filter(isPlainKind),
       ...(KNOWN_PARAMETERS.includes(field) ? [field] : []),
@@ -195,7 +195,7 @@ function recognize(
   )
 }
 
-/** Whether a provider refuses what the request says, and not the account that sends it. */
+/** Whether a provider refuses the content of the request, and not the account that sends it. */
 export function refusesContent({
   kinds,
   message,
@@ -215,7 +215,7 @@ export function namesAccount({
 /** The refusal of a prompt that is too long, with the gateway's own figures: none of the provider's are shown. */
 function tooLongInput({ promptTokens, capTokens, contextTokens }: SentSize): Recognized['input'] {
   if (promptTokens === null || contextTokens === null) return {}
-  // Where the estimate fits, it explains nothing.
+  // An estimate that fits explains nothing.
   if (promptTokens + (capTokens ?? 0) <= contextTokens) return {}
   const cap = capTokens === null ? '' : `, the output cap is ${inWords(capTokens)}`
   return {

@@ -88,7 +88,7 @@ export function fileEngineOf(plugin: JsonObject): unknown {
   return isJsonObject(pdf) ? pdf['engine'] : undefined
 }
 
-/** As {@link refuseSocialField}, for this object and everything inside it. */
+/** Like {@link refuseSocialField}, for this object and everything inside it. */
 export function refuseSocialSearch(owner: JsonObject, place: string): void {
   walkJson(owner, (node, path) => {
     refuseSocialField(node, () => [place, path()].filter((step) => step !== '').join('.'))

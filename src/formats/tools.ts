@@ -99,7 +99,7 @@ function readTools(
 /** Tools that Anthropic's clients run themselves. */
 const CLIENTS_OWN = /^(?:bash|text_editor|computer|memory)_\d/
 
-/** The refusal of a tool, which names it among the many that an agent sends, and says what to send in its place. */
+/** The refusal of a tool, which names it among the many that an agent sends, and its replacement. */
 function unsupportedTool(tool: JsonObject, place: string): string {
   const { type } = tool
   const shown = typeof type === 'string' ? echoed(type) : null

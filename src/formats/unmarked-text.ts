@@ -11,14 +11,14 @@ import { member } from './fields.ts'
 import type { CallTexts, UnsizedCall } from './format.ts'
 
 /**
- * The texts of a body of messages, with those after its last cache mark apart. A mark covers all parts before it, in
- * this order: tools, system prompt, messages.
+ * The texts of a body of messages; the ones after its last cache mark are separate. A mark covers all parts before it,
+ * in this order: tools, system prompt, messages.
  */
 export function splitAtMark(
   body: JsonBody,
   { texts, cacheWrites, media }: Pick<UnsizedCall, 'texts' | 'cacheWrites' | 'media'>,
 ): CallTexts {
-  // The base64 of an image may also stand in a text, and is left out of the first of the two places.
+  // The base64 of an image may also be in a text, and is left out of the first of the two places.
   if (cacheWrites === 'none' || media.imagesInline > 0) return texts
   const spans = unmarkedSpans(body)
   if (spans.length === 0) return texts
@@ -102,7 +102,7 @@ function findLastMark(root: JsonObject): MarkPath | null {
   return isMarked(root['tools']) ? ['tools'] : null
 }
 
-/** Whether a mark is on a value, or anywhere in it but in what the client's own tools define. */
+/** Whether a mark is on a value, or anywhere in it except in definitions of the client's own tools. */
 function isMarked(value: JsonValue | undefined): boolean {
   if (value === undefined) return false
   let found = false

@@ -39,7 +39,7 @@ export function adminAccess(input: {
   readonly adminToken: string
   /** Tokens from `tollgate token create` and the admin API. */
   readonly knownTokens: Pick<KnownTokens, 'find'>
-  /** Makes the ids of what is changed. */
+  /** Makes the ids of new objects. */
   readonly ids: IdSource
   /** Counts, by address, the requests with another token. */
   readonly unknownCallers: Pick<UnknownCallers, 'refusal'>
@@ -118,7 +118,7 @@ const CALLS_OF_ACCOUNT = {
   accountInFlightMax: CALL_LIMITS.inFlightMax,
 }
 
-/** Access by an API key, to what concerns its own account. `gate` counts these calls, apart from inference. */
+/** Access by an API key, to its own account. `gate` counts these calls, apart from inference. */
 export function keyAccess(
   gate: Gate,
   authenticate: (arrival: Arrival) => Promise<{

@@ -33,7 +33,7 @@ export const STORE_AWAY =
 
 /**
  * Turns anything thrown into a problem. An unknown error is `internal_error`; its text goes to the log only. By position:
- * what was thrown, and the message while the store can't be reached; default: that of inference calls.
+ * the thrown value, and the message while the store can't be reached; default: that of inference calls.
  */
 export function problemOf(thrown: unknown, storeAway?: string): Problem {
   if (thrown instanceof Problem) return thrown

@@ -12,7 +12,7 @@ const WHILE_CROWDED: PaceRule = { lastSeconds: 5, bytesMin: 100 * 1024 }
 /**
  * How fast a body arrives. Memory is reserved for a body while it is read, so a sender that withholds its
  * last bytes would keep that memory for nothing. Bytes are counted as they were sent, because a few
- * compressed bytes can stand for many.
+ * compressed bytes can expand to many.
  */
 export class BodyPace {
   /** The bytes that had arrived at each check of the last 30 seconds, oldest first. */

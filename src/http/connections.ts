@@ -132,10 +132,10 @@ export function asksToGoOn({ headers, httpVersion }: IncomingMessage): boolean {
   )
 }
 
-/** The requests of one connection that are still to be answered whole. */
+/** The requests of one connection whose answers are not complete yet. */
 interface Unanswered {
   count: number
-  /** The request that came last. */
+  /** The latest request. */
   readonly clientRequest: ClientRequest
   readonly client: ServerResponse
 }

@@ -46,7 +46,7 @@ export interface Inference {
    * Problem.
    */
   estimate(arrived: ArrivedEstimate): Promise<HoldEstimate>
-  /** Whether the journey of a request is under way: from before its hold can be opened. */
+  /** Whether the journey of a request is running: from before its hold can be opened. */
   isUnderWay(requestId: string): boolean
   /** Requests whose answers have not ended. */
   readonly inFlight: number
@@ -154,7 +154,7 @@ function pathOf(url: string): string {
 
 interface Exchange extends Arrived {
   readonly draining: boolean
-  /** The requests whose journeys are under way. */
+  /** The requests whose journeys are running. */
   readonly underWay: Set<string>
 }
 

@@ -18,7 +18,7 @@ export const ANSWER_STALL_TIMEOUT_MS = 60_000
 /** The largest body of an operation: an object of a few fields. */
 const BODY_BYTES_MAX = 64 * 1024
 
-/** Resolves once a gateway knows what access was taken so far. Rejects if the store can't be read, which is then the answer. */
+/** Resolves once a gateway knows all removals of access so far. Rejects with the answer if the store can't be read. */
 export type OnAccessTaken = (() => Promise<void>) | undefined
 
 /**

@@ -5,7 +5,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { formatUnits } from '../vocabulary/purchase.ts'
 
-/** The pages, and what follows a payment. */
+/** The pages, and the function that is called after a payment. */
 export interface PlayPageInput {
   readonly card: Pick<PlayCard, 'find' | 'pay'>
   /** Called with the source of a page that was paid. Its rejection is not the payer's. */

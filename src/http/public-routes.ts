@@ -41,7 +41,7 @@ function refuse(problem: () => Problem): () => never {
   }
 }
 
-/** `GET /v1`: what this is, for a person or a script that has only the address. */
+/** `GET /v1`: describes the service to a person or a script that has only the address. */
 function registerService(
   app: FastifyInstance,
   { version, mode, formats }: PublicRoutesInput,
@@ -113,7 +113,7 @@ function cacheControlOf(caller: Pick<Caller, 'models' | 'feeBasisPoints'> | null
 // A list can have a megabyte.
 const KEPT_LISTS_MAX = 20
 
-/** The lists of the keys that asked last. */
+/** The lists of the keys that asked most recently. */
 class KeptLists {
   readonly #kept = new Map<ModelAccess, { readonly of: ServedList; readonly list: KeptAnswer }>()
 
@@ -141,7 +141,7 @@ export const RETIRED_PATHS = [
 /** The bytes of an answer that is the same for every client, with the tag that names them. */
 export interface KeptAnswer {
   readonly bytes: Buffer
-  /** As in `ETag`, quotes included: two answers have the same tag only where they have the same bytes. */
+  /** The value of `ETag`, quotes included: two answers have the same tag only if they have the same bytes. */
   readonly etag: string
   readonly contentType: string
 }

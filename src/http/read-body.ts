@@ -33,12 +33,12 @@ const SMALL_BODY_BYTES_MAX = 64 * 1024
 
 /**
  * Beyond this size, a body is inflated in turns, a piece at a time: thirty kilobytes can
- * stand for thirty megabytes, and many such bodies at once would take every core of the machine.
+ * expand to thirty megabytes, and many such bodies at once would take every core of the machine.
  */
 const FREELY_INFLATED_BYTES_MAX = 256 * 1024
 
 /**
- * Reads a request's body whole. Throws Problem: `request_too_large` as soon as that is certain,
+ * Reads a request's body whole. Throws Problem: `request_too_large` as soon as this is certain,
  * `request_timeout` for a body that is late or slow, `bad_request` for a body that broke off or a coding
  * that is unknown or broken, the Problems of the account's limits, and one for a client that leaves. A refused body is
  * left unread: the code that answers drains it.
@@ -272,7 +272,7 @@ class BodyBytes {
     this.#length += chunk.length
   }
 
-  // Never more than came: what is beyond it is memory of something else.
+  // Never more than arrived: the memory beyond belongs to other data.
   whole(): Buffer {
     return this.#large?.subarray(0, this.#length) ?? this.#small.take()
   }

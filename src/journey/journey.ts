@@ -179,7 +179,7 @@ function sendOnce(upstream: Upstream, request: AttemptRequest): PreparedCall['fo
   }
 }
 
-// Made in its own function: a closure in the caller would keep the body and its tree for as long as the call lasts.
+// A separate function: a closure in the caller would keep the body and its tree for as long as the call lasts.
 function givingBack(memory: ByteReservation): () => void {
   return () => memory.giveBack()
 }

@@ -207,7 +207,7 @@ function countKeys(root: JsonObject): number {
   return count
 }
 
-/** A container that is open where the search stands. */
+/** A container that is open at the position of the search. */
 interface Frame {
   readonly node: JsonObject | readonly JsonValue[]
   readonly start: number

@@ -35,7 +35,7 @@ interface JsonSurvey {
 }
 
 /**
- * Adds up what the bytes cost as a tree; null if that is over `treeBytesMax`, or the nesting over
+ * Adds up the memory of the bytes as a tree; null if it is over `treeBytesMax`, or the nesting over
  * {@link JSON_DEPTH_MAX}. The bytes need not be JSON: up to where `JSON.parse` fails it is all counted.
  */
 export function surveyJson(bytes: Buffer, treeBytesMax: number): JsonSurvey | null {

@@ -123,7 +123,7 @@ class EditSearch {
     return at + 1
   }
 
-  /** Takes a member out, with the comma that stood between it and its neighbours; returns where it ended. */
+  /** Takes a member out, with the comma between it and its neighbours; returns its end. */
   #remove({ keyStart, valueStart, keptEnd }: Member, { edits }: Wanted): number {
     if (edits.length > 1) throw new TypeError('edits that overlap')
     const end = skipValue(this.#bytes, valueStart)
@@ -184,7 +184,7 @@ interface Member {
 
 interface Addition {
   readonly at: number
-  /** Whether nothing stands in the container before it. */
+  /** Whether it is the first in its container. */
   readonly isFirst: boolean
   readonly texts: readonly string[]
 }

@@ -92,7 +92,7 @@ function skipScalar(bytes: Buffer, start: number): number {
   let at = start
   for (;;) {
     const byte = bytes[at]
-    // Ends at white space, a comma or a closing bracket; none of them stands inside a scalar.
+    // Ends at white space, a comma or a closing bracket; none of them is inside a scalar.
     if (byte === undefined || byte <= SPACE || byte === 0x2c || closes(byte)) return at
     at++
   }
@@ -158,13 +158,13 @@ export function skipComma(bytes: Buffer, valueEnd: number): number {
   return closesAt(bytes, at) ? at : skipSpace(bytes, at + 1)
 }
 
-/** The text that a string's source stands for, escapes resolved. */
+/** The text of a string's source, escapes resolved. */
 export function decodeString(bytes: Buffer, { start, end }: Span): string {
   const source = bytes.toString('utf8', start, end)
   return source.includes('\\') ? String(JSON.parse(source)) : source.slice(1, -1)
 }
 
-/** Whether the string at this span stands for `text`. Stops at the first difference. */
+/** Whether the string at this span has the text `text`. Stops at the first difference. */
 export function stringEquals(bytes: Buffer, span: Span, text: string): boolean {
   const last = span.end - 1
   let at = span.start + 1
@@ -201,7 +201,7 @@ export function textWithPlainKeys(bytes: Buffer): string {
 /**
  * The name that a key has in the tree of its body. That is the key itself, but for an escaped key with
  * characters that can't be written otherwise (quotes, backslashes, control characters, halves of
- * pairs): they stand as U+E000 and their number. No field of any format has such a name.
+ * pairs): they appear as U+E000 and their number. No field of any format has such a name.
  */
 export function treeKey(bytes: Buffer, key: Span): string {
   const text = decodeString(bytes, key)

@@ -57,7 +57,7 @@ interface AccountsPage extends AccountFilter {
 const SORT_VALUES: Readonly<Record<AccountOrder['sort'], RawBuilder<SortValue> | null>> = {
   created: null,
   name: sql<SortValue>`lower(name)`,
-  // As the page shows it: a debt as an amount below zero, else the credit that is not held.
+  // The figure on the page: a debt as an amount below zero, otherwise the credit that is not held.
   available: sql<SortValue>`case when backed_balance_micros < 0 then backed_balance_micros
     when backed_balance_micros < backed_held_micros then 0
     else backed_balance_micros - backed_held_micros end`,

@@ -55,7 +55,7 @@ export function isRunAgain({ kind, by = null }: LedgerCommand): boolean {
   return isRunAgain === 'ofOperators' ? by !== null : isRunAgain
 }
 
-/** Whether the store has what a command is for. By position: command, and verdict; undefined: it has none. */
+/** Whether the store has the effect of a command. By position: command, and verdict; undefined: it has none. */
 export function isDone<Kind extends CommandKind>(
   { kind, input }: LedgerCommand<Kind>,
   verdict: LedgerVerdict<Kind> | undefined,

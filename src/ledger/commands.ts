@@ -90,12 +90,12 @@ interface Command<Input, Verdict> {
   /**
    * Whether the command is run again after the store has lost it; a repeat changes nothing if its rows are there. The
    * other commands are repeated by the reconciler, or their request is booked again as a whole. `ofOperators`: only
-   * those that an operator gave are run again.
+   * commands of operators are run again.
    */
   readonly isRunAgain: boolean | 'ofOperators'
   /**
-   * Whether the store has what the command is for, by this command or an earlier one; false also where its rows are not
-   * there, which another gateway may still have to book again. Absent: unless the verdict is null.
+   * Whether the store has the effect of the command, from this command or an earlier one; false also if its rows
+   * are missing, which another gateway may still have to book again. Absent: unless the verdict is null.
    */
   readonly isDone?: (verdict: Verdict, input: Input) => boolean
   /** How a command whose row takes a number is run again; absent: with the same input. */
@@ -207,8 +207,8 @@ const ROWS = {
     }),
   }),
   /**
-   * Brings a purchase, and the credit of its account, to what a look found. A look may be late, or made twice. Rejects
-   * with `StoreRefused` for impossible totals.
+   * Brings a purchase, and the credit of its account, to the totals that a look found. A look may be late, or made
+   * twice. Rejects with `StoreRefused` for impossible totals.
    */
   postPurchase: recorded<PostPurchaseInput, PurchaseVerdict>({
     rows: namePurchase,

@@ -103,7 +103,7 @@ export interface ActionFilter {
   readonly untilMs?: number | undefined
 }
 
-/** One page of what operators and admin tokens changed, newest first. */
+/** One page of the changes by operators and admin tokens, newest first. */
 export async function listOperatorActions(
   db: Kysely<Tables>,
   { cursor, limit, accountId, actorIds, actions: kinds, sinceMs, untilMs }: Page & ActionFilter,

@@ -61,7 +61,7 @@ export function removalSubject({
   return `${accountId} removed ${reference}`
 }
 
-/** As {@link removalSubject} has it. */
+/** The subject that {@link removalSubject} makes. */
 const IS_NEW = sql<boolean>`not exists (select 1 from alerts
   where subject = entries.account_id || ' removed ' || coalesce(entries.reference, ''))`
 

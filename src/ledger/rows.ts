@@ -120,7 +120,7 @@ export class Rows<Row extends object> {
 
 /** Requests: the open ones are rows of `holds`, the others of `requests`. */
 export class RequestRows extends Rows<RequestRow> {
-  /** Requests that the store has in `holds`, and those that are already deleted there. */
+  /** Requests that the store has in `holds`, and requests that are already deleted there. */
   readonly #held = new Map<string, 'there' | 'taken'>()
 
   constructor(noted: Noted) {
@@ -133,14 +133,14 @@ export class RequestRows extends Rows<RequestRow> {
     this.load(row)
   }
 
-  /** Loads a request from its row of `holds`. By position: the row; whether it was deleted as it was read. */
+  /** Loads a request from its row of `holds`. By position: the row; whether it was deleted by the read. */
   loadHold(stored: StoredRow, { isTaken }: { readonly isTaken: boolean }): void {
     const row = openRequest(HOLDS.read(stored))
     this.#held.set(row.id, isTaken ? 'taken' : 'there')
     this.load(row)
   }
 
-  /** The changes, divided into those of `holds` and those of `requests`. */
+  /** The changes of `holds` and the changes of `requests`. */
   split(): { readonly holds: Change<RequestRow>; readonly requests: Change<RequestRow> } {
     const { table, inserted, written, updated } = this.changes()
     const holds: Changed = { inserted: [], written: [], updated: [], deleted: [] }

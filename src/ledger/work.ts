@@ -41,7 +41,7 @@ export class UnitOfWork {
   readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
   readonly #periodCounts = new Map<string, PeriodCount>()
 
-  /** Loads what was added up for the command that is applied next, by the id of the account or key. */
+  /** Loads the sums for the command that is applied next, by the id of the account or key. */
   loadPeriodCount(ownerId: string, count: PeriodCount): void {
     this.#periodCounts.set(ownerId, count)
   }

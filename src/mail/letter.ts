@@ -13,7 +13,7 @@ type Part =
   | { readonly kind: 'link'; readonly words: string; readonly url: string }
   | { readonly kind: 'code'; readonly code: string }
 
-/** Makes a letter. What people chose, such as names, can stand in any words: it is neither markup nor a header. */
+/** Makes a letter. Texts that people chose, such as names, can be anything: they become neither markup nor a header. */
 export function letterOf({
   to,
   subject,

@@ -38,7 +38,7 @@ export class MailServer {
     this.#input = input
   }
 
-  /** Returns what the server answered. Throws MailRefused; `stopped` ends it at once. */
+  /** Returns the server's answer. Throws MailRefused; `stopped` ends it at once. */
   async send({ to, subject, text, html }: Letter, stopped?: AbortSignal): Promise<string> {
     const { server, from, timeoutMs = TIMEOUT_MS } = this.#input
     if (!isMailAddress(to)) {
@@ -68,7 +68,7 @@ export class MailServer {
         subject,
         text,
         html,
-        // No one reads answers to it, and absences are not to be answered.
+        // Answers to it are not read, and must not be sent automatically.
         headers: { 'auto-submitted': 'auto-generated' },
         signal,
       })

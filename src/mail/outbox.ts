@@ -63,7 +63,7 @@ export class Outbox {
     this.#later({ letter, untilMs, tries: 0 }, startDelayMs)
   }
 
-  /** Breaks off what is under way. Letters that wait are lost. */
+  /** Aborts letters that are being sent. Letters that wait are lost. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const timer of this.#timers) clearTimeout(timer)

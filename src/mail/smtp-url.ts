@@ -19,7 +19,7 @@ const IMPLICIT_PORT = 465
 const SUBMISSION_PORT = 587
 
 /**
- * Reads `smtps://user:password@host:port` or `smtp://…`. Throws Error that says what is wrong, and never repeats the
+ * Reads `smtps://user:password@host:port` or `smtp://…`. Throws Error with the fault, and never repeats the
  * address, which has the password.
  */
 export function parseSmtpUrl(text: string): SmtpAddress {

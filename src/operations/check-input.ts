@@ -6,7 +6,7 @@ import { echoed, Problem } from '../vocabulary/problem.ts'
 const FAULTS_MAX = 10
 
 /**
- * Checks what a client sent against a schema, and reads it. Throws the Problem `invalid_parameter`,
+ * Checks a client's input against a schema, and parses it. Throws the Problem `invalid_parameter`,
  * which names the first ten errors and the fields that unknown ones are near, and has the first error's field as its
  * `param`.
  */
@@ -147,7 +147,7 @@ function nearField(unknown: string, known: readonly string[]): string | null {
   return null
 }
 
-/** By position: what was typed, and a field. */
+/** By position: the typed name, and a field. */
 function isNear(names: readonly [string, string]): boolean {
   const chars = Math.min(...names.map((name) => name.length))
   // Most names differ by far, and a body can have long ones.

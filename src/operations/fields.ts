@@ -29,7 +29,7 @@ export function moment({ missing }: { readonly missing?: string } = {}) {
     )
 }
 
-/** As {@link moment}, with the usual message if it is missing. */
+/** Like {@link moment}, with the usual message if it is missing. */
 export const momentField = moment()
 
 /** The message for a moment that must be in the future and is not. */

@@ -46,7 +46,7 @@ const limitField = z
   .nullable()
   .optional()
 
-/** Each limit: what it counts, and the description of its field. */
+/** Each limit: the unit that it counts, and the description of its field. */
 export const LIMIT_WORDS: Readonly<
   Record<OwnLimit['name'], { readonly counts: string; readonly description: string }>
 > = {

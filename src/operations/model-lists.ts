@@ -5,7 +5,7 @@ import { isModelId } from '../upstreams/listing/listing.ts'
 const PATTERNS_MAX = 200
 const PATTERN_CHARS_MAX = 200
 
-// As an id begins, and no name of an alias.
+// The beginning of an id; no alias has it.
 const WHOLE_AUTHOR = /^[A-Za-z0-9][\w.-]*\/\*$/
 
 function isPattern(text: string): boolean {

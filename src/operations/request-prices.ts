@@ -19,7 +19,7 @@ import { noRequest } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
 import { chargeOf } from './requests.ts'
 
-/** Why a request cost what it cost. */
+/** How the charge of a request follows from its usage and prices. */
 export function requestPriceOperations({ store }: OperationParts) {
   return [
     operation({

@@ -266,7 +266,7 @@ const usageShape = z.object({
   searches: z.int().describe('The number of web searches.'),
 })
 
-/** A request in Activity: what it held, cost and was charged. */
+/** A request in Activity, with its hold, cost and charge. */
 export const requestShape = z
   .object({
     id: idField('req'),

@@ -171,7 +171,7 @@ export function upstreamState({
   listAgeMs,
 }: {
   readonly facts: UpstreamFacts
-  /** Its requests of the last minutes. */
+  /** The requests of the upstream in the last minutes. */
   readonly judged: readonly Pick<CodeCount, 'code' | 'requests'>[]
   /** Null: it was never listed. */
   readonly listAgeMs: number | null

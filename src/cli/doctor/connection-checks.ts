@@ -12,7 +12,7 @@ import { openSale, runOperation } from '../operation-command.ts'
 import { counted } from '../table.ts'
 import { durationText, type Finding } from './finding.ts'
 
-// The checks of what the gateway talks to: its running server, upstreams, payment providers and webhooks.
+// The checks of the gateway's connections: its running server, upstreams, payment providers and webhooks.
 
 const SERVER_TIMEOUT_MS = 5_000
 
@@ -127,7 +127,7 @@ export async function checkPrices(
 
 const LOOK_MS_MAX = 5 * 60_000
 
-/** Compares the payments of the last day with their providers, and checks how old the last look at them is. */
+/** Compares the payments of the last day with their providers, and checks the age of the last look at them. */
 export async function checkSale(
   input: CommandInput,
   opened: CommandContext,

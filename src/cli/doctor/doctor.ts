@@ -92,7 +92,7 @@ async function usableSettings(input: DoctorInput): Promise<CommandSettings> {
   return settings
 }
 
-/** One line. By position: the error, and what explains it. */
+/** One line. By position: the error, and its explanation. */
 function messageOf(error: unknown, { explain }: DoctorInput): string {
   const known = error instanceof CommandFailure ? error.message : explain(error)
   const message = known ?? (error instanceof Error ? error.message : String(error))

@@ -73,7 +73,7 @@ export interface DocumentSection {
 /** An OpenAPI 3.1 document. */
 type OpenApiDocument = Readonly<Record<string, unknown>>
 
-/** Refusals of what is no request yet, on every path: no HTTP, or headers that are too large. */
+/** Refusals before there is a request, on every path: bytes that are not HTTP, or headers that are too large. */
 export const OF_CONNECTIONS: readonly ProblemCode[] = ['bad_request', 'headers_too_large']
 
 /** Codes that every operation may answer with. */
@@ -161,7 +161,7 @@ export function pathParameters(path: string): readonly Parameter[] {
 // A model's id is two parameters of a path.
 const PATH_EXAMPLES: Readonly<Record<string, string>> = { author: 'sim', name: 'text' }
 
-// The commands of the page at /docs send what is required. A shell puts its variable in.
+// Values for the commands on the page at /docs, which send the required parameters. The shell fills in its variable.
 const QUERY_EXAMPLES: Readonly<Record<string, string>> = { amount: '10000000', id: '$REQUEST_ID' }
 
 function queryParameters({ query }: Operation): readonly Parameter[] {

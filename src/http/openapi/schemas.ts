@@ -30,7 +30,7 @@ function convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
       if (zodSchema === limitField) {
         Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: 100, default: 20 })
       }
-      // The pattern of a `date-time` repeats in a hundred characters what the format says.
+      // The pattern of a `date-time` repeats its format in a hundred characters.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     },
   })

@@ -24,7 +24,7 @@ export interface PageAccessInput {
   readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'isOver'>
   /** The limits of each user. */
   readonly gate: Gate
-  /** Makes the ids of what operators do. */
+  /** Makes the ids of recorded actions. */
   readonly ids: IdSource
   /** Whether operators need a second factor for everything. */
   readonly operatorFactor: 'optional' | 'required'

@@ -20,7 +20,7 @@ export interface PlaygroundInput extends PageCallsInput {
   readonly inference: Pick<Inference, 'serveAs' | 'estimate'>
   /** Finds the sender of a Playground request: the account, by its key without a text. Throws Problem. */
   readonly playgroundCaller: (accountId: string, arrival: Arrival) => Promise<Caller>
-  /** An account and its key of the Playground as they stand, and the models that both may use. Throws Problem. */
+  /** An account, its key of the Playground, and the models that both may use. Throws Problem. */
   readonly playgroundAccount: (
     accountId: string,
     reader: Reader,

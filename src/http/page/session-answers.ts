@@ -4,7 +4,7 @@ import type { Membership } from '../../people/users.ts'
 import type { SessionRow } from '../../store/people-tables.ts'
 import type { Role } from '../../vocabulary/role.ts'
 
-/** Kinds of second factors; a recovery code stands in for each. */
+/** Kinds of second factors; a recovery code can replace each. */
 export const FACTOR_KINDS = ['passkey', 'app'] as const
 
 /** A kind of second factor. */

@@ -60,7 +60,7 @@ const codeBody = z.strictObject({
 })
 const beginBody = z.strictObject({
   provider: tokenField,
-  /** Of an invitation. */
+  /** The token of an invitation. */
   token: tokenField.regex(/^[\w-]*$/, 'is not the token of a link').optional(),
 })
 const finishBody = z.strictObject({

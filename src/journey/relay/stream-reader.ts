@@ -94,7 +94,7 @@ export class StreamReader {
     return { ...reported, generationId: this.headerGenerationId }
   }
 
-  /** As {@link reported}, for use after a fault that may be the observer's. */
+  /** Like {@link reported}, for use after a fault that may be the observer's. */
   reportedAtLeast(): Reported {
     try {
       return this.reported()

@@ -21,7 +21,7 @@ interface Priced {
   readonly offer: Offer
 }
 
-/** A call that the provider ran, with what its estimate needs. */
+/** A call that the provider ran, with the inputs of its estimate. */
 interface Ran extends Priced {
   /** The ratio of the model's tokens to the estimate of a text. */
   readonly tokenFactor: number

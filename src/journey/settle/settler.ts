@@ -76,7 +76,7 @@ export class Settler {
     void this.#abandon(requestId)
   }
 
-  /** As `settle`, but resolves with null after `waitMs`; the settle continues. */
+  /** Like `settle`, but resolves with null after `waitMs`; the settle continues. */
   settleInTime(input: HeldSettle): Promise<Settled | null> {
     return new Promise((resolve) => {
       const wait = { untilMs: performance.now() + this.#parts.waitMs, resolve }

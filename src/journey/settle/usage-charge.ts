@@ -17,7 +17,7 @@ interface UsageAtPrices {
   readonly prices: PriceTable
 }
 
-/** What a request is billed for: tokens of each kind, web searches, and the request itself. */
+/** The items that a request is billed for: tokens of each kind, web searches, and the request itself. */
 export const BILLED_KINDS = [
   ...(['input', 'cache_read', 'cache_write', 'cache_write_long'] as const),
   ...(['output', 'reasoning', 'image_output', 'search', 'request'] as const),

@@ -72,7 +72,7 @@ export class ActivityPruner {
     this.#passes.start()
   }
 
-  /** Begins a pass now, unless one is under way. */
+  /** Begins a pass now, unless one is running. */
   wake(): void {
     this.#passes.wake()
   }
@@ -169,7 +169,7 @@ function prune(
   const ids = old.map(({ id }) => id)
   return db.transaction().execute(async (trx) => {
     await trx.executeQuery(CompiledQuery.raw(LOCK_ACCOUNTS, [[...accountIds]]))
-    // Again, and until the end: a late request has its day taken back, to be rolled up from all of its requests.
+    // Checked again, and until the end: a late request makes its day be rolled up again, from all of its requests.
     const marks = trx.selectFrom('usage_rolled').forShare()
     const charted = chartedWithout(ids, await rolledDays(marks, ids))
     const days = daysOf(charted).map(prunedDay)

@@ -18,7 +18,7 @@ export interface RequestFilter {
   readonly upstream?: Some<string>
   /** Requests with this tag, or with one of these tags. */
   readonly tag?: Some<string>
-  /** Requests that ended with an error, or those that did not. */
+  /** Requests that ended with an error, or requests that did not. */
   readonly failed?: boolean
   /** Opened at this moment or later. */
   readonly sinceMs?: number
@@ -28,7 +28,7 @@ export interface RequestFilter {
 
 /**
  * One page of requests, newest first; the cursor of the next is null if there is none. The time in the
- * ids narrows what is read to the part of Activity that can match.
+ * ids limits the read to the part of Activity that can match.
  */
 export async function listRequests(
   db: Kysely<Tables>,
@@ -70,7 +70,7 @@ export async function newestLike(
   return [...byId.values()].toSorted((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit)
 }
 
-/** The table that requests are read from: that of all of them, or of those that have ended. */
+/** The table that requests are read from: all requests, or only ended ones. */
 type RequestTable = 'all_requests' | 'requests'
 
 function mayBeOpen({ state, failed }: RequestFilter): boolean {

@@ -40,7 +40,7 @@ export function pruneUntilId({
   return firstIdOf({ prefix: 'req', timeMs })
 }
 
-/** Whether a row was settled before a moment: `$` stands for the moment's parameter. */
+/** Whether a row was settled before a moment: `$` is the parameter of the moment. */
 export const PRUNABLE = "(state = 'final' or state = 'released') and settled_at_ms < $"
 
 /** The UTC days of requests, for their roll-ups. An id without a time has none. */
@@ -70,7 +70,7 @@ function dayOf(requestId: string): number | null {
   return timeMs === null ? null : Math.floor(timeMs / HOUR_MS / DAY_HOURS)
 }
 
-// The figures that are kept of pruned requests: those that both tables have, by the same name.
+// The figures that are kept of pruned requests: both tables have them, by the same names.
 const SUMMED = PRUNED_REQUESTS.columns
   .filter(
     ({ name, type }) =>

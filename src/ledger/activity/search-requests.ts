@@ -19,7 +19,7 @@ export interface FoundRequests {
   readonly searchedBackToMs: number | null
 }
 
-// A page of a list is answered within 200 ms, of which the last slice may take a part.
+// A page of a list is answered within 200 ms: the search stops at 150, and its last slice can run over.
 const SEARCH_MS_MAX = 150
 const FIRST_SLICE_MS = HOUR_MS
 // A slice takes about a quarter of the time limit.

@@ -82,7 +82,7 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   #prune(old: readonly string[], settledBeforeMs: number): number {
     this.#connection.exec('begin immediate')
     try {
-      // Again: a late request may have had a day taken back since, to be rolled up from all of its requests.
+      // Checked again: a late request may have made a day be rolled up again since, from all of its requests.
       const charted = this.#charted(old)
       for (const day of daysOf(charted)) this.#mark.run(...Object.values(prunedDay(day)))
       const ids = JSON.stringify(charted)

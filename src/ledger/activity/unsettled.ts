@@ -52,7 +52,7 @@ export function isUnsettled(
 }
 
 /**
- * Requests that may hold credit: those that are open, unresolved, or charged by an estimate. Without an OR, which SQLite
+ * Requests that may hold credit: open, unresolved, or charged by an estimate. Without an OR, which SQLite
  * would look up part by part; literals, for the index of such requests.
  */
 export const holdsCredit: RawBuilder<boolean> = sql<boolean>`

@@ -260,7 +260,7 @@ export function auditRequest(
   return differences
 }
 
-/** The right charge; an estimate that was settled as it stands is right by definition. */
+/** The right charge; an estimate that was settled unchanged is right by definition. */
 function chargeOf(row: RequestRow, chargeMicros: number): number | null {
   switch (row.state) {
     case 'open':

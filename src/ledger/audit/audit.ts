@@ -59,7 +59,7 @@ export function auditStore(store: Store, input: AuditInput = {}): Promise<Audit>
   return store.snapshot((view) => auditView(view, input))
 }
 
-/** As {@link auditStore}, on a view that the caller has open. */
+/** Like {@link auditStore}, on a view that the caller has open. */
 export async function auditView(
   view: Kysely<Tables>,
   { checks = [], onRows }: AuditInput = {},
@@ -186,7 +186,7 @@ async function* entryPages(view: Kysely<Tables>) {
     const rows = await view
       .selectFrom('entries')
       .selectAll()
-      // As one comparison: with two, both engines go through all entries before.
+      // One comparison: with two, both engines read all earlier entries.
       .where(({ eb, refTuple, tuple }) =>
         eb(refTuple('account_id', 'number'), '>', tuple(after.accountId, after.number)),
       )

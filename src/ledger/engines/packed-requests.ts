@@ -101,7 +101,7 @@ function holdOf([input, grant, openedAtMs]: Packed): OpenedHold {
 function settleOf([[requestId, packed], values, hasCost]: Packed): SettleInput {
   const facts = objectOf(FACTS_FIELDS, values)
   const usage = values[FACTS_FIELDS.indexOf('usage')]
-  // As packSettle made it.
+  // The text that packSettle made.
   const resolution = packed as Resolution & { readonly costUsd: unknown }
   return {
     requestId: String(requestId),

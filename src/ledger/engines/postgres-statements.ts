@@ -25,7 +25,7 @@ export interface PlannedStatement {
 // and entries are read after it and need no locks of their own. Rows are locked in the order of ids, so that two
 // batches never wait for each other; not FOR UPDATE, so that rows which refer to an account can be inserted meanwhile.
 
-// While somebody's snapshot is open, PostgreSQL keeps all versions of the rows of accounts and keys, which each batch
+// While a snapshot is open, PostgreSQL keeps all versions of the rows of accounts and keys, which each batch
 // changes. They are found from their newest version on, and updated where they were found.
 
 /** Statements by name. */

@@ -240,7 +240,7 @@ function rowOf<Row>(
 }
 
 /**
- * Rows as they were last committed, so that the rows of a busy key are not read again for every request.
+ * The last committed rows, so that the rows of a busy key are not read again for every request.
  * They are valid only while no other process has written to the store. The engine checks this first, under the
  * write lock, and otherwise clears the cache.
  */

@@ -25,7 +25,7 @@ serveThread<WriterJob, CommittedBatch>((startWith) => {
   const engine = new SqliteEngine(connection)
   return {
     run({ commands, terms }) {
-      // Checked before as well: what is not written needs no release.
+      // Also checked before: a hold that is not written needs no release.
       requireSameFiles(NotSent)
       const committed = engine.apply(commands, terms)
       // Checked again before anything is answered: the files may have been moved meanwhile.

@@ -202,7 +202,7 @@ async function areThere(
   })
 }
 
-/** Leaves out of the waiting commands what the store has lost and no gateway books again: users and admin tokens. */
+/** Removes from waiting commands the users and admin tokens that the store has lost: no gateway books them again. */
 export async function dropLostActors(writer: PostgresWriter, rebooking: Rebooking): Promise<void> {
   const actorIds = rebooking.actorIds()
   if (actorIds.length === 0) return

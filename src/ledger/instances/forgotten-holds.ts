@@ -56,7 +56,7 @@ export class ForgottenHolds {
     return this.#looking
   }
 
-  /** Ends the repetition; resolves when no look is under way. */
+  /** Ends the repetition; resolves when no check is running. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     await this.#looking

@@ -74,7 +74,7 @@ export async function abandonEarlierInstances(input: {
 export interface AtWork {
   /** Instances with a heartbeat in the last half minute that have not stopped. */
   readonly instances: number
-  /** Holds whose attempts are under way, or whose instance is gone. */
+  /** Holds whose attempts are running, or whose instance is gone. */
   readonly openHolds: number
 }
 

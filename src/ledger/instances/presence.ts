@@ -112,7 +112,7 @@ export class Presence {
     this.#timer.unref()
   }
 
-  /** Rejects after five seconds of silence. What the database stores after that still counts. */
+  /** Rejects after five seconds of silence. A heartbeat that the database stores later still counts. */
   async #heartbeatInTime(): Promise<void> {
     const silence = Promise.withResolvers<never>()
     const timer = setTimeout(
@@ -122,7 +122,7 @@ export class Presence {
     )
     try {
       const beat = this.#heartbeat()
-      // Late failures are those of a heartbeat that has failed already.
+      // A late failure is of a heartbeat that has failed already.
       beat.catch(() => {})
       await Promise.race([beat, silence.promise])
     } finally {

@@ -75,13 +75,13 @@ export const CORRECTION: ActionRecord<CorrectInput> = {
   },
 }
 
-/** A change of an account: the given fields, and what they were before. */
+/** A change of an account: the given fields, and their earlier values. */
 export const ACCOUNT_CHANGE: ActionRecord<UpdateAccountInput> = {
   subject: (_, input) => accountSubject(input.id, fieldsOf(input)),
   before: (work, input) => fieldsBefore(work.accounts.get(input.id), input),
 }
 
-/** A change of an API key: the given fields, and what they were before. */
+/** A change of an API key: the given fields, and their earlier values. */
 export const KEY_CHANGE: ActionRecord<UpdateApiKeyInput> = {
   subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
   before: (work, input) => fieldsBefore(work.apiKeys.get(input.id), input),

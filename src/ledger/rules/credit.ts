@@ -83,7 +83,7 @@ export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: nu
 }
 
 /**
- * Adds credit, or removes paid credit. Further free credit adds to what is left, and the later expiry applies to all of
+ * Adds credit, or removes paid credit. Further free credit adds to the rest, and the later expiry applies to all of
  * it. Throws RangeError for impossible credit.
  */
 export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number): CreditVerdict {

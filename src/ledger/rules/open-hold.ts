@@ -73,7 +73,7 @@ export function openHold(
   return grant
 }
 
-/** The payer in the periods of its allowances. What was added up for one is kept, so that it is added up once. */
+/** The payer in the periods of its allowances. The sum for a period is kept, so that it is computed once. */
 function payerAt(work: UnitOfWork, { account, apiKey }: Payer, nowMs: number): Payer {
   if (account.period === null && apiKey.period === null) return { account, apiKey }
   const payer = {
@@ -159,7 +159,7 @@ function grantHold(
   return opened(subtractMicros(grantedMicros, fromFree), fromFree)
 }
 
-/** By position: an amount, and what limits leave; null: there is no such limit. */
+/** By position: an amount, and the rest that limits leave; null: there is no such limit. */
 function leastOf(amountMicros: Micros, leftMicros: readonly (Micros | null)[]): Micros {
   return leftMicros.reduce<Micros>(
     (least, left) => (left === null ? least : minMicros(least, left)),

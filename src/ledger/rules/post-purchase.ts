@@ -60,9 +60,9 @@ export type DismissVerdict =
   | { readonly kind: 'unknownPurchase' }
 
 /**
- * Brings a purchase to what a look found, and the account's credit with it. A look finds totals, so a look that is late
- * or made twice changes nothing: credit is added once, and each reversal is the difference to those before it. Throws
- * RangeError for impossible totals.
+ * Brings a purchase, and the account's credit with it, to the totals that a look found. A late or repeated look
+ * changes nothing: credit is added once, and each reversal is the difference to the earlier ones. Throws RangeError for
+ * impossible totals.
  */
 export function postPurchase(
   work: UnitOfWork,
@@ -142,8 +142,8 @@ export function namePurchase(named: NamedRows, input: PostPurchaseInput): void {
 }
 
 /**
- * Whether the store has what a look found. An approval takes effect once the purchase is held again. A payment whose credit
- * is another account's is not posted: run again before that credit is back, it would take it.
+ * Whether the store has the totals that a look found. An approval takes effect once the purchase is held again. A
+ * payment whose credit is another account's is not posted: run again before that credit is back, it would take it.
  */
 export function isPosted(
   verdict: PurchaseVerdict,
@@ -199,7 +199,7 @@ function newPurchase(input: PostPurchaseInput, nowMs: number): PurchaseRow {
   }
 }
 
-/** The row with what a look found; the same object where that changes nothing. */
+/** The row with the totals that a look found; the same object if they change nothing. */
 function purchaseAfter(row: PurchaseRow, input: PostPurchaseInput, nowMs: number): PurchaseRow {
   const { fact } = input
   const state = stateAfter(row.state, input)
@@ -238,13 +238,13 @@ function isCreditable(judgment: PaymentJudgment): boolean {
   return judgment.kind !== 'hold' || (judgment.worthMicros ?? 0) > 0
 }
 
-/** Whether an approval adds the credit of a purchase in this state, by what a look found. */
+/** Whether an approval adds the credit of a purchase in this state, by the totals that a look found. */
 export function isApprovable(state: PurchaseState, fact: PurchaseFact): boolean {
   const isWaiting = state === 'held' || state === 'below_minimum'
   return isWaiting && fact.kind === 'paid' && isCreditable(fact.judgment)
 }
 
-/** Credited and dismissed purchases keep their state; those that are held or too small wait for an admin's approval. */
+/** Credited and dismissed purchases keep their state; held and too small ones wait for an admin's approval. */
 function stateAfter(state: PurchaseState, { fact, approved }: PostPurchaseInput): PurchaseState {
   switch (state) {
     case 'open':
