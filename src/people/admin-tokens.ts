@@ -79,7 +79,7 @@ async function lockMaker(trx: Transaction<Tables>, adminTokenId: string): Promis
 }
 
 /**
- * Revokes a token and all that were made by it, by those, and so on. Returns it as it is after that, and the IDs of all
+ * Revokes a token, the tokens that it made, their tokens, and so on. Returns the revoked token, and the IDs of all
  * that were revoked; a repeat changes nothing, and returns only its own. Null if there is no such token.
  */
 export function revokeAdminToken(

@@ -7,7 +7,7 @@ import { hashSecret } from './links.ts'
 
 const WINDOW_MS = 10 * 60_000
 
-/** The number of wrong attempts in ten minutes of which the last is already refused with 429. */
+/** The number of wrong attempts in ten minutes; the last of them is already refused with 429. */
 const WRONG_MAX = 5
 
 /** The sender of an attempt: an address that signs in by password, or a user who then shows a second factor. */
@@ -20,7 +20,7 @@ type Attempter =
   | { readonly factorOf: string }
 
 interface Check<Right> {
-  /** Resolves with null if what was typed is wrong. Rejects if it could not be checked. */
+  /** Resolves with null if the typed text is wrong. Rejects if it could not be checked. */
   readonly check: () => Promise<Right | null>
   /** How a wrong one is refused, unless it is one too many. */
   readonly wrong: Problem

@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import { isOpen } from './links.ts'
 import { joinAccount } from './users.ts'
 
-/** Gives a user what an invitation, which is taken, allows. No setup link works from then on. */
+/** Gives a user the rights of an invitation that was taken. No setup link works from then on. */
 export async function grant(
   trx: Transaction<Tables>,
   {

@@ -16,7 +16,7 @@ type KnownUser = Pick<UserRow, 'id' | 'emailVerified'>
 /**
  * Browsers in which a user signed in before: they have a text with the user's id, the time and a signature of the
  * store. It does not sign the user in. Attempts by strangers with an email address do not count against these
- * browsers. The first proof of an address ends what was known before it, because another person may have signed in
+ * browsers. The first proof of an address forgets earlier browsers, because another person may have signed in
  * then.
  */
 export class KnownBrowsers {

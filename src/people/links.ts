@@ -174,7 +174,7 @@ export async function readLink(
   return LINKS.read(row)
 }
 
-/** Takes a link that was read, within the transaction of what it allows. Throws as `takeLink` does. */
+/** Takes a link that was read, in the transaction that gives its rights. Throws as `takeLink` does. */
 export async function takeFound(
   trx: Transaction<Tables>,
   { id, nowMs }: { readonly id: string; readonly nowMs: number },
@@ -190,7 +190,7 @@ export async function takeFound(
 }
 
 /**
- * Takes a link, within the transaction of what it allows: of several that take it at the same time, one
+ * Takes a link, in the transaction that gives its rights: if several take it at the same time, one
  * has it. Throws Problem `invalid_link` unless it can still be taken.
  */
 export async function takeLink(

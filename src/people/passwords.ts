@@ -33,12 +33,12 @@ const HASH = /^([0-9a-f]{32}):([0-9a-f]{128})$/
 const deriveKey = promisify<string, string, number, ScryptOptions, Buffer>(scrypt)
 
 /**
- * Passwords as scrypt hashes, made on Node's thread pool. What look like the same characters are the same password
+ * Passwords as scrypt hashes, made on Node's thread pool. Characters that look the same are the same password
  * (NFKC). A hash does not say its cost: those of another cost are never right.
  */
 export function makeScryptPasswords(cost: ScryptCost): Passwords {
   const scryptCost = { ...cost, p: 1, maxmem: MEMORY_BYTES_MAX }
-  // The salt is its text, not the bytes that the text stands for.
+  // The salt is its hexadecimal text, not the bytes.
   const derived = ({ password, salt }: { readonly password: string; readonly salt: string }) =>
     deriveKey(password.normalize('NFKC'), salt, KEY_BYTES, scryptCost)
   return {

@@ -130,7 +130,7 @@ export class People {
   }
 
   /**
-   * Makes an invited person a user, or gives a user with this address and the password what the invitation
+   * Makes an invited person a user, or gives a user with this address and password the rights that the invitation
    * allows. Throws Problem `invalid_link`, or `invalid_sign_in` for the wrong password of a user.
    */
   async acceptInvitation(
@@ -341,7 +341,7 @@ export class People {
     return this.#attempts.run({ address, email }, { check, wrong: wrongPassword(field) })
   }
 
-  /** Checks what is typed at a sign-in. Returns what {@link #check} does. */
+  /** Checks the address and password of a sign-in. Returns the result of {@link #check}. */
   async #checkTyped(credentials: Credentials, { address, known }: Visitor) {
     const user = known === null ? null : await findUser(this.#input.db, credentials.email)
     const isKnown = user !== null && (await this.knownBrowsers.isOf(known, user))
@@ -371,7 +371,7 @@ export class People {
     throw new Problem('invalid_sign_in')
   }
 
-  /** Sets a password that is locked, and ends what was made for the earlier one. */
+  /** Sets a password that is locked, and ends the sessions and links of the earlier one. */
   async #setPassword(
     trx: Transaction<Tables>,
     { keptSessionId, ...password }: StoredPassword & { readonly keptSessionId: string | null },

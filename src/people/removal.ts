@@ -105,7 +105,7 @@ async function endMemberships(
   return rows.map((row) => row.account_id)
 }
 
-/** Ends what a removal ends of the open invitations of a person. Returns how many they were. */
+/** Ends the open invitations of a person to the removed rights. Returns their number. */
 export async function endInvitations(
   trx: Transaction<Tables>,
   {

@@ -47,7 +47,7 @@ export interface SignedIn {
   readonly sessionId: string
   /** When the password was last asked for in this session. */
   readonly confirmedAtMs: number
-  /** When the session last did what asks for the password again; null: not yet. */
+  /** When the session last made a change that needs a recent password; null: not yet. */
   readonly guardedAtMs: number | null
   readonly hasFactor: boolean
 }
@@ -128,7 +128,7 @@ export class Sessions {
     return { found, user: USERS.read(userRow), hasFactor: readHasFactor(userRow) }
   }
 
-  /** The sessions of a user that have not ended, newest first; not those that wait for a second factor. */
+  /** The sessions of a user that have not ended, newest first, without ones that wait for a second factor. */
   async list({ user, hasFactor }: SignedIn): Promise<readonly SessionRow[]> {
     const rows = await this.#db
       .selectFrom('sessions')
@@ -177,7 +177,7 @@ export class Sessions {
     return nowMs - keptAtMs < RECENT_MS && nowMs - confirmedAtMs < KEPT_MS
   }
 
-  /** Notes that a session did what asks for the password again, which keeps the last time recent. */
+  /** Notes that a session made a change that needs a recent password, which keeps the password recent. */
   async keepRecent(sessionId: string): Promise<void> {
     await this.#db
       .updateTable('sessions')

@@ -46,7 +46,10 @@ export class SignUp {
     if (!isInvited) await countSignUp({ db, clock }, address)
   }
 
-  /** Makes a user, who has what open invitations of the address allow too. Throws Problem `invalid_link` if there is one. */
+  /**
+   * Makes a user, who also gets the rights of open invitations of the address. Throws Problem `invalid_link` if there
+   * is one.
+   */
   async addNewcomer(
     trx: Transaction<Tables>,
     { email, nowMs }: { readonly email: string; readonly nowMs: number },

@@ -10,7 +10,7 @@ import { lockOwners } from './members.ts'
 import { endOperator } from './removal.ts'
 import { PASSWORD_PROVIDER } from './users.ts'
 
-/** What became of access whose removal the database had lost. */
+/** The result of repeating the removals that the database had lost. */
 type TakenAgain =
   /** It was there again, and is taken again. */
   | 'taken'
@@ -39,7 +39,7 @@ export function takeAgain(
   })
 }
 
-/** Returns whether the row was missing. Of two gateways that add it at once, one waits for the other. */
+/** Returns whether the row was missing. If two gateways add it at once, one waits for the other. */
 async function addRow(trx: Transaction<Tables>, row: TakenAccessRow): Promise<boolean> {
   const added = await trx
     .insertInto('taken_access')
@@ -50,7 +50,7 @@ async function addRow(trx: Transaction<Tables>, row: TakenAccessRow): Promise<bo
   return added !== undefined
 }
 
-/** Whether the same row was changed or removed later: what people did since is kept. */
+/** Whether the same row was changed or removed later: later changes are kept. */
 async function hasNewer(
   trx: Transaction<Tables>,
   { id, tableName, keyJson }: TakenAccessRow,
@@ -99,7 +99,7 @@ async function takeOperator(
   nowMs: number,
 ): Promise<TakenAgain> {
   try {
-    // Of two that two gateways remove at the same time, one stays.
+    // If two gateways remove the last two at the same time, one stays.
     return (await endOperator(trx, { userId, nowMs })) ? 'taken' : 'absent'
   } catch (error) {
     if (error instanceof Problem && error.code === 'last_operator') return 'last'
@@ -129,7 +129,7 @@ function unlessSet(set: Fields | null): RawBuilder<unknown>[] {
   )
 }
 
-/** What operators do is in the audit log, also when a gateway repeats it. */
+/** Changes by operators are in the audit log, also when a gateway repeats them. */
 async function record(
   trx: Transaction<Tables>,
   row: TakenAccessRow,

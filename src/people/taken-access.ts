@@ -35,7 +35,7 @@ interface Kept {
 }
 
 /**
- * What was taken from people within the last hour, by any process: members, operators, sessions and so on, of a store on
+ * Access that any process took from people within the last hour: members, operators, sessions and so on, of a store on
  * PostgreSQL. A database that fails over to a standby may lose its newest commits. Access that was taken by them is then
  * there again, and is taken again until that succeeds.
  */
@@ -95,7 +95,10 @@ export class TakenAccess {
     await this.#takeLostAgain()
   }
 
-  /** Reads the newest rows. Returns false if all must be read: a minute has passed, or the database has not as many as are kept. */
+  /**
+   * Reads the newest rows. Returns false if all must be read: a minute has passed, or the database has fewer than are
+   * kept.
+   */
   async #readNew(): Promise<boolean> {
     const { db } = this.#input
     this.#keepStored(await rowsOf(db).where('id', '>', RECENT_ID).execute())
@@ -111,7 +114,7 @@ export class TakenAccess {
       .where('taken_at_ms', '<', sql<number>`${NOW_MS} - ${sql.lit(REMOVED_AFTER_MS)}`)
       .execute()
     const stored = await rowsOf(db).execute()
-    // After the rows: a process that stood still in between takes nothing old for lost.
+    // Noted after the rows: a process that was frozen in between takes no old row for lost.
     const { nowMs } = await this.#count()
     this.#keepStored(stored)
     const present = new Set(stored.map(({ id }) => id))

@@ -19,7 +19,7 @@ export async function hasUsers(db: Kysely<Tables>): Promise<boolean> {
   return row !== undefined
 }
 
-/** Users who were removed stay in the table, because what they did names them. No sign-in is left of them. */
+/** Users who were removed stay in the table, because records of their changes name them. No sign-in is left of them. */
 function mayEnter(build: ExpressionBuilder<Tables, 'users'>) {
   const signIns = build.selectFrom('sign_ins').select('sign_ins.id')
   return build.exists(signIns.whereRef('sign_ins.user_id', '=', 'users.id'))

@@ -33,7 +33,7 @@ export const AGREED_LOOKUPS_MIN = 100
 
 interface Doubt {
   readonly unit: DoubtUnit
-  /** As stored; null: it is not stored yet. */
+  /** The stored number of differences; null: it is not stored yet. */
   readonly differences: number | null
   /** How many agreed in a row since this process has learned of the latest difference. */
   readonly agreed: number
@@ -71,7 +71,7 @@ export class Doubts {
     return this.#open.has(nameOf(unit)) || this.#open.has(nameOf(wholeOf(unit.upstream)))
   }
 
-  /** A cost of the unit differs from what the provider says. */
+  /** A cost of the unit differs from the provider's record. */
   differed(unit: DoubtUnit): Promise<void> {
     this.#put({ unit, differences: null, agreed: 0 })
     return this.#serially(() => this.#save(unit))
@@ -85,7 +85,7 @@ export class Doubts {
     if (doubt.agreed + 1 >= agreedMin) await this.#serially(() => this.#end(unit, agreedMin))
   }
 
-  /** Learns what other processes have found, and stores what could not be stored before. */
+  /** Learns the doubts of other processes, and stores doubts that could not be stored before. */
   read(): Promise<void> {
     return this.#serially(async () => {
       for (const { unit, differences } of this.#open.values()) {

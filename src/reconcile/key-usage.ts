@@ -88,7 +88,7 @@ export class KeyUsage {
     this.#input = input
   }
 
-  /** Looks, unless a look is under way. Never rejects. */
+  /** Compares, unless a comparison is running. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null

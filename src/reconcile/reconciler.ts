@@ -88,7 +88,7 @@ type Step =
  * Two ways lead to a look-up. A request that has just ended waits in memory through its first minutes;
  * a scan goes through the store, page by page, as often as the longest interval between two look-ups,
  * and so finds all others: those that wait longer, those without room in memory, those of earlier
- * processes. Nothing of the schedule is stored: it follows from when an attempt ended. So memory is only a
+ * processes. Nothing of the schedule is stored: it follows from when an attempt ended. Memory is therefore only a
  * hint, and losing it loses no request. The late cost of a released request changes no charge: it is
  * looked up from memory only, for about eight and a half minutes.
  */
@@ -127,7 +127,7 @@ export class Reconciler {
     })
   }
 
-  /** When a request that is not settled is looked up, and settled as it stands. */
+  /** When a request that is not settled is looked up, and when it is settled without a look-up. */
   scheduleOf(request: ScheduledRequest): RequestSchedule {
     const nowMs = this.#input.clock.nowMs()
     const silence = this.#silenceOf(request, nowMs)
@@ -166,7 +166,7 @@ export class Reconciler {
     await this.#idle()
   }
 
-  /** Begins nothing more and aborts look-ups; resolves when nothing is under way. */
+  /** Begins no more look-ups and aborts running ones; resolves when all have ended. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#cancelTimer()
@@ -364,7 +364,7 @@ export class Reconciler {
   }
 
   /**
-   * Posts a correction once, even if other processes learned the same. Where the store is away it is tried again
+   * Posts a correction once, even if other processes learned the same. While the store is unavailable it is tried again
    * at the next look-up. Answers `unknown` where the store refuses the correction as impossible.
    */
   async #correct(request: UnsettledRequest, correction: Correction): Promise<'unknown' | null> {

@@ -4,15 +4,15 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 
 /** How long requests without a known cost stay open. */
 interface Patience {
-  /** From the end of an attempt until a request without further information is settled as it stands. */
+  /** From the end of an attempt until a request without further information is settled. */
   readonly settleAfterMs: number
-  /** From the end of an attempt until a request at an upstream without look-ups is settled as it stands. */
+  /** From the end of an attempt until a request at an upstream without look-ups is settled. */
   readonly settleAfterNoLookupMs: number
 }
 
 /** How long a reconciler waits, and how much it does at once. */
 export interface ReconcilerSettings extends Patience {
-  /** Look-ups that may be under way at once; from two on, old and new requests share them. */
+  /** The most look-ups at once; from two on, old and new requests share them. */
   readonly lookupsInFlightMax: number
   /** Requests kept in memory until they are due. Default 10,000. */
   readonly waitingRequestsMax?: number
@@ -36,7 +36,7 @@ export type Silence =
 /** The longest wait between two look-ups of a request. */
 export const LOOKUP_INTERVAL_MS_MAX = 5 * 60_000
 
-// Upstreams record what they ran within about a second; a look-up before that is mostly wasted.
+// Upstreams record a call within about a second; a look-up before that is mostly wasted.
 const FIRST_LOOKUP_MS = 1_000
 
 // If the upstream or the network is down when a request's time is up, the reconciler waits this much longer: a hold
@@ -53,7 +53,7 @@ export type ScheduledRequest = Pick<UnsettledRequest, 'state' | 'generationId' |
 
 /** When a request is looked up and settled, as far as is known now. */
 export interface RequestSchedule {
-  /** When it is settled as it stands if its cost is not learned until then; later if the upstream does not answer. */
+  /** When it is settled if its cost is not learned until then; later if the upstream does not answer. */
   readonly standsAtMs: number
   /** When its cost is looked up again, at the latest; null: it can't be looked up. */
   readonly nextLookupAtMs: number | null

@@ -76,7 +76,7 @@ export class StandingCosts {
     this.#passes.wake()
   }
 
-  /** Ends with the page that is under way. */
+  /** Ends with the current page. */
   stop(): Promise<void> {
     return this.#passes.stop()
   }

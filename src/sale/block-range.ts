@@ -48,7 +48,7 @@ export class BlockRange {
     return this.#blocks
   }
 
-  /** Reads what this process or another has learned before. Rejects if the store fails. */
+  /** Reads the number that this process or another has learned before. Rejects if the store fails. */
   async read(): Promise<void> {
     if (this.#isRead) return
     const row = await readCursor(this.#input.db, this.#source)
@@ -59,7 +59,7 @@ export class BlockRange {
   }
 
   /**
-   * Asks for as many blocks as nodes answer. Where they refuse a single one, the number of blocks is not the cause: the
+   * Asks for as many blocks as nodes answer. If they refuse a single one, the number of blocks is not the cause: the
    * answer is that refusal, and nothing is learned.
    */
   async fit<Answer>({ blocks, ask, isRefused }: Asking<Answer>): Promise<Answer> {

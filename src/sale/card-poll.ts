@@ -62,7 +62,7 @@ export class CardPoll {
     return this.#passes.stop()
   }
 
-  /** Begins a look soon: at once, or a second after the one that is under way. */
+  /** Begins a look soon: at once, or a second after the running one. */
   ring(): void {
     this.#isRung = true
     if (!this.#isPassing) this.#passes.wake()
@@ -94,7 +94,7 @@ export class CardPoll {
     const { db, method, clock } = this.#input
     const { name } = method.provider
     const cursor = await readCursor(db, name)
-    // The store went back, as where a backup was restored: it may have lost what followed the reports since.
+    // The store went back, as when a backup was restored: it may have lost the results of reports since then.
     if (Number(cursor?.position ?? 0) < (this.#storedPosition ?? 0)) this.#followed.clear()
     const lookedAtMs = clock.nowMs()
     const position = (await this.#followFrom(cursor)) ?? cursor?.position ?? '0'

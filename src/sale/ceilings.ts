@@ -27,7 +27,7 @@ interface CeilingsInput extends CeilingSettings {
 type Post = (input: PostPurchaseInput) => Promise<PurchaseVerdict>
 
 /**
- * Holds payments above the ceilings, no matter what providers and nodes say: what a lie can cost is bounded by a day's
+ * Holds payments above the ceilings, whatever providers and nodes report: a lie can cost at most a day's
  * ceiling. Payments are counted and posted one after the other: in this process, and on PostgreSQL in all
  * processes of the store.
  */
@@ -39,7 +39,7 @@ export class Ceilings {
     this.#input = input
   }
 
-  /** Posts a payment that would be credited: as it is, or held. */
+  /** Posts a payment that would be credited, or holds it. */
   post(input: PostPurchaseInput, post: Post): Promise<PurchaseVerdict> {
     const posted = this.#latest.then(() => this.#post(input, post))
     this.#latest = posted.catch(() => {})

@@ -34,7 +34,7 @@ export type ChainLook =
       readonly added: number
       readonly waiting: Waiting
     }
-  /** Nothing has moved, and the next look tries again. */
+  /** The cursor has not moved, and the next look tries again. */
   | { readonly kind: 'unavailable' | 'disagreed'; readonly reason: string }
   /** A block that was final is another one now. No look moves anything until `tollgate sale rescan`. */
   | { readonly kind: 'stopped'; readonly reason: string }
@@ -80,7 +80,7 @@ export class ChainJob {
     this.#passes.start()
   }
 
-  /** Resolves when the look that is under way has ended. */
+  /** Resolves when the running look has ended. */
   stop(): Promise<void> {
     return this.#passes.stop()
   }

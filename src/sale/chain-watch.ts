@@ -239,7 +239,7 @@ export class ChainWatch {
     })
   }
 
-  /** As `#move`; tokens that waited at the block are scanned with the others from now on, in one transaction. */
+  /** Like `#move`; tokens that waited at the block are scanned with the others from now on, in one transaction. */
   #moveOn(
     from: Place | null,
     {
@@ -249,7 +249,7 @@ export class ChainWatch {
   ): Promise<boolean> {
     return this.#input.db.transaction().execute(async (transaction) => {
       if (!(await this.#move(from, to, transaction))) return false
-      // Going back ends no waiting: a look that is under way may leave out a token that waits.
+      // Going back ends no waiting: a running look may leave out a token that waits.
       const isAhead = from !== null && to.block > from.block
       if (isAhead) await this.#waits.remove(transaction, { coins, block: from.block })
       else await this.#waits.lower(transaction, { number: to.block, hash: to.hash })
@@ -295,7 +295,7 @@ export class ChainWatch {
     if (found > 0) onFoundLate(found)
   }
 
-  /** Shows what is on its way, by the word of one node: it is worth nothing until it is final. */
+  /** Shows deposits on their way, as one node reports them: they are worth nothing until they are final. */
   async #showConfirming(
     [node]: readonly ChainNode[],
     { above, waits }: { readonly above: number; readonly waits: Waits },
@@ -309,7 +309,7 @@ export class ChainWatch {
     try {
       const { number: newest } = await askBlock(node, 'latest')
       const all = { after: above, to: newest, coins: chain.tokens }
-      // Those of tokens that wait are final, and have no credit yet.
+      // Deposits of waiting tokens are final, and have no credit yet.
       const behind = [...waits].map(([coin, { block }]) => ({
         after: block,
         to: above,

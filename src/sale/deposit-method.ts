@@ -39,7 +39,7 @@ interface TokenDepositsInput {
 
 const LOOK_STALE_AFTER_MS = 2 * 60_000
 
-/** Deposits of one token. What clients ask is read from rows that the watch keeps. */
+/** Deposits of one token. Clients' questions are answered from rows that the watch keeps. */
 export class TokenDeposits implements DepositMethod {
   readonly kind = 'deposit'
   readonly id: string
@@ -141,7 +141,7 @@ export class TokenDeposits implements DepositMethod {
     return this.#input.addressOf(accountId)
   }
 
-  /** The address of an account, once the watch will find what is sent there. */
+  /** The address of an account, once the watch will find deposits there. */
   async depositAddress(accountId: string): Promise<{ address: string; uri: string }> {
     const { chain, db, clock, addressOf, handedOut } = this.#input
     const address = addressOf(accountId)

@@ -142,7 +142,7 @@ export async function removeRate(
     .execute()
 }
 
-/** Replaces the confirming deposits of a chain by what one look has found. */
+/** Replaces the confirming deposits of a chain by the results of one look. */
 export async function replaceConfirming(
   db: Kysely<Tables>,
   { chainId, rows }: { readonly chainId: number; readonly rows: readonly ConfirmingDeposit[] },

@@ -25,7 +25,7 @@ export interface DepositScanInput {
   readonly terms: DepositTerms
   readonly handedOut: HandedOut
   readonly db: Kysely<Tables>
-  /** Posts what was found. Above a ceiling it is held. */
+  /** Posts the deposits that were found. A deposit above a ceiling is held. */
   readonly post: (input: PostPurchaseInput) => Promise<PurchaseVerdict>
   readonly ids: IdSource
   readonly clock: Clock

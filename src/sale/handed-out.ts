@@ -19,7 +19,7 @@ export class HandedOut {
   }
 
   /**
-   * The account of each deposit address of a chain, by the address in lower case. Those that the store has lost are
+   * The account of each deposit address of a chain, by the address in lower case. Addresses that the store has lost are
    * written again; one whose account is gone too, only once the account is back.
    */
   async readAddresses(

@@ -79,7 +79,7 @@ interface Rescanned {
   readonly addresses: number
   /** How many deposits it has added to the store. */
   readonly added: number
-  /** The newest final block, which was scanned last. */
+  /** The newest final block: the last one that was scanned. */
   readonly to: number
   /** Tokens that the gateway scans later. */
   readonly waiting: Waiting

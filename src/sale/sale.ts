@@ -34,7 +34,7 @@ type Begun =
   | { readonly kind: 'begun'; readonly purchase: PurchaseRow; readonly url: string }
   | CardRefusal
 
-/** A look found what can't be of the purchase; nothing was changed, and another look finds the same. */
+/** A look found a payment that can't belong to the purchase; nothing was changed, and another look finds the same. */
 export class LookContradicted extends Error {
   override readonly name = 'LookContradicted'
 }
@@ -147,7 +147,10 @@ export class Sale {
     return this.#input.seller
   }
 
-  /** Posts what a look found; held, if it is above a ceiling and was not credited before. Callers of the account hear of its new credit. */
+  /**
+   * Posts the totals that a look found; held, if the payment is above a ceiling and was not credited before. Callers of
+   * the account hear of its new credit.
+   */
   async post(input: PostPurchaseInput, by: OperatorAction | null = null): Promise<PurchaseVerdict> {
     const { db, ledger, onCreditChanged } = this.#input
     const { source, fact, approved } = input
@@ -163,13 +166,13 @@ export class Sale {
 
   /**
    * Looks at a purchase until nothing changes. Null: no method here has it. Throws if the provider
-   * can't be asked, or contradicts what was credited; nothing is changed then.
+   * can't be asked, or contradicts earlier credit; nothing is changed then.
    */
   look(source: string): Promise<Looked | null> {
     return this.#look(source, null)
   }
 
-  /** As `look`, and credits what is paid of a purchase that is held or below the minimum. */
+  /** Like `look`, and credits the paid part of a purchase that is held or below the minimum. */
   approve(source: string, by: OperatorAction | null): Promise<Looked | null> {
     return this.#look(source, { by })
   }
@@ -204,7 +207,7 @@ export class Sale {
       const row = await findPurchase(db, source)
       if (row === null) return null
       const fact = await method.look(row)
-      // Decided once: what a later look finds is posted as any other, and so is what adds no credit.
+      // The decision counts once: later looks are posted as usual, and so is a look that adds no credit.
       const decision = isChanged || !isApprovable(row.state, fact) ? null : approval
       const verdict = await this.post(
         { ...row, seenReversals: row.reversals, fact, approved: decision !== null },

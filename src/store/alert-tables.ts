@@ -4,7 +4,10 @@ import { integer, orNull, type RowOf, startsAs, Table, text } from './table.ts'
 export const ALERTS = new Table('alerts', {
   key: ['subject', 'step'],
   fixed: {
-    /** The id of an account or key, and what of it: a limit, a period of an allowance, or the credit since an entry. */
+    /**
+     * The id of an account or key, and the measured thing: a limit, a period of an allowance, or the credit since an
+     * entry.
+     */
     subject: text,
     /** Percent; 0: it has no steps. */
     step: integer,

@@ -1,6 +1,6 @@
 import { integer, type RowOf, Table, text } from './table.ts'
 
-/** The last good list of each upstream, so that a restart has prices. */
+/** The newest complete list of each upstream, so that a restart has prices. */
 export const CATALOG_MODELS = new Table('catalog_models', {
   key: ['upstream', 'id'],
   fixed: {

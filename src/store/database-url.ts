@@ -6,7 +6,7 @@ export type DatabaseLocation =
   | {
       readonly kind: 'sqlite'
       readonly file: string
-      /** Which file was opened: another one may be put at its path. Absent: none was yet. */
+      /** The file that was opened: another one may be put at its path. Absent: none yet. */
       readonly identity?: string
     }
   /** The whole address, password included. */
@@ -17,7 +17,7 @@ const FILE_DEFAULT = './data/tollgate.db'
 /**
  * Reads a database URL: `sqlite:/absolute/path`, `sqlite:./relative/path`, whose relative paths start
  * at the working directory, or `postgres://user:password@host:port/database`, whose hosts may be several; unset or empty:
- * `./data/tollgate.db`. Throws an Error that says what is accepted.
+ * `./data/tollgate.db`. Throws an Error that names the accepted forms.
  */
 export function parseDatabaseUrl(url: string | undefined): DatabaseLocation {
   if (url === undefined || url === '') return { kind: 'sqlite', file: resolve(FILE_DEFAULT) }
@@ -38,7 +38,7 @@ export function showDatabaseUrl(url: string | undefined): string {
   return readPostgresUrl(location.url).shown
 }
 
-/** Throws an Error that says what is accepted. */
+/** Throws an Error that names the accepted forms. */
 function checkPostgresUrl(url: string): string {
   readPostgresUrl(url)
   return url

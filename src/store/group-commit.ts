@@ -71,7 +71,7 @@ const WAIT_FIRST_MS = 1_000
 // Requests are served within six seconds of the rows being free.
 const WAIT_MS_MAX = 4_000
 
-/** Nothing was asked of the owner for so long. */
+/** The owner has had no command for so long. */
 const FORGOTTEN_AFTER_MS = 60_000
 
 /**
@@ -151,7 +151,7 @@ export class GroupCommit<Command, Answer> {
   }
 
   /**
-   * As `submit`, for a command that no client waits for: it rides on the next commit, and starts a commit
+   * Like `submit`, for a command that no client waits for: it rides on the next commit, and starts a commit
    * itself only if none starts for `idleDelayMs`.
    */
   submitIdly(command: Command): Promise<Answer> {
@@ -269,7 +269,10 @@ export class GroupCommit<Command, Answer> {
     return timer
   }
 
-  /** Answers the clients that have waited for too long. What was sent may be there: its sender asks again by its id. */
+  /**
+   * Answers the clients that have waited for too long. A command that was sent may be committed: its sender asks again
+   * by its id.
+   */
   #refuseLate(): void {
     const { isAwaited, elapsedMs } = this.#input
     const nowMs = elapsedMs()

@@ -75,7 +75,7 @@ function refuseNewer(
   )
 }
 
-/** Throws `SchemaMismatch` if the store is older than what the first migration makes. */
+/** Throws `SchemaMismatch` if the store is older than the schema that the first migration makes. */
 function refuseOlder(version: number, migrations: readonly Migration[]): void {
   const first = migrations[0]?.number ?? 0
   if (version === 0 || version >= first) return
@@ -122,12 +122,12 @@ export async function refuseOlderPrograms(trx: Kysely<Tables>, schema: number): 
   const { rows } = await sql<{ readonly latest: string }>`
     select greatest((extract(epoch from clock_timestamp()) * 1000)::bigint, max(heartbeat_at_ms))::text as latest
     from instances where program_schema < ${schema} and stopped_at_ms is null`.execute(trx)
-  // Earlier programs stay in the table: their instances are still to be marked as stopped, which no heartbeat is.
+  // Earlier programs stay in the table: their instances must still be marked as stopped, which is not a heartbeat.
   await sql`alter table instances add constraint instances_program_schema
     check (program_schema >= ${sql.lit(schema)} or stopped_at_ms is not null
       or heartbeat_at_ms <= ${sql.lit(rows[0]?.latest ?? '0')}::bigint)`.execute(trx)
   if (schema < SCHEMA_OF_ROLLED_BY) return
-  // Not of the rows that are there: each migration makes those right that it leaves.
+  // Existing rows are not checked: each migration corrects the rows that it leaves.
   await sql`alter table usage_rolled add constraint usage_rolled_program_schema
     check (program_schema >= ${sql.lit(schema)}) not valid`.execute(trx)
 }

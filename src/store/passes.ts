@@ -29,7 +29,7 @@ export class Passes {
     this.#passing = this.#passRepeatedly()
   }
 
-  /** Begins the next pass now, unless one is under way. */
+  /** Begins the next pass now, unless one is running. */
   wake(): void {
     this.#wake?.()
   }
@@ -50,7 +50,7 @@ export class Passes {
     })
   }
 
-  /** Resolves when the pass that is under way has ended. */
+  /** Resolves when the running pass has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#wake?.()

@@ -72,7 +72,7 @@ export const LINKS = new Table('links', {
     kind: oneOf(LINK_KINDS),
     /** Lower-case hexadecimal. */
     token_hash: text,
-    /** In lower case. Of an invitation: who is invited; of a sign-in: who becomes a user by it. */
+    /** In lower case. For an invitation, the invited person; for a sign-in, the person who becomes a user by it. */
     email: orNull(text),
     /** For a reset: the user whose password is set. */
     user_id: orNull(text),
@@ -141,7 +141,7 @@ export const OPERATOR_ACTIONS = new Table('operator_actions', {
     token_name: orNull(text),
     /** The name of the operation. */
     action: text,
-    /** The id of what it changed or made. */
+    /** The id of the object that it changed or made. */
     target_id: orNull(text),
     created_at_ms: integer,
     /** The account that it was about. */
@@ -179,7 +179,7 @@ export const SESSIONS = new Table('sessions', {
     /** The challenge that a passkey must sign in it, in base64url; null: none. */
     challenge: orNull(text),
     challenge_at_ms: orNull(integer),
-    /** When it last did what asks for the password again; null: not yet. */
+    /** When it last made a change that needs a recent password; null: not yet. */
     guarded_at_ms: orNull(integer),
   },
 })
@@ -196,14 +196,17 @@ export const AUTHENTICATOR_APPS = new Table('authenticator_apps', {
     /** In base32. Codes are computed from it, so a hash would not do. */
     secret: text,
     created_at_ms: integer,
-    /** The 30 seconds since the Unix epoch that the last right code was of: it and earlier ones are used up. */
+    /**
+     * The period of 30 seconds, counted from the Unix epoch, of the last right code: its code and earlier ones are used
+     * up.
+     */
     last_step: integer,
     /** Null: not since it was added. */
     last_used_at_ms: orNull(integer),
   },
 })
 
-/** The passkeys of users: what proves that a device has the private key. */
+/** The passkeys of users: the public keys that prove that a device has the private key. */
 export const PASSKEYS = new Table('passkeys', {
   key: ['id'],
   fixed: {
@@ -275,7 +278,7 @@ const MAIL_RATES = new Table('mail_rates', {
   fixed: {
     subject_hash: text,
     mails: integer,
-    /** When the count begins again. Of an address: when five emails may go again at once. */
+    /** When the count begins again. For an address: when five emails at once are possible again. */
     ends_at_ms: integer,
     /** For an address: when the last email was sent there. */
     last_at_ms: orNull(integer),

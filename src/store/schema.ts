@@ -56,7 +56,7 @@ const OWN_LIMITS = {
 /** The counters of these limits. */
 const LIMIT_COUNTS = {
   open_holds: startsAs(0, integer),
-  /** Admitted requests by second; see `request-window`. Of an account: while a limit of its own counts them. */
+  /** Admitted requests by second; see `request-window`. For an account: while one of its limits counts them. */
   request_window: startsAs(EMPTY_WINDOW, requestWindow),
   /** Tokens of admitted requests by second, while the account or the key has a limit of them. */
   token_window: startsAs(EMPTY_WINDOW, requestWindow),
@@ -113,7 +113,7 @@ export const ACCOUNTS = new Table('accounts', {
     entry_count: startsAs(0, integer),
     /** The number of the latest entry that added credit; 0: there is none. */
     last_credit_number: startsAs(0, integer),
-    /** The balances of both purses right after it: what alerts are measured by. */
+    /** The balances of both purses right after it, from which alerts compute shares. */
     last_credit_balance_micros: startsAs(ZERO_MICROS, amount),
     ...LIMIT_COUNTS,
   },
@@ -253,7 +253,7 @@ export const REQUESTS = new Table('requests', {
      * hold, the cost that was learned later. Null: it is not known.
      */
     cost: together({ cost_micros: amount, cost_rest_pico: integer }),
-    /** Whether the reported cost stands, or has stood, without a look-up: only where it is provisional or final. */
+    /** Whether the reported cost stands without a look-up, or did; only on provisional and final requests. */
     cost_stands: startsAs(false, flag),
     /** The last cost learned after the hold was released, which is never charged; null: none. */
     late_cost_usd: orNull(text),
@@ -334,7 +334,7 @@ const MIGRATIONS_APPLIED = new Table('migrations', {
   fixed: { number: integer, name: text, applied_at_ms: integer },
 })
 
-/** Every table that is copied. A table stands after those that it refers to. */
+/** Every table that is copied. A table comes after the tables that it refers to. */
 export const TABLES = [
   ACCOUNTS,
   API_KEYS,

@@ -17,9 +17,9 @@ type SettingName =
   | 'sale_store'
   /** The public key below which accounts have deposit addresses, as its SHA-256, hexadecimal. */
   | 'sale_key'
-  /** `2` once what had been crossed before there were alerts was noted, without emails; `1`: not refunds and disputes. */
+  /** `2` once everything from before there were alerts was noted without emails; `1`: all but refunds and disputes. */
   | 'alerts_noted'
-  /** A number that every change to what a request's key stands for raises. */
+  /** A number that every change to a key, or to its account, raises. */
   | 'callers_version'
 
 /** Null if the setting was never written. */

@@ -6,7 +6,7 @@ export type StoreFault = 'moved' | 'full' | 'readOnly' | 'noWriter' | 'silent' |
 
 /**
  * The store did not answer or did not commit. The change may or may not be there: ask again by id. The message is for
- * the log: it names files and servers, and repeats what the database said.
+ * the log: it names files and servers, and repeats the text of the database.
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
@@ -66,7 +66,7 @@ export function isUnavailable(error: unknown): boolean {
   return UNAVAILABLE_CODES.has(sqliteCodeOf(error))
 }
 
-/** Whether SQLite refused one statement; else what was thrown is none of SQLite's errors. */
+/** Whether SQLite refused one statement; otherwise the thrown value is not an error of SQLite. */
 export function isRefusedBySqlite(error: unknown): boolean {
   return sqliteCodeOf(error) !== 0
 }

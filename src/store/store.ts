@@ -12,7 +12,7 @@ export interface Store {
   readonly db: Kysely<Tables>
   /** Long reads, such as the audit's, on connections of their own. Read-only. */
   readonly reports: Kysely<Tables>
-  /** Overviews, lists of a page and keys, on connections of their own: no audit holds them up. Not who asks. Read-only. */
+  /** Overviews, lists of a page and keys, on separate connections: no audit delays them. Read-only. Not for authentication. */
   readonly pages: PageReads
   /**
    * Usage, reports, CSV and searches with filters, apart from `pages`. A statement that takes too long is ended, and

@@ -74,7 +74,7 @@ export const flag: Column<boolean, number> = {
   write: (field) => (field ? 1 : 0),
 }
 
-/** Texts in order, as a JSON array: what both engines take apart in a query. */
+/** Texts in order, as a JSON array, which both engines can take apart in a query. */
 export const texts: Column<readonly string[], string> = {
   type: 'text',
   isNullable: false,
@@ -144,7 +144,7 @@ type ColumnName<Of extends Columns> = {
 
 type Stored<Some> = Some extends Column ? ReturnType<Some['write']> : never
 
-/** The value of a column that stands in a group. */
+/** The value of a column in a group of columns. */
 type StoredTogether<Of extends Columns, Name> = {
   [Field in keyof Of]: Of[Field] extends Together<infer Group>
     ? Name extends keyof Group
@@ -218,7 +218,7 @@ export class Table<
   readonly start: StartFields<Fixed & Moving>
   /** Reads a row. Throws TypeError if a column has an impossible value. */
   readonly read: (stored: StoredRow) => Fields<Fixed & Moving>
-  /** A row as its columns, to be inserted. */
+  /** The columns of a row that will be inserted. */
   readonly record: (row: Fields<Fixed & Moving>) => TableColumns<Fixed & Moving>
   /** The values of `columns`. */
   readonly values: (row: Fields<Fixed & Moving>) => StoredValue[]

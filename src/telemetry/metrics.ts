@@ -29,7 +29,7 @@ export interface MetricSources {
   readonly bufferBytesMax: number
   /** Asks the store for its unsettled holds. */
   readonly countHolds: () => Promise<readonly HoldCount[]>
-  /** Asks the store what was sold. */
+  /** Reads the sums of sold credit from the store. */
   readonly readSale: () => Promise<SaleFigures>
   /** Requests that wait for a look-up by the reconciler, and when the first is due. */
   readonly waiting: () => { readonly requests: number; readonly nextDueAtMs: number | null }
@@ -113,7 +113,7 @@ export class Metrics {
     if (outcome === 'refused' || outcome === 'unavailable') this.#own.commitFailures.inc()
   }
 
-  /** Counts a time at which the database went back, and what was booked again. */
+  /** Counts a time at which the database went back, and the commands that were booked again. */
   storeWentBack({ requests, commands, lost }: StoreGap): void {
     this.#own.storeWentBack.inc()
     this.#own.commandsRebooked.inc({ outcome: 'booked' }, requests + commands)
@@ -172,7 +172,7 @@ export class Metrics {
     if (result === 'unavailable') this.#own.keyUsage.inc({ outcome: result })
   }
 
-  /** Shows what is left of our key's limit. By position: the upstream, and dollars; null: it has no limit. */
+  /** Shows the rest of our key's limit. By position: the upstream, and dollars; null: it has no limit. */
   creditLeft(upstream: string, leftUsd: Decimal | null): void {
     const { upstreamCredit } = this.#own
     if (leftUsd === null) upstreamCredit.remove({ upstream })
@@ -184,7 +184,7 @@ export class Metrics {
     this.#own.reconcileFailures.inc({ of })
   }
 
-  /** Counts what the provider billed for a request that was released. */
+  /** Counts the amount that the provider billed for a released request. */
   billedLate({ costUsd }: BilledLate): void {
     if (costUsd.digits === 0n) return
     this.#own.unchargedRequests.inc()

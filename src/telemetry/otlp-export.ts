@@ -1,10 +1,10 @@
 import type { EndedRequest } from '../http/inference.ts'
 
-/** Sends what ended requests were to an OpenTelemetry collector. */
+/** Sends ended requests to an OpenTelemetry collector. */
 export interface RequestExport {
   /** Takes an ended request. Never throws, and waits for nothing. */
   requestEnded(ended: EndedRequest): void
-  /** Sends what it has, within a few seconds, and stops. Never rejects. */
+  /** Sends the waiting data, within a few seconds, and stops. Never rejects. */
   close(): Promise<void>
 }
 

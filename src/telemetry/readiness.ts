@@ -14,7 +14,7 @@ export interface ReadinessSources {
   readonly pricesRefreshedAtMs: () => number | null
 }
 
-/** Whose call the provider refused: a client's request, or the gateway's own for its catalog or about its key. */
+/** The call that the provider refused: a client's request, or the gateway's own for its catalog or about its key. */
 type AccountAsker = 'request' | 'catalog' | 'key'
 
 /** An upstream, and where its key is set. */

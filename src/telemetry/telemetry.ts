@@ -80,7 +80,7 @@ export class Telemetry {
     else if (report.outcome === 'committed') this.#parts.readiness.storeCommitted()
   }
 
-  /** By position: what operators are warned of about the store, and until when. */
+  /** By position: the warning to operators about the store, and when it ends. */
   storeHadGone(words: string, untilMs: number): void {
     this.#parts.readiness.warnOfStore(words, untilMs)
   }
@@ -98,7 +98,7 @@ export class Telemetry {
       this.#accountRefused({ upstream, asker: 'catalog' })
   }
 
-  /** An upstream was asked what our key has used. By position: its name, and its answer. */
+  /** An upstream was asked for the usage of our key. By position: its name, and its answer. */
   keyAnswered(upstream: string, answer: KeyUsageAnswer): void {
     this.metrics?.creditLeft(upstream, answer.kind === 'found' ? answer.leftUsd : null)
     if (answer.kind === 'found') {

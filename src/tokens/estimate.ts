@@ -3,10 +3,10 @@ import { COMMON_WORDS } from './common-words.ts'
 /**
  * The most tokens that a text may have, without knowing the model's tokenizer.
  *
- * The estimate rests on what byte-pair tokenizers have in common, so that none of them exceeds it:
+ * The estimate uses properties that all byte-pair tokenizers share, so that none of them exceeds it:
  * - Every byte is a token at the worst.
  * - Two neighbouring tokens never make a pair that the tokenizer would have merged. Where every two
- *   neighbouring letters are such a pair, single letters can't stand side by side, and at the worst
+ *   neighbouring letters are such a pair, single letters can't be neighbours, and at the worst
  *   one letter and two letters alternate: two tokens for three letters.
  * - A common English word after a space is one token.
  * - The letters of the larger alphabets are one token each, of two bytes.
@@ -77,7 +77,7 @@ const commonWords = commonWordsTable()
 
 /**
  * The most tokens that a UTF-8 text has: a whole number, never below what a tokenizer makes of
- * it. Of a JSON body it counts escapes and structure as if they were text, which only adds. Bytes that
+ * it. It counts escapes and structure of a JSON body as text, which only adds. Bytes that
  * are no UTF-8 are taken as they come, for a figure that bounds nothing.
  */
 export function estimateTextTokens(bytes: Uint8Array): number {

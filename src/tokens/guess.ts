@@ -30,7 +30,7 @@ export function guessText(text: string): number {
   return sixtieths
 }
 
-/** As {@link guessText}, for the bytes of UTF-8. */
+/** Like {@link guessText}, for the bytes of UTF-8. */
 export function guessBytes(bytes: Uint8Array): number {
   let sixtieths = 0
   for (let at = 0; at < bytes.length; at++) {

@@ -43,7 +43,7 @@ export function unstoredEdits(root: JsonObject): readonly JsonEdit[] {
 
 /**
  * The held output cap in this field, if one must be sent. Such a provider refuses a cap that does not fit into the
- * window in addition to the prompt, so it is lowered to what the prompt leaves.
+ * window in addition to the prompt, so it is lowered to the room that the prompt leaves.
  */
 export function capEditIn(
   name: string,

@@ -59,8 +59,8 @@ export function counted(wire: Wire, streams: CountedStreams): Wire {
 
 /**
  * An error of such a vendor, whose 403 is about our own account: a region, an organization, a project, a model that the
- * key may not use. A refusal of what the request says is the client's. A firewall before the vendor refuses requests for
- * what they say too, in words of its own.
+ * key may not use. A refusal of the request's content is the client's. A firewall before the vendor refuses requests
+ * for their content too, in its own words.
  */
 export function ofAccount(error: ProviderError): ProviderError {
   const { httpStatus, message } = error
@@ -72,8 +72,8 @@ export function ofAccount(error: ProviderError): ProviderError {
 }
 
 /**
- * The whole of what Gemini says of a wrong key, with the status 400. Vendors repeat values of the request in their messages:
- * a part of one must not say that our account is refused.
+ * The whole message of Gemini about a wrong key, with the status 400. Vendors repeat values of the request in their
+ * messages: a part of one must not say that our account is refused.
  */
 export const WRONG_KEY =
   /^API key (not valid\. Please pass a valid|expired\. Please renew the) API key\.?$/i

@@ -61,7 +61,7 @@ export class UnlistedField {
 
 const LISTED = 'is listed already'
 
-/** The field cannot change what the answer costs, or only lowers it. */
+/** The field cannot raise the cost of the answer. */
 export const PASSED: FieldRow = { use: 'passed', whyNotVouched: LISTED, judge: () => null }
 
 /** The hold reads the field. */
@@ -99,7 +99,7 @@ const UNLISTED = refusedUnlessVouched()
 /** A field that may have one of these values. */
 export function oneOf(...values: readonly (string | boolean)[]): FieldRow {
   const shown = values.map((value) => `\`${value}\``).join(' or ')
-  // Where several values are accepted, the field may be one that can't be left out, such as `role`.
+  // A field that accepts several values may be one that can't be left out, such as `role`.
   const message = (param: string): string =>
     values.length === 1
       ? `\`${param}\` can only be ${shown} for this model. Leave it out.`

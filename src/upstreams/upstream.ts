@@ -74,7 +74,7 @@ export interface Dialect {
   readonly fetchGeneration:
     | ((upstream: Upstream, input: FetchGenerationInput) => Promise<GenerationAnswer>)
     | null
-  /** Reads what our key has used, and what it has left. Never rejects. Null: the provider does not say. */
+  /** Reads the usage and the remaining limit of our key. Never rejects. Null: the provider does not report it. */
   readonly fetchKeyUsage: ((upstream: Upstream) => Promise<KeyUsageAnswer>) | null
 }
 
@@ -169,7 +169,7 @@ export type GenerationAnswer =
       /** As billed, without cache writes and searches; null if the record has no counts. */
       readonly usage: TokenUsage | null
     }
-  /** Not there, or not there yet, or without a cost. */
+  /** The record does not exist, or not yet, or has no cost. */
   | { readonly kind: 'unknown' }
   /** The record is that of another generation. */
   | { readonly kind: 'otherGeneration' }
@@ -239,7 +239,7 @@ export class Upstream {
   readonly #basePath: string
   readonly #ownHeaders: readonly string[]
 
-  /** By position: how it is set, and what it speaks. */
+  /** By position: its settings, and its dialect. */
   constructor(settings: UpstreamSettings, dialect: Dialect) {
     this.settings = settings
     this.dialect = dialect
@@ -290,7 +290,7 @@ export class Upstream {
     }
   }
 
-  /** The formats in which it answers a model. By position: the model, and what clients may speak. */
+  /** The formats in which it answers a model. By position: the model, and the formats that clients may use. */
   endpointsOf(offer: Offer, formats: readonly WireFormat[]): readonly string[] {
     if (offer.billsPerSearch) return []
     const run = this.dialect.formatsOf?.(offer.upstreamModelId) ?? null

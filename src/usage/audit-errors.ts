@@ -27,7 +27,7 @@ export async function auditErrorsOfHour(
   const errors = await errorsIn(view, { step: 'hour', from: hour, until: hour + 1 })
   const place = { step: 'hour', number: hour } as const
   const failed = compare(place, { stored: countsOf(errors), recomputed: failedOf(rows) })
-  // Of a partly pruned day that was rolled up before codes were counted, no code is known.
+  // A partly pruned day that was rolled up before codes were counted has no known codes.
   if (present === null || errors.some(({ code }) => code === '')) return failed
   const expected = new ErrorsByGroup(place)
   for (const row of present) {

@@ -16,7 +16,7 @@ import {
 } from './sums.ts'
 
 /**
- * Compares roll-ups with what they are of: hours with the requests that are still there, days with hours, the
+ * Compares roll-ups with their sources: hours with the requests that are still there, days with hours, the
  * sums of all accounts with those of each, failed requests with those by error code, the charges of each key, rolled up or not, with its entries, and what was
  * billed late with the requests that it is of.
  */
@@ -197,7 +197,7 @@ interface ChargesRow {
 
 const CHARGES = ['backed_charge_micros', 'free_charge_micros', 'written_off_micros'] as const
 
-/** By key, what charts add up, and what its entries do. */
+/** By key: the sum of charts, and the sum of its entries. */
 class KeyCharges {
   readonly #keys = new Map<string, { charted: number[]; posted: number[] }>()
 

@@ -14,8 +14,8 @@ export interface PeriodQuery extends Omit<RowsQuery, 'columns' | 'labelled'> {
 
 /**
  * Adds up requests by period, to the millisecond in which their ids were made: whole days and hours from roll-ups,
- * the others from requests. Of a day or an hour that a bound divides and whose requests may have been pruned, all
- * counts in the period in which it begins, so that periods side by side have each request once. A period's place is
+ * the others from requests. If a bound divides a day or an hour whose requests may have been pruned, all
+ * of it counts in the period in which it begins, so that periods side by side have each request once. A period's place is
  * that of its first bound. First-byte times are left out.
  */
 export async function readPeriods(
@@ -45,7 +45,7 @@ export async function readPeriods(
     add(rows.map((row) => ({ ...row, sums: subtractSums(NO_USAGE, row.sums) })))
     if (into !== null) add(rows.map((row) => ({ ...row, place: into })))
   }
-  // A group may have no request in what is left of a day.
+  // A group may have no request in the rest of a day.
   return [...sums.values()].filter(({ sums: each }) => Object.values(each).some(Boolean))
 }
 

@@ -43,8 +43,8 @@ export interface Statement {
 
 /**
  * Reads an account's statement in one view of the store; null if there is no such account, `'tooLong'` where the range
- * has too many lines. Of each UTC day: the charges of the requests whose ids were made in it, from roll-ups where there
- * are; then the corrections that were posted in it, together; and each other entry. A charge that is posted after
+ * has too many lines. For each UTC day: the charges of the requests whose ids were made in it, from roll-ups where
+ * there are; then the corrections that were posted in it, together; and each other entry. A charge that is posted after
  * midnight counts in the day of its request, as in charts: all lines of all time add up to all entries.
  */
 export async function readStatement(
@@ -110,7 +110,7 @@ async function balanceOf(view: Kysely<Tables>, accountId: string): Promise<Micro
   return row === undefined ? null : addMicros(micros(row.backed), micros(row.free))
 }
 
-// As literals: the index of these entries is chosen by the text of the query.
+// Literals: the index of these entries is chosen by the text of the query.
 const NO_CHARGE = sql<boolean>`kind <> 'charge' and kind <> 'write_off'`
 
 /** The entries of the range that are lines by themselves, and one more if there are too many. */

@@ -37,7 +37,7 @@ export interface UsageQuery extends UsageRange {
   /** How many groups have a series of their own. Default 5. */
   readonly seriesMax?: number
   /**
-   * Whose first-byte times are read: each group's and step's too (the default), or those of the totals alone,
+   * The first-byte times that are read: of each group and step too (the default), or of the totals alone,
    * which is faster where there are many keys.
    */
   readonly firstByteOf?: 'groups' | 'totals'

@@ -97,8 +97,8 @@ export class RefusalCounter {
   }
 
   /**
-   * Adds what was counted to the store. Rejects if the store fails: what was surely not written stays for the next time,
-   * and what may have been written is not repeated.
+   * Adds the counts to the store. Rejects if the store fails: counts that were surely not written stay for the next
+   * time, and counts that may have been written are not repeated.
    */
   async write(): Promise<void> {
     const rows = [...this.#cells].sort(byName).map(([, row]) => row)
@@ -131,7 +131,7 @@ export class RefusalCounter {
     }
   }
 
-  /** Writes what was counted, and ends. */
+  /** Writes the counts, and ends. */
   async stop(): Promise<void> {
     await this.#passes.stop()
     await this.write().catch(this.#input.onFailure)

@@ -28,7 +28,7 @@ const ROWS_AT_ONCE = 50
 
 /**
  * Rolls up an hour that gets no more requests: reads it without a lock, writes its rows a few at a time,
- * which count for nothing until the last statement says that they are whole. Another process that rolls the same
+ * which do not count until the last statement says that they are complete. Another process that rolls the same
  * hour writes the same rows. Returns whether it is rolled; not where a request in it is not settled.
  */
 export async function rollHour(input: RollInput, hour: number): Promise<boolean> {
@@ -228,7 +228,7 @@ type StoredValues = Readonly<Record<string, string | number | null | undefined>>
 interface WrittenRows {
   readonly table: typeof USAGE_HOURS | typeof USAGE_DAYS | typeof USAGE_ERRORS
   readonly rows: readonly StoredValues[]
-  /** Of a row that is written: SQL. */
+  /** SQL for a row that is written. */
   readonly stepSql: string
   readonly numberColumn: string
 }
@@ -266,7 +266,7 @@ function onConflict({ table, stepSql, numberColumn }: Omit<WrittenRows, 'rows'>)
 }
 
 /**
- * Says that the rows of an hour are whole, if they are: another may have read it before its last request came, and
+ * Marks the rows of an hour as complete, if they are: another may have read it before its last request came, and
  * have written some rows since.
  */
 async function markHour(

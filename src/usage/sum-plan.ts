@@ -124,7 +124,7 @@ export async function planSums(
 
 /** The stored facts that decide what is read where. */
 async function storedOf(view: Kysely<Tables>, { fromMs, untilMs }: Periods) {
-  // Days before the epoch have what was pruned before there were roll-ups, whose days are not known.
+  // Days before the epoch have the requests that were pruned before there were roll-ups; their days are not known.
   const firstDay = Math.max(0, Math.floor(fromMs / DAY_MS))
   const firstHour = firstDay * DAY_HOURS
   const [untilDay, untilHour] = [Math.ceil(untilMs / DAY_MS), Math.ceil(untilMs / HOUR_MS)]
@@ -162,7 +162,7 @@ function hourAt(hour: number): Time {
   return { startMs: hour * HOUR_MS, endMs: (hour + 1) * HOUR_MS }
 }
 
-/** A plan as it is made, in ascending order. */
+/** A plan that is being made, in ascending order. */
 class PlannedParts implements SumPlan {
   readonly usage_days = new Map<number, number>()
   readonly usage_hours = new Map<number, number>()

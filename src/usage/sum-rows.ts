@@ -37,7 +37,7 @@ export interface RowsQuery {
   readonly columns: SelectedSums
 }
 
-/** The sums of a group's requests in a period; null: the label of what is not grouped. */
+/** The sums of a group's requests in a period; null: the label of a column that is not grouped. */
 export interface SumRow {
   readonly place: number
   readonly label: string | null
@@ -57,7 +57,7 @@ const FINEST_LABEL = sql.join(
   sql` || ' ' || `,
 )
 
-/** Whose requests a finest group has, and of which kind. */
+/** The owner and the kind of the requests in a finest group. */
 export interface FinestGroup {
   readonly accountId: string
   readonly apiKeyId: string
@@ -85,7 +85,9 @@ export interface RolledPart {
   readonly places: ReadonlyMap<number, number>
 }
 
-/** Reads roll-ups, and what was billed late for their requests. A group of a period may be in several rows. */
+/**
+ * Reads roll-ups, and the amounts that were billed late for their requests. A group of a period may be in several rows.
+ */
 export async function readRolled(
   view: Kysely<Tables>,
   query: RowsQuery,
@@ -139,7 +141,7 @@ function sumRowOf({ group_step: _, group_label, ...sums }: StoredRow, place: num
 }
 
 /**
- * The number that stands for the period of a row: any day or hour of it. All of a long period is one row for each
+ * The number that stands for the period of a row: any day or hour of it. A long period is one row for each
  * group. By position: the day or hour of a row, and all of them.
  */
 function stepOfPeriod(

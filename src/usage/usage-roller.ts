@@ -82,7 +82,7 @@ export class UsageRoller {
     this.#passes.start()
   }
 
-  /** Ends with the statement that is under way. */
+  /** Ends with the running statement. */
   stop(): Promise<void> {
     return this.#passes.stop()
   }
@@ -178,7 +178,10 @@ export class UsageRoller {
     return day
   }
 
-  /** A clock that was behind for a short while, as after a machine was frozen, has made ids of hours that nobody watches. */
+  /**
+   * A clock that was behind for a short while, as after a machine was frozen, has made ids of hours that no process
+   * watches.
+   */
   #watchFarHours(watchedHour: number): void {
     // An hour that is still watched may be left by the time that the hold of its id opens.
     const keptHour = watchedHour + Math.ceil(ID_AGE_MS_MAX / HOUR_MS) + 1
@@ -187,7 +190,7 @@ export class UsageRoller {
     }
   }
 
-  /** That an hour and its day are rolled is not known any more: another took it back, or the database that went back. */
+  /** Forgets that an hour and its day are rolled up: another process took it back, or the database went back. */
   #lookAgainFrom(hour: number): void {
     const day = dayOf(hour)
     if (this.#rolledUntilHour !== null)

@@ -33,9 +33,9 @@ export interface Call {
   readonly compacts: boolean
   /** How the body itself asks for files to be read: by the free parser, by the model, or not at all. */
   readonly fileParser: 'free' | 'native' | 'none'
-  /** Text of the body as tokens, inline images left out, estimated never below what a tokenizer makes of it. */
+  /** Text of the body as tokens, inline images left out, never estimated below the count of a tokenizer. */
   readonly textTokens: number
-  /** Of `textTokens`, those behind the last cache mark, as far as its format says what a mark covers. */
+  /** The part of `textTokens` after the last cache mark, if the format defines what a mark covers. */
   readonly unmarkedTokens: number
   /** The likely size of the texts that a model reads, in sixtieths of a token, without pictures and files. */
   readonly promptGuess: number
@@ -120,7 +120,7 @@ export interface FormatRules {
 
 /** How the prompt of a call is counted. */
 interface PromptRule {
-  /** Whether a chat template, and words on how to call tools, stand around the text. */
+  /** Whether a chat template, and instructions for calling tools, surround the text. */
   readonly hasTemplate: boolean
   /** How many context windows its text may fill; `perCompletion`: there may be several prompts. */
   readonly windows: 'one' | 'perCompletion' | 'any'
@@ -173,7 +173,7 @@ const HEADER_CHARS = /^[\t\x20-\x7e]*$/
 const TAG_CHARS = /^[\x20-\x7e]+$/
 
 /**
- * The tags of a request in the order in which they stand, each once; null: there are none. A header that is sent
+ * The tags of a request in their order, each once; null: there are none. A header that is sent
  * twice is one list. Throws Problem `invalid_parameter`, which never repeats a tag: it may be about a person.
  */
 export function readTags(headers: RequestHeaders): readonly string[] | null {

@@ -56,7 +56,7 @@ interface Waiting {
 
 /**
  * Bounds how much happens at once. A place is free at once, or when another one is left: then owners take turns, so
- * that an owner with many entries delays only itself. What waits is bounded in number and in time.
+ * that an owner with many entries delays only itself. Waiting entries are bounded in number and in time.
  */
 export class FairQueue {
   readonly #input: FairQueueInput

@@ -1,6 +1,6 @@
 /**
  * Money is an integer of one unit. Everything posted, held or shown is micro-dollars; prices are
- * pico-dollars, because a token can cost far less than a micro-dollar; what a provider reports is an
+ * pico-dollars, because a token can cost far less than a micro-dollar; the cost that a provider reports is an
  * exact decimal until the one rounding that makes it a charge. No floating point touches any of it.
  */
 
@@ -12,7 +12,7 @@ export type Micros = number & { readonly [microsBrand]: true }
 /** Pico-dollars, 10^12 to the dollar: the unit of catalog prices (per token, search, image, request). */
 export type Picos = bigint
 
-/** An exact decimal: `digits × 10^exponent`. What a provider's cost is until it becomes a charge. */
+/** An exact decimal: `digits × 10^exponent`. A provider's cost has this form until it becomes a charge. */
 export interface Decimal {
   readonly digits: bigint
   readonly exponent: number
@@ -63,7 +63,7 @@ export function maxMicros(a: Micros, b: Micros): Micros {
   return a > b ? a : b
 }
 
-// Bounds what hostile digits can cost: a number of a million digits is not money.
+// Bounds the work for hostile digits: a number of a million digits is not money.
 const DECIMAL_TEXT = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,3}))?$/
 
 const WHOLE_DIGITS_MAX = 40
@@ -152,11 +152,12 @@ export function priceWithFee(price: Decimal, feeBasisPoints: number): Decimal {
   return { digits: price.digits * basisPointsWithFee(feeBasisPoints), exponent: price.exponent - 4 }
 }
 
-// A thousand times what the most expensive model charges for the longest call. A balance takes thousands of such.
+// A thousand times the charge of the most expensive model for the longest call. A balance has room for thousands of
+// these.
 const SAID_CHARGE_MICROS_MAX = 1_000_000_000_000
 
 /**
- * As {@link chargeForCost}, for a cost that comes from outside: null also above a charge of a million
+ * Like {@link chargeForCost}, for a cost that comes from outside: null also above a charge of a million
  * dollars, which no request costs.
  */
 export function chargeForSaidCost(costUsd: Decimal, feeBasisPoints: number): Micros | null {
@@ -177,7 +178,7 @@ interface ExactCost {
   readonly costRestPico: number
 }
 
-// A thousand times the highest charge. A store keeps what is below it in 64 bits.
+// A thousand times the highest charge. A store keeps smaller amounts in 64 bits.
 const EXACT_COST_PICOS_MAX = 10n ** 21n
 
 /**
@@ -190,7 +191,7 @@ export function costBehind({
   chargeMicros,
   feeBasisPoints,
 }: {
-  /** Decimal texts, as they are stored. */
+  /** Decimal texts in their stored form. */
   readonly costUsd: string | null
   readonly lateCostUsd: string | null
   readonly chargeMicros: Micros
@@ -232,7 +233,7 @@ function roundHalfUp(value: Decimal, denominator: bigint): Micros | null {
 }
 
 function quotientHalfUp(value: Decimal, denominator: bigint): bigint | null {
-  // Beyond any real amount; smaller exponents are bounded by what is read as a decimal.
+  // Beyond any real amount; smaller exponents are bounded by the decimals that are read.
   if (value.exponent > 30 && value.digits !== 0n) return null
   const numerator = value.exponent > 0 ? value.digits * 10n ** BigInt(value.exponent) : value.digits
   const divisor = value.exponent < 0 ? denominator * 10n ** BigInt(-value.exponent) : denominator

@@ -3,7 +3,7 @@ import type { Picos } from './money.ts'
 /** The context window of a model whose own is not known. */
 export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
 
-/** The most tokens that stand around the text of a prompt. */
+/** The most tokens that surround the text of a prompt. */
 export interface PromptAdditions {
   /** Tokens of the chat template, and of the vendor's or the model's own system prompt. */
   readonly templateTokens: number
@@ -29,7 +29,7 @@ export interface Offer {
   /** The tokens that its vendor adds to a prompt, if documented. Left out: not known. */
   readonly promptAdditions?: PromptAdditions
   /**
-   * Whether no cache is written of what stands behind the last mark of a body in the format messages, as its vendor
+   * Whether the text after the last mark of a body of messages is not written to a cache, as its vendor
    * documents. Left out: not known.
    */
   readonly cachesOnlyMarked?: true
@@ -81,7 +81,7 @@ export function answerTokensMax({
 /**
  * Prices in pico-dollars a unit. Absent prices are zero, except cache reads and writes, which fall
  * back to the input price (writes of the one-hour class to the price of other writes). Where a price
- * changes by time of day, it stands here at its highest.
+ * changes by time of day, this is the highest.
  */
 export interface PriceTable {
   readonly input: Picos

@@ -2,8 +2,8 @@ import type { Decimal, Micros } from './money.ts'
 import type { FailureCode } from './problem.ts'
 
 /**
- * Token counts as they are billed: each token stands in one field only, whatever a format calls it
- * (chat's `prompt_tokens` has cache reads and writes inside, messages' `input_tokens` has not).
+ * Token counts as they are billed: each token is in one field only, whatever a format calls it
+ * (chat's `prompt_tokens` includes cache reads and writes, messages' `input_tokens` does not).
  */
 export interface TokenUsage {
   /** Input neither read from nor written to a cache. */
@@ -43,7 +43,7 @@ export interface Reported {
    */
   readonly countsAreCost?: true
   /**
-   * Estimated output tokens of a whole stream that were to be counted and were not; left out of every other report.
+   * Estimated output tokens of a whole stream that should have been counted and were not; absent in other reports.
    */
   readonly uncountedTokens?: number
   /** Left out unless the provider was paid by the account's own key there. */
@@ -70,7 +70,7 @@ export type Outcome =
   | {
       readonly kind: 'unreadable'
       readonly reported: Reported
-      /** As when a client leaves. Left out: the client got nothing of the answer. */
+      /** The same as when a client leaves. Absent: the client got nothing of the answer. */
       readonly relayedTokens?: number
     }
   /** One of our deadlines passed. */
@@ -108,7 +108,7 @@ export type Resolution =
       readonly chargeMicros: Micros
       /** The reported cost; null if the charge is an estimate, which keeps the rest of the hold held. */
       readonly costUsd: Decimal | null
-      /** Null: it can't be looked up, and stands when its time is up. */
+      /** Null: it can't be looked up, and becomes final when its time is up. */
       readonly generationId: string | null
       /** Whether the reported cost stands without a look-up. Default false. */
       readonly stands?: boolean
@@ -138,12 +138,12 @@ export type Correction =
   | {
       readonly kind: 'provisional'
       readonly chargeMicros: Micros
-      /** As on a provisional resolution. */
+      /** The same as on a provisional resolution. */
       readonly costUsd: Decimal | null
       /** Null: the one that was known stays. */
       readonly generationId: string | null
     }
-  /** Nothing more will be learned: a provisional charge stands, an unresolved hold is released. */
+  /** No more will be learned: a provisional charge becomes final, an unresolved hold is released. */
   | { readonly kind: 'givenUp' }
 
 /** The facts about a request that Activity shows, other than money. */

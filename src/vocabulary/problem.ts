@@ -115,7 +115,7 @@ export const PROBLEMS = {
   upstream_timeout: row(504, 'upstream', 'retry', { message: 'The provider did not answer before the deadline. Try again, and stream long answers.', meaning: 'The provider did not answer before the deadline. Nothing is charged yet; unless it was a stream, the hold stays until the charge is known.', remedy: 'Try again, and stream long answers.' }),
 } as const satisfies Record<string, ProblemRow>
 
-/** A stable, documented code: what a client matches on. */
+/** A stable, documented code, which clients match on. */
 export type ProblemCode = keyof typeof PROBLEMS
 
 /** The problem of a code that is stored or was answered; null: there is none, or not in this release. */
@@ -170,9 +170,9 @@ export class Problem extends Error {
 
 /** How a stream can fail although its status was 200 and no event reports the failure. */
 export const UNREPORTED_FAILURES = [
-  // The client hung up before its stream's last word.
+  // The client disconnected before the end of its stream.
   'client_gone',
-  // The provider's connection ended before its stream's last word.
+  // The provider's connection ended before the end of its stream.
   'upstream_disconnected',
 ] as const
 

@@ -19,7 +19,7 @@ export const PURCHASE_STATES = [
   'dismissed',
 ] as const
 
-/** The states in which a purchase may still become credit: what an account is shown as pending. */
+/** The states in which a purchase may still become credit; an account sees it as pending. */
 export const PENDING_STATES = [
   'open',
   'held',
@@ -104,7 +104,7 @@ export type PurchaseFact =
         readonly currency: string
         readonly units: bigint
       }
-      /** The part of what was paid that was tax, in the same units; absent: the provider reports none. */
+      /** The tax in the payment, in the same units; absent: the provider reports none. */
       readonly taxUnits?: bigint
       /** All that refunds and disputes returned by now, of the units that were paid. */
       readonly reversedUnits: bigint

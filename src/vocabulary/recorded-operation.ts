@@ -51,8 +51,8 @@ export function isRecordedMoney(field: string): boolean {
   return MONEY.has(field)
 }
 
-/** As whom changes by commands of `tollgate` are recorded. */
+/** The name under which changes by commands of `tollgate` are recorded. */
 export const COMMAND_LINE = 'command line'
 
-/** As whom changes are recorded that a gateway repeats because the database had lost them. */
+/** The name under which changes are recorded that a gateway repeats because the database had lost them. */
 export const GATEWAY = 'gateway'

@@ -75,13 +75,13 @@ export function addToSecond(
   return { ...window, counts: window.counts.with(ageSeconds, Math.max(0, counted + count)) }
 }
 
-// A row is also saved where its window is as it was.
+// A row is also saved if its window is unchanged.
 const texts = new WeakMap<RequestWindow, string>()
 
-/** What a client can do about too many requests in flight. */
+/** The advice to a client with too many requests in flight. */
 export const IN_FLIGHT_ADVICE = 'Wait for one to end, or ask the operator for a higher limit.'
 
-/** What a client can do about too many requests in a minute. */
+/** The advice to a client with too many requests in a minute. */
 export const RATE_ADVICE =
   'Wait as long as `retry-after` says, or ask the operator for a higher limit.'
 

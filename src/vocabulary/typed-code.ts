@@ -9,7 +9,7 @@ export function makeTypedCode({
 }: {
   readonly groups: number
   readonly groupChars: number
-  /** A whole number from 0 up to what is given, without it, from a cryptographic source. */
+  /** A whole number from 0 up to but not including the given one, from a cryptographic source. */
   readonly randomInt: (max: number) => number
 }): string {
   const group = () =>

@@ -80,7 +80,7 @@ export function ownerOf(subjectId: string): string {
   return ownerId
 }
 
-/** Nothing is near a limit of zero, which lets no request in. */
+/** No spend is near a limit of zero, which lets no request in. */
 function isNear(spendMicros: number | null, limitMicros: number | null): boolean {
   if (spendMicros === null || limitMicros === null || limitMicros === 0) return false
   return spendMicros * 10 >= limitMicros * 9

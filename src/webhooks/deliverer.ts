@@ -55,7 +55,7 @@ export class Deliverer {
     this.#passes.start()
   }
 
-  /** Resolves when no attempt is under way: those that are not answered are broken off, and sent again later. */
+  /** Resolves when no attempt is running: unanswered attempts are aborted, and repeated later. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#passes.stop()

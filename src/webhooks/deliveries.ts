@@ -105,7 +105,7 @@ export async function listDeliveries(
 const CANDIDATES = 8
 
 /**
- * Takes the message of a webhook that has waited longest beyond its time, for as long as the lease lasts: no other
+ * Takes the most overdue message of a webhook, for the time of the lease: no other
  * process sends it meanwhile. Null: none is due.
  */
 export async function takeMessage(

@@ -58,8 +58,8 @@ export class AddressRules {
 const LOOK_UP_TIMEOUT_MS = 2_000
 
 /**
- * Asks the DNS servers of the system. Not `lookup`, whose few threads also look up the providers: a name without an answer
- * would hold requests up.
+ * Asks the DNS servers of the system, and not `lookup`, whose few threads also look up the providers: a name without an
+ * answer would hold requests up.
  */
 export const resolveByDns: Resolve = async (hostname) => {
   const resolver = new Resolver({ timeout: LOOK_UP_TIMEOUT_MS, tries: 2 })

@@ -166,8 +166,8 @@ const READS = { 'balance.low': lowBalances, 'key.limit_near': nearLimits }
 type Parts = Pick<WatcherInput, 'db' | 'ids' | 'clock'>
 
 /**
- * Notes what holds of accounts and keys, and the refunds and disputes until now, and sends it to the webhooks that are
- * for it: one that is made, or made to be for these events, after that is sent only what comes later.
+ * Notes the conditions of accounts and keys, and the refunds and disputes until now, and sends them to the webhooks
+ * that subscribe to them. A webhook that is created or subscribed later gets only later ones.
  */
 export async function noteWhatHolds(parts: Parts, events: readonly WebhookEvent[]): Promise<void> {
   if (events.includes('purchase.reversed')) while ((await sendReversals(parts)) === PAGE);
@@ -190,7 +190,7 @@ async function sendReversals({ db, ids, clock }: Parts): Promise<number> {
   return raised.length
 }
 
-/** Raises what holds of these subjects, and ends what holds no longer. */
+/** Raises the conditions that hold for these subjects, and ends the others. */
 async function judge(
   parts: Parts,
   {
@@ -239,7 +239,7 @@ class Rotation {
     if (this.#touched.size < TOUCHED_MAX) this.#touched.add(id)
   }
 
-  /** By position: whether something looks at it; else what was touched is forgotten. */
+  /** By position: whether something looks at it; otherwise the touched ones are forgotten. */
   async next(isAsked: boolean): Promise<readonly string[]> {
     const touched = [...this.#touched]
     this.#touched.clear()

@@ -24,7 +24,7 @@ const PAID_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'paid
 const BACK_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'back')
 
 /**
- * Entries of added paid credit, and of its removal, refunds and disputes. As literals: their index is chosen by the
+ * Entries of added paid credit, and of its removal, refunds and disputes. Literals: their index is chosen by the
  * text of a query.
  */
 const BOUGHT = sql<boolean>`(${sql.join(

@@ -27,7 +27,7 @@ const PASSKEYS_MAX = 10
 
 /** A factor that has just been added. */
 interface AddedFactor {
-  /** Null: the user has codes from an earlier factor. Nothing else has their texts. */
+  /** The texts of new recovery codes, which are not kept; null: the user has codes from an earlier factor. */
   readonly recoveryCodes: readonly string[] | null
 }
 
@@ -39,7 +39,7 @@ export class FactorSetup {
     this.#input = input
   }
 
-  /** A secret for a user's app to be scanned, which counts when {@link addApp} gets it with a code of that app. */
+  /** A secret for the user's app to scan. It counts once {@link addApp} gets it with a code of that app. */
   beginApp({ email }: Pick<UserRow, 'email'>): { readonly secret: string; readonly url: string } {
     const secret = makeAppSecret()
     return { secret, url: appUrl({ secret, email }) }
@@ -95,7 +95,7 @@ export class FactorSetup {
   }
 
   /**
-   * Gives a user a passkey. Throws Problem `invalid_second_factor` if it is not what {@link beginPasskey} asked for,
+   * Gives a user a passkey. Throws Problem `invalid_second_factor` if it does not answer {@link beginPasskey},
    * `invalid_parameter` from the eleventh on, and `not_signed_in` where the session has ended.
    */
   async addPasskey({

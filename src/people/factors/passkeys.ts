@@ -125,7 +125,7 @@ export async function readNewPasskey(
 }
 
 /**
- * Checks what a passkey has signed. Returns how many signatures its device says that it has made. Null: the signature is not of
+ * Checks the signature of a passkey. Returns how many signatures its device counts. Null: the signature is not of
  * this passkey, not of this challenge and this page, or of a copy of its device.
  */
 export async function readSignature(

@@ -76,7 +76,7 @@ export class SecondFactors {
   }
 
   /**
-   * Checks what a user shows in a session, which is used up by that. Throws Problem `invalid_second_factor`, and
+   * Checks and uses up the proof that a user shows in a session. Throws Problem `invalid_second_factor`, and
    * `rate_limited` from the fifth wrong one in ten minutes on.
    */
   async check(own: OwnSession, proof: FactorProof): Promise<void> {
@@ -97,7 +97,7 @@ export class SecondFactors {
       : takeRecoveryCode(db, { userId, code, nowMs })
   }
 
-  /** A code is right once: what someone sees over a shoulder is of no use. */
+  /** A code is right once: a code that was seen over a shoulder is of no use. */
   async #takeAppCode(
     userId: string,
     { code, nowMs }: { readonly code: string; readonly nowMs: number },
@@ -159,7 +159,7 @@ export function wrongPasskey(): Problem {
   })
 }
 
-/** How long a device has to sign what it is asked to. */
+/** How long a device has to sign a challenge. */
 const CHALLENGE_MS = 5 * 60_000
 
 interface OfSession {

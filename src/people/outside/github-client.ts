@@ -79,7 +79,7 @@ export function openGithub({
   }
 }
 
-/** Reads a document of GitHub's API. Throws what `fetch` throws, and where the answer is no success. */
+/** Reads a document of GitHub's API. Throws the errors of `fetch`, and if the answer is not a success. */
 async function readApi(
   { path, accessToken }: ApiCall,
   {

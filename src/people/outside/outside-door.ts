@@ -13,7 +13,7 @@ export interface OutsideProvider {
   readonly id: string
   /** The text of its button. */
   readonly name: string
-  /** Loads what speaks to it. */
+  /** Loads the client that calls the provider. */
   readonly open: () => Promise<OutsideClient>
 }
 
@@ -171,7 +171,7 @@ const AWAY = new Set([
   'OAUTH_RESPONSE_IS_NOT_JSON',
 ])
 
-/** Whether a provider answered, and what it said was not taken. */
+/** Whether a provider answered, and its answer was refused. */
 function isRefusal(error: unknown): boolean {
   const { code, status } = Object(error)
   if (!(error instanceof Error) || error instanceof TypeError) return false
@@ -183,7 +183,7 @@ function away({ name }: OutsideProvider, cause: unknown): Problem {
   return new Problem('sign_in_unavailable', { message, cause })
 }
 
-/** For the log: which check failed. Of the text that the browser or the provider sent, only a short error name. */
+/** For the log: which check failed. The text that the browser or the provider sent is reduced to a short error name. */
 function reasonOf(thrown: unknown): string {
   const { message, code, error, cause } = Object(thrown)
   const { code: causeCode, message: causeMessage } = Object(cause)

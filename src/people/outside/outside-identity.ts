@@ -32,8 +32,8 @@ interface Entering {
 }
 
 /**
- * Finds or makes the user of an identity, and gives what an invitation allows. An identity that is not known joins the
- * user of its verified address, else it needs an invitation. Throws Problem `not_invited`, `invalid_link` and
+ * Finds or makes the user of an identity, and gives the rights of an invitation. An identity that is not known joins
+ * the user of its verified address, else it needs an invitation. Throws Problem `not_invited`, `invalid_link` and
  * `sign_in_refused`.
  */
 export async function enterFromOutside(

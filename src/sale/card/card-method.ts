@@ -11,7 +11,7 @@ import type { CardFact, CardPayment, CardProvider } from './provider.ts'
 
 const CURRENCY = 'usd'
 
-/** A provider, and what one purchase may be. */
+/** A provider, and the bounds of one purchase. */
 export interface CardMethodInput {
   readonly provider: CardProvider
   readonly minimumMicros: Micros
@@ -114,7 +114,7 @@ function factOf(fact: CardFact, row: PurchaseRow): PurchaseFact {
   }
 }
 
-/** The credit in proportion to what was paid of the price, at most all of it; null: nothing was asked or paid. */
+/** The credit in proportion to the paid part of the price, at most all of it; null: nothing was asked or paid. */
 function worthOf({
   creditMicros,
   priceUnits,

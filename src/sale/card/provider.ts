@@ -36,7 +36,7 @@ export interface CardChange {
   readonly of: CardPayment | { readonly paymentRef: string }
 }
 
-/** A provider that takes payments by card. Only what a look finds moves credit, never a message of the provider. */
+/** A provider that takes payments by card. Only the result of a look moves credit, never a message of the provider. */
 export interface CardProvider {
   /** Its name, which begins the sources of its payments. */
   readonly name: string

@@ -132,7 +132,7 @@ export class StripeCard implements CardProvider {
     if (checkout.status !== 'complete') {
       return { kind: checkout.status === 'expired' ? 'expired' : 'open' }
     }
-    // Money that is on its way: only what has come is credited.
+    // Money that is on its way is not credited until it arrives.
     if (checkout.payment_status === 'unpaid') return { kind: 'open' }
     const charge = chargeOf(checkout)
     const disputedUnits = charge?.disputed ? await this.#disputed(charge) : 0n
@@ -141,7 +141,7 @@ export class StripeCard implements CardProvider {
     return {
       kind: 'paid',
       paid: {
-        // Of the charge, whose units these are: its currency may be another one than that of the price.
+        // The currency of the charge, whose units these are: it can differ from that of the price.
         currency: charge?.currency ?? checkout.currency ?? '',
         units: BigInt(charge?.amount_captured ?? 0),
       },

@@ -28,7 +28,7 @@ const BATCH_CALLS_MAX = 10_000
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024
 const CAUSE_CHARS_MAX = 200
 
-/** A node behind an HTTP address. Nothing is asked twice: the watch looks again. */
+/** A node behind an HTTP address. No question is repeated: the watch looks again. */
 export function httpNode({
   url,
   timeoutMs = 10_000,

@@ -25,7 +25,7 @@ export interface Transfer {
   readonly units: bigint
 }
 
-/** How far a node is, and what it has where the watch has stopped. */
+/** The newest block of a node, and its block at the place where the watch has stopped. */
 export interface Head {
   /** The newest block that is confirmed. */
   readonly top: number
@@ -130,7 +130,7 @@ export async function askBlock(node: ChainNode, at: number | 'latest'): Promise<
 
 /**
  * The last block of a search, and every transfer in it. Rejects if the node does not have that block, since
- * its list would lack transfers, and where it answers what was not asked for.
+ * its list would lack transfers, and if it answers with anything else.
  */
 export async function askTransfers(
   node: ChainNode,
@@ -163,7 +163,7 @@ export async function askTransfers(
 
 /**
  * Finds transfers again by their receipts, through another index of the node than the list's. Answers the
- * place of each among the logs of its transaction, which stays what it is when the transaction is mined again.
+ * place of each among the logs of its transaction, which stays the same when the transaction is mined again.
  * Null: the chain of this node does not have it.
  */
 export async function askPlaces(
@@ -218,7 +218,7 @@ function requireBlock(node: ChainNode, answer: unknown, at: number | string): Bl
   return block
 }
 
-/** By position: the node that has answered, what an answer looks like, and the answer. */
+/** By position: the node that has answered, the schema of an answer, and the answer. */
 export function read<Shape extends z.ZodType>(
   node: ChainNode,
   shape: Shape,

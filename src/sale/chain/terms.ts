@@ -6,7 +6,7 @@ export class ChainSettingsFault extends Error {
   override readonly name = 'ChainSettingsFault'
 }
 
-/** The nodes do not let a rescan begin or end; what it has found until then is in the store. */
+/** The nodes do not let a rescan begin or end; its findings until then are in the store. */
 export class RescanFailed extends Error {
   override readonly name = 'RescanFailed'
 }

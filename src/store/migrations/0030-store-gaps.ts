@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../schema.ts'
 
-/** Which commits of an instance are there, and times at which some were not. */
+/** Which commits of an instance the store has, and times at which some were lost. */
 export async function up(db: Kysely<Tables>): Promise<void> {
   await db.schema
     .createTable('commit_marks')

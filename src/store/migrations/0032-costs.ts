@@ -107,7 +107,7 @@ export async function forgetWholeDays(db: Kysely<Tables>): Promise<void> {
     from (select distinct number / ${sql.lit(DAY_HOURS)} as day from usage_rolled where step = 'hour') as hours
     left join usage_rolled as whole on whole.step = 'day' and whole.number = hours.day`.execute(db)
   for (const { day, pruned_from } of days) {
-    // Of a day that is not rolled up nothing was pruned.
+    // A day that is not rolled up has no pruned requests.
     if (pruned_from !== null && (await countOf(db, Number(day))) < Number(pruned_from)) continue
     const from = sql.lit(Number(day) * DAY_HOURS)
     const until = sql.lit((Number(day) + 1) * DAY_HOURS)

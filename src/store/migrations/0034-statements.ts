@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../schema.ts'
 
-/** Finds what statements list by itself: the entries that are not the charges of requests. */
+/** Finds the entries that statements list one by one: all but the charges of requests. */
 export async function up(db: Kysely<Tables>): Promise<void> {
   await db.schema
     .createIndex('entries_other')

@@ -8,8 +8,8 @@ import type { Tables } from '../schema.ts'
 export async function up(db: Kysely<Tables>): Promise<void> {
   await db.schema.alterTable('accounts').addColumn('billing_json', 'text').execute()
   await db.schema.alterTable('links').addColumn('inviter_id', 'text').execute()
-  // Those of operators are recorded; the others are open for a week at most.
-  // One pass over the actions, which can be many and are not indexed by what they were done to.
+  // Purchases by operators are recorded; the others are open for a week at most.
+  // One pass over the actions, which can be many and have no index by their target.
   await sql`
     update links set inviter_id = made.user_id
     from (

@@ -41,7 +41,7 @@ const COMMON = [
   'generation_id',
 ]
 
-/** The other columns, and what they are of a hold that is open. */
+/** The other columns, and their values in an open hold. */
 const OF_OPEN = [
   ['state', "cast('open' as text)"],
   ['swept', 'cast(0 as integer)'],

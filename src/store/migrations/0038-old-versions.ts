@@ -3,8 +3,8 @@ import { isPostgres } from '../is-postgres.ts'
 import type { Tables } from '../schema.ts'
 
 /**
- * Lessens what old versions of rows cost on PostgreSQL; SQLite has none. A foreign key looks an account or a key up for
- * each row that is inserted, through all of its versions: the ledger has locked both. Room in the pages lets most
+ * Reduces the cost of old versions of rows on PostgreSQL; SQLite has none. A foreign key looks an account or a key up
+ * for each row that is inserted, through all of its versions: the ledger has locked both. Room in the pages lets most
  * changes of an account or a key stay on their page, so that no index gets another version.
  */
 export async function up(db: Kysely<Tables>): Promise<void> {

@@ -4,7 +4,7 @@ import type { Tables } from '../schema.ts'
 import { forgetWholeDays } from './0032-costs.ts'
 
 /**
- * Failed requests by error code in roll-ups. What is rolled up is rolled up again in the background, but for days of
+ * Failed requests by error code in roll-ups. Roll-ups are made again in the background, except for days of
  * which requests were pruned: the codes of their failed requests are not known.
  */
 export async function up(db: Kysely<Tables>): Promise<void> {

@@ -4,7 +4,7 @@ import type { Tables } from '../schema.ts'
 
 /** Counts of requests that were refused before their holds opened, by hour, API key and problem code. */
 export async function up(db: Kysely<Tables>): Promise<void> {
-  // As in `usage_errors`, the key is most of a row.
+  // The key is most of a row, as in `usage_errors`.
   const end = sql.raw(isPostgres(db) ? '' : ' without rowid')
   await sql`
     create table refusals (

@@ -54,7 +54,7 @@ export async function up(db: Kysely<Tables>): Promise<void> {
   }
 }
 
-/** Of a user with so many rows, what people can repeat as often as they like is no longer noted. */
+/** For a user with so many rows, removals that people can repeat at will are no longer noted. */
 const ROWS_MAX = '200'
 
 interface Taking {

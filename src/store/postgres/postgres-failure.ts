@@ -76,7 +76,7 @@ export function postgresFailure(
   })
 }
 
-/** The SQLSTATE of an error of PostgreSQL, or of what caused it; null: it has none. */
+/** The SQLSTATE of an error of PostgreSQL or of its cause; null: it has none. */
 export function sqlStateOf(error: unknown): string | null {
   if (error instanceof DatabaseError) return error.code ?? null
   return error instanceof Error && error.cause !== undefined ? sqlStateOf(error.cause) : null

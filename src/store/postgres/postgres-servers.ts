@@ -112,7 +112,7 @@ class Silent extends Error {}
 /** A server takes no writes. */
 class ReadOnly extends Error {}
 
-/** By position: what the server, or the way to it, said; and the server. */
+/** By position: the error of the server or of the connection, and the server. */
 function faultOf(error: unknown, { name }: PostgresServer): string {
   if (error instanceof ReadOnly) return `${name} is read-only`
   if (error instanceof Silent) return `${name} does not answer`
@@ -138,7 +138,7 @@ async function connectTo(
     keepAliveInitialDelayMillis: 10_000,
     types: TYPES,
   })
-  // Statements under way are rejected by themselves; an error between statements concerns none.
+  // Running statements are rejected on their own; an error between statements concerns none.
   client.on('error', () => {})
   let isSilent = false
   const timer = setTimeout(() => {
@@ -180,7 +180,7 @@ export async function endConnection(client: Client): Promise<void> {
   clearTimeout(timer)
 }
 
-// A pooler mostly takes the session that was used last, unless others come between.
+// A pooler mostly takes the session that was used last, unless other clients come between.
 const LOOKS = 3
 
 /**

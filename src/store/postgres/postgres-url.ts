@@ -24,7 +24,7 @@ const PORT_MAX = 65_535
 
 const WHAT_IS_ACCEPTED = 'a PostgreSQL URL is postgres://user:password@host:port/database'
 
-/** Scheme, what comes before the path, the path, and parameters. */
+/** Scheme, the part before the path, the path, and parameters. */
 const PARTS = /^(postgres(?:ql)?):\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i
 
 // Ours to read; the driver gets the others.
@@ -44,7 +44,7 @@ interface Host {
 
 /**
  * Reads a PostgreSQL URL, which may name several servers: `postgres://a:5432,b:5432/database`, or `?host=a,b&port=5432`.
- * Throws an Error that says what is accepted, without the text of the URL, which has a password in it.
+ * Throws an Error that names the accepted forms, without the text of the URL, which has a password in it.
  */
 export function readPostgresUrl(url: string): PostgresAddress {
   const [, scheme, authority = '', path = '', query = ''] = PARTS.exec(url) ?? []
@@ -85,12 +85,12 @@ function urlOf({ scheme, userInfo, path, parameters }: UrlParts, { host, port }:
     if (port !== null) own.set('port', port)
     place = 'localhost'
   }
-  // Not as a form has it: a plus is no space to the driver.
+  // Unlike in a form, a plus is not a space to the driver.
   const query = [...own].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
   return `${scheme}://${userInfo}${place}${path}${query === '' ? '' : `?${query}`}`
 }
 
-/** By position: what stands before the path, and the parameters, which outrank it. */
+/** By position: the part before the path, and the parameters, which outrank it. */
 function hostsOf(places: string, parameters: URLSearchParams): readonly Host[] {
   const given = parameters.get('host')
   const written = given === null ? places.split(',').map(placeOf) : given.split(',').map(hostAlone)

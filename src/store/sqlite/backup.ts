@@ -60,7 +60,7 @@ export class WrongPlace extends Error {
 /**
  * Writes a new file that only its owner may read. The file gets its name only after it is complete and on
  * the disk: `write` fills an empty file of another name, which remains only if the process is killed.
- * Throws `WrongPlace`; `StoreUnavailable` where it can't be made; what `write` throws.
+ * Throws `WrongPlace`; `StoreUnavailable` if it can't be made; and the errors of `write`.
  */
 export async function writeNewFile(
   file: string,

@@ -26,7 +26,7 @@ interface ThreadStart {
   readonly isKept: boolean
 }
 
-// The last message of a line whose thread stays.
+// The last message of a line of jobs whose thread stays.
 const THREAD_IS_IDLE = 'idle'
 
 const idleThreads = new Map<string, Worker[]>()
@@ -151,7 +151,7 @@ function serveInThread(
         port.close()
         return
       }
-      // It ends with its process, too suddenly to keep what it has compiled.
+      // It ends with its process, too suddenly to keep its compiled code.
       flushCompileCache()
       port.postMessage(THREAD_IS_IDLE)
     },

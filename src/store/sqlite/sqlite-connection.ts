@@ -71,7 +71,7 @@ function writeAhead(connection: DatabaseSync, busyTimeoutMs: number): void {
 }
 
 /**
- * Makes the check that a store's file, which is open, is still the one at its path: what is committed to a file that was
+ * Makes the check that a store's file, which is open, is still the one at its path: commits to a file that was
  * removed, or moved away for an older copy, is in no store. The check throws the given failure.
  */
 function samePlaceCheck({
@@ -88,12 +88,12 @@ function samePlaceCheck({
   }
 }
 
-/** The files beside a store's file that a connection which writes has open: the write-ahead log, and its index. */
+/** The files beside a store's file that a writing connection has open: the write-ahead log, and its index. */
 const BESIDE = ['-wal', '-shm'] as const
 
 /**
  * Makes the check of {@link samePlaceCheck}, which covers the write-ahead log and its index too where the connection
- * writes: what is committed to a log that was removed is lost with the process. Call it once the connection is open.
+ * writes: commits to a log that was removed are lost with the process. Call it once the connection is open.
  */
 export function sameFilesCheck(
   input: Pick<SqliteConnectionInput, 'file' | 'identity' | 'readOnly'>,

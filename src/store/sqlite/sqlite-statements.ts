@@ -64,5 +64,5 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
 
 // The store that started this host says so.
 serveThread((startWith) => new StatementRunner(startWith as SqliteConnectionInput))
-// A start leaves as much garbage as a thread needs. Not at once: a command of a moment is spared it.
+// A start leaves as much garbage as a thread needs. Later, so that a short command does without it.
 setTimeout(collectGarbage, COLLECT_AFTER_MS).unref()

@@ -69,7 +69,8 @@ export const anthropic: Dialect = {
       {
         author: upstream.settings.name,
         authoredIdOf: anthropicId,
-        // platform.claude.com/docs/en/build-with-claude/prompt-caching: `input_tokens` are those behind the last mark.
+        // platform.claude.com/docs/en/build-with-claude/prompt-caching: `input_tokens` are the tokens after the last
+        // mark.
         cachesOnlyMarked: true,
         knownModel,
         factsOf: anthropicFacts,

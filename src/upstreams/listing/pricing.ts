@@ -22,7 +22,7 @@ export type ListedPricing = Readonly<Record<string, string | readonly ListedOver
 /** Prices that replace the listed ones under their conditions. */
 type ListedOverride = Readonly<Record<string, string | number | readonly string[]>>
 
-/** The upstream's prices by name. Of prices with other names, only the sign is checked. */
+/** The upstream's prices by name. For prices with other names, only the sign is checked. */
 const PRICE_NAMES = [
   'prompt',
   'completion',
@@ -66,7 +66,7 @@ export function parsePricing(value: unknown): {
   return { listed, prices: highestPrices(base.prices, overrides) }
 }
 
-/** Listed prices with the fee on each, in hundredths of a percent, exactly; conditions stay as they are. */
+/** Listed prices with the fee on each, in hundredths of a percent, exactly; conditions are unchanged. */
 export function pricingWithFee(pricing: ListedPricing, feeBasisPoints: number): ListedPricing {
   const entries = Object.entries(pricing).map(([name, value]) => [
     name,

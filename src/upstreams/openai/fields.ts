@@ -39,7 +39,7 @@ const SAMPLING = {
 export const CACHE = {
   prompt_cache_key: PASSED,
   prompt_cache_retention: HELD,
-  // Not `comparison_response_id`, which names an earlier answer, and not `prewarm`, which bills without an answer.
+  // Left out: `comparison_response_id`, which names an earlier answer, and `prewarm`, which bills without an answer.
   prompt_cache_options: object({ mode: PASSED, ttl: HELD }),
 } as const satisfies FieldTable
 

@@ -115,8 +115,8 @@ function readError(root: JsonObject): ProviderError | null {
 }
 
 /**
- * As {@link readError}; the finish reason `error` is one too, if no choice has text or calls of tools: else the client gets
- * what was written until then.
+ * Like {@link readError}; the finish reason `error` is one too, if no choice has text or calls of tools: else the
+ * client gets the text until then.
  */
 function readAnswerError(root: JsonObject): ProviderError | null {
   return choicesOf(root).some(isWritten) ? readError(root) : readChunkError(root)
@@ -129,7 +129,7 @@ function isWritten(choice: JsonObject): boolean {
   )
 }
 
-/** As {@link readError}; in a stream, the finish reason `error` is one too. */
+/** Like {@link readError}; in a stream, the finish reason `error` is one too. */
 function readChunkError(root: JsonObject): ProviderError | null {
   const failed = choicesOf(root).find((choice) => choice['finish_reason'] === 'error')
   return readError(root) ?? (failed === undefined ? null : readProviderError(failed, null))

@@ -12,7 +12,7 @@ import {
 } from '../upstream.ts'
 import { believedUsage } from './reported.ts'
 
-// The provider's own records: what a generation has cost, and what our key has used.
+// The provider's own records: the cost of a generation, and the usage of our key.
 
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 1024 * 1024
@@ -99,7 +99,7 @@ function readUsage(record: JsonObject): TokenUsage | null {
   })
 }
 
-/** As in an answer's usage: with the account's own provider keys, the provider's share is a separate field. */
+/** Like in an answer's usage: with the account's own provider keys, the provider's share is a separate field. */
 function readCost(body: JsonBody, record: JsonObject): Decimal | null {
   const costUsd = decimalAt(body, ['data', 'total_cost'])
   if (record['is_byok'] !== true || costUsd === null) return costUsd
@@ -116,7 +116,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
 const NO_FIGURE: KeyUsageAnswer = { kind: 'noFigure' }
 
 /**
- * Reads what our key has used since it was made, also by the account's own keys at providers, and what is left of its
+ * Reads the usage of our key since it was made, including the account's own keys at providers, and the rest of its
  * limit. Never rejects.
  */
 export async function fetchKeyUsage(upstream: Upstream): Promise<KeyUsageAnswer> {

@@ -110,7 +110,7 @@ interface SaidCounts {
 /**
  * The usage behind counts that may contradict each other; null: neither prompt nor output is counted.
  *
- * - The total replaces a missing count of the prompt. What it has above prompt and output was left out of one of them.
+ * - The total replaces a missing count of the prompt. A rest above prompt and output was left out of one of them.
  * - It is the cached tokens, so that the prompt was counted without them, as Anthropic does, if it is exactly as many as
  *   they are, or as they and the reasoning are. It is the reasoning, which Gemini and xAI count only in the total, if it is
  *   exactly as many as that is, or neither.
