@@ -51,6 +51,11 @@ export class KnownRoutes {
     })
   }
 
+  /** Whether a route has this method and path. */
+  has({ method = '', url = '' }: IncomingMessage): boolean {
+    return this.#methodsOf(url.split('?', 1)[0] ?? '').includes(method)
+  }
+
   /** Makes the 404 of an unknown method and path. The header `allow` of the response names the methods of the path. */
   refusal({ method = '', url = '' }: IncomingMessage, client: ServerResponse): Problem {
     const [path = ''] = url.split('?')

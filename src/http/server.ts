@@ -72,6 +72,9 @@ function refuseSchemas(): never {
   throw new Error('no route has a schema of Fastify')
 }
 
+// Longer than any path that Node reads, so that an ID of any length is looked up and not found.
+const PATH_PART_CHARS_MAX = 64 * 1024
+
 /** Makes the HTTP server: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const { formats, inference, ids, readiness = () => [] } = input
@@ -94,14 +97,19 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     // This happens after every inference response has ended: Node itself would wait for connections on which
     // no request was ever sent.
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: 512 },
+    routerOptions: { maxParamLength: PATH_PART_CHARS_MAX },
     schemaController: { compilersFactory: NO_SCHEMAS },
     clientErrorHandler: (error, socket) => connections.refuse(error, socket),
     serverFactory: (serveRest) =>
       nodeServer({ inference, health, connections, refuseHostless, serveRest }),
-    frameworkErrors: (_error, request, reply) => {
+    frameworkErrors: ({ code }, { raw, id }, reply) => {
       reply.hijack()
-      answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
+      if (code === 'FST_ERR_BAD_URL' && routes.has(raw)) {
+        raw.url = urlAsWritten(raw.url ?? '')
+        app.routing(raw, reply.raw)
+        return
+      }
+      answerNotFound({ clientRequest: raw, client: reply.raw, requestId: id })
     },
   })
   const routes = knownRoutesOf(app, formats)
@@ -140,6 +148,11 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     registerManagement(app, { ...input.management, formats, inference })
   }
   return app
+}
+
+/** A URL whose path has no valid percent-encoding, made to mean its own characters: no ID has them. */
+function urlAsWritten(url: string): string {
+  return url.replace(/^[^?]*/, (path) => path.replaceAll('%', '%25'))
 }
 
 /** The routes of Fastify, now and later, with those that Node's own server answers. */

@@ -21,6 +21,34 @@ async function messageOfModel(name: string): Promise<string> {
   return json.error.message
 }
 
+test('an ID that no object can have is not found, as any other is', async () => {
+  const messages: string[] = []
+  for (const id of ['%ff', 'none%', 'none-'.repeat(400), '%e2%82/keys']) {
+    messages.push(await messageOf({ method: 'GET', path: `/v1/admin/accounts/${id}` }))
+  }
+  expect(messages).toEqual([
+    'No account has the ID "%ff".',
+    'No account has the ID "none%".',
+    expect.stringMatching(/^No account has the ID "(none-){20}/),
+    'No account has the ID "%e2%82".',
+  ])
+})
+
+test('a model whose ID is not percent-encoded text is an unknown model, and its 404 has no request ID', async () => {
+  for (const name of ['%ff', 'acme/none%', 'acme/%e2%82?x=%ff']) {
+    const answer = await fetch(management.world.url(`/v1/models/${name}`))
+    expect(answer.status, name).toBe(404)
+    expect(answer.headers.get('x-request-id'), name).toBeNull()
+    expect(await answer.json()).toMatchObject({ error: { code: 'model_not_found' } })
+  }
+})
+
+test('a path that no route has is named as it was sent', async () => {
+  expect(await messageOf({ method: 'GET', path: '/none/%ff' })).toBe(
+    'GET /none/%ff does not exist: /docs lists the endpoints.',
+  )
+})
+
 function chat(model: string): Promise<string> {
   const messages = [{ role: 'user', content: 'Say hello.' }]
   const body = { model, max_tokens: 16, messages }
