@@ -136,6 +136,12 @@ function refusal(
   }
 }
 
+function needs(neededMicros: Micros): string {
+  return neededMicros === 0
+    ? 'This request needs no hold, but some credit must be available'
+    : `This request needs a hold of ${dollars(neededMicros)}`
+}
+
 /** The message of a refusal by an allowance; null: no allowance refused the request. */
 function allowanceMessage({
   neededMicros,
@@ -147,7 +153,7 @@ function allowanceMessage({
   const { of, resetsAtMs, allowance } = reached
   const { allowanceMicros, allowancePeriod } = allowance
   const held = heldMicros > 0 ? othersHold('Requests', `${dollars(heldMicros)} of it`) : ''
-  return `This request needs a hold of ${dollars(neededMicros)}; the ${OWNERS[of]} has ${dollars(availableMicros)} left of its allowance of ${dollars(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${held}`
+  return `${needs(neededMicros)}; the ${OWNERS[of]} has ${dollars(availableMicros)} left of its allowance of ${dollars(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${held}`
 }
 
 const OWNERS = { apiKey: 'API key', account: 'account' } as const
@@ -199,16 +205,15 @@ function othersHold(requests: string, held: string): string {
 }
 
 function creditMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
-  const held =
-    heldMicros > 0
-      ? othersHold('Other requests', dollars(heldMicros))
-      : ' Add credit, lower the output cap or shorten the input.'
-  return `This request needs a hold of ${dollars(neededMicros)}; the account has ${dollars(availableMicros)} available.${held}`
+  const advice =
+    neededMicros === 0 ? 'Add credit.' : 'Add credit, lower the output cap or shorten the input.'
+  const held = heldMicros > 0 ? othersHold('Other requests', dollars(heldMicros)) : ` ${advice}`
+  return `${needs(neededMicros)}; the account has ${dollars(availableMicros)} available.${held}`
 }
 
 function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
   const held = heldMicros > 0 ? othersHold('Other requests of the key', dollars(heldMicros)) : ''
-  return `This request needs a hold of ${dollars(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
+  return `${needs(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
 }
 
 /** Says how a lower output cap helps: a cap that fits, and the hold under the model's maximum; empty: it does not. */

@@ -238,6 +238,17 @@ describe.each([...LOWERED, ...KEPT])('$endpoint, refused for its own cap', (row)
     expect(answer.httpStatus, answer.text).toBe(402)
     expect(answer.text).not.toContain('it fits')
   })
+
+  test('without credit, a model that costs nothing does not run either, and no cap is named', async () => {
+    const { apiKey } = await bench.world.account({ creditMicros: 0 })
+    const body = { ...withCap(900), model: 'sim/open:free' }
+    const answer = await bench.send(row, { apiKey, body })
+    expect(answer.httpStatus, answer.text).toBe(402)
+    expect(answer.text).toContain(
+      'This request needs no hold, but some credit must be available; the account has $0.000000 available. Add credit.',
+    )
+    expect(answer.text).not.toContain('it fits')
+  })
 })
 
 describe.each([...LOWERED, ...KEPT])('$endpoint, on free credit alone', (row) => {

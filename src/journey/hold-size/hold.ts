@@ -146,6 +146,8 @@ export function capThatFits(
     availableMicros,
   }: { readonly offer: Offer; readonly size: HoldSize; readonly availableMicros: Micros },
 ): number | null {
+  // Another limit refuses a call that fits, and no lower cap helps.
+  if (size.neededMicros <= availableMicros) return null
   const capTokens = Math.min(
     paidTokens(size, availableMicros),
     offer.outputTokensMax ?? Number.MAX_SAFE_INTEGER,
