@@ -29,6 +29,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
+import { staffPaths } from './paths.ts'
 import { chartRange } from './usage.ts'
 
 const LIST_QUERY = pageQuery('accounts', {
@@ -67,7 +68,7 @@ export function accountListOperations(parts: OperationParts) {
       name: 'listAccounts',
       method: 'GET',
       scope: 'read',
-      paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
+      paths: staffPaths('accounts'),
       summary:
         'Accounts with their credit, newest first or by `sort`; JSON or CSV. CSV has all of them, with amounts in exact dollars.',
       query: LIST_QUERY,

@@ -26,6 +26,7 @@ import { metadataAnswer, metadataField, metadataShape } from './metadata.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
 import { notFound } from './not-found.ts'
 import { type Answered, type OperationParts, operation, readsFor } from './operation.ts'
+import { accountPaths, staffPaths } from './paths.ts'
 
 /** Accounts, which own credit. */
 export function accountOperations(parts: OperationParts) {
@@ -37,7 +38,7 @@ function create(parts: OperationParts) {
     name: 'createAccount',
     method: 'POST',
     scope: 'keys',
-    paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
+    paths: staffPaths('accounts'),
     summary:
       'Create an account without credit. If an account already has the `external_id`, it is returned unchanged with 200.',
     body: newAccountBody.extend({
@@ -117,11 +118,7 @@ function show(parts: OperationParts) {
     name: 'getAccount',
     method: 'GET',
     scope: 'read',
-    paths: {
-      admin: '/v1/admin/accounts/{account_id}',
-      member: '/app/api/accounts/{account_id}',
-      operator: '/app/api/operator/accounts/{account_id}',
-    },
+    paths: accountPaths(''),
     summary: 'One account with its credit.',
     answers: { 200: accountShape },
     problems: ['not_found'],
@@ -139,10 +136,7 @@ function change(parts: OperationParts) {
     name: 'changeAccount',
     method: 'PATCH',
     scope: 'keys',
-    paths: {
-      admin: '/v1/admin/accounts/{account_id}',
-      operator: '/app/api/operator/accounts/{account_id}',
-    },
+    paths: staffPaths('accounts/{account_id}'),
     summary:
       'Change the given fields of an account. `disabled: true` suspends it: its keys are refused.',
     body: z.strictObject({

@@ -22,6 +22,7 @@ import {
 } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
+import { staffPaths } from './paths.ts'
 
 /** Tokens of the admin API, in addition to the token of the settings. */
 export function adminTokenOperations(parts: OperationParts) {
@@ -99,7 +100,7 @@ function list({ store }: OperationParts) {
     name: 'listAdminTokens',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/tokens', operator: '/app/api/operator/tokens' },
+    paths: staffPaths('tokens'),
     summary: 'Admin tokens, newest first, including expired and revoked ones.',
     query: pageQuery('admin_tokens', {}),
     answers: { 200: listShape(adminTokenShape) },
@@ -119,10 +120,7 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
     name: 'revokeAdminToken',
     method: 'DELETE',
     scope: 'everything',
-    paths: {
-      admin: '/v1/admin/tokens/{token_id}',
-      operator: '/app/api/operator/tokens/{token_id}',
-    },
+    paths: staffPaths('tokens/{token_id}'),
     summary: 'Revoke an admin token for good, and all tokens that it created.',
     isHarmless: true,
     answers: { 200: adminTokenShape },

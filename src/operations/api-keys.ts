@@ -35,27 +35,10 @@ import { metadataField } from './metadata.ts'
 import { modelListsOf, modelsField } from './model-lists.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
+import { accountPaths, sharedPaths } from './paths.ts'
 
-const MEMBER = '/app/api/accounts/{account_id}'
-const OPERATOR = '/app/api/operator'
-
-const ALL_KEYS = {
-  admin: '/v1/admin/accounts/{account_id}/keys',
-  member: `${MEMBER}/keys`,
-  operator: `${OPERATOR}/accounts/{account_id}/keys`,
-} as const
-
-const ONE_KEY = {
-  admin: '/v1/admin/keys/{key_id}',
-  member: `${MEMBER}/keys/{key_id}`,
-  operator: `${OPERATOR}/keys/{key_id}`,
-} as const
-
-const ROTATED_KEY = {
-  admin: '/v1/admin/keys/{key_id}/rotate',
-  member: `${MEMBER}/keys/{key_id}/rotate`,
-  operator: `${OPERATOR}/keys/{key_id}/rotate`,
-} as const
+const ALL_KEYS = accountPaths('/keys')
+const ONE_KEY = sharedPaths('keys/{key_id}')
 
 const GRACE_SECONDS_DEFAULT = 86_400
 const GRACE_SECONDS_MAX = 604_800
@@ -229,7 +212,7 @@ function rotate(parts: OperationParts) {
     name: 'rotateKey',
     method: 'POST',
     scope: 'keys',
-    paths: ROTATED_KEY,
+    paths: sharedPaths('keys/{key_id}/rotate'),
     summary:
       'Rotate an API key: it gets a new text, which is returned only in this answer. The previous text works for `grace_seconds`, or until the next rotation.',
     body: z.strictObject({

@@ -26,11 +26,9 @@ import {
 } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation } from './operation.ts'
+import { accountPaths, staffPaths } from './paths.ts'
 
-const ONE_CODE = {
-  admin: '/v1/admin/codes/{code_id}',
-  operator: '/app/api/operator/codes/{code_id}',
-} as const
+const ONE_CODE = staffPaths('codes/{code_id}')
 
 /** Credit codes: each can be redeemed once, for paid credit. */
 export function creditCodeOperations(parts: OperationParts) {
@@ -42,7 +40,7 @@ function create({ ledger, ids, clock }: OperationParts) {
     name: 'createCode',
     method: 'POST',
     scope: 'credit',
-    paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
+    paths: staffPaths('codes'),
     summary: 'Create a credit code. Its text is returned only in this answer.',
     body: z.strictObject({
       amount: positiveAmountField,
@@ -69,7 +67,7 @@ function list({ store }: OperationParts) {
     name: 'listCodes',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
+    paths: staffPaths('codes'),
     summary: 'Credit codes, newest first.',
     query: pageQuery('codes', {}),
     answers: { 200: listShape(creditCodeShape) },
@@ -139,11 +137,7 @@ function redeem({ ledger, clock, onCallersChanged }: OperationParts) {
     name: 'redeemCode',
     method: 'POST',
     scope: 'credit',
-    paths: {
-      admin: '/v1/admin/accounts/{account_id}/redeem',
-      member: '/app/api/accounts/{account_id}/redeem',
-      operator: '/app/api/operator/accounts/{account_id}/redeem',
-    },
+    paths: accountPaths('/redeem'),
     needsOwner: true,
     summary:
       'Redeem a credit code for an account. A code can be redeemed once: a repeat by the same account answers 200 and the existing entry.',

@@ -32,6 +32,7 @@ import {
 } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type Answered, type OperationParts, operation, readsFor } from './operation.ts'
+import { accountPaths, staffPaths } from './paths.ts'
 import { chartRange } from './usage.ts'
 
 /** Adding credit to accounts, their entries, and the credit that was added to all of them. */
@@ -79,10 +80,7 @@ function add(parts: OperationParts) {
     name: 'addCredit',
     method: 'POST',
     scope: 'credit',
-    paths: {
-      admin: '/v1/admin/accounts/{account_id}/credit',
-      operator: '/app/api/operator/accounts/{account_id}/credit',
-    },
+    paths: staffPaths('accounts/{account_id}/credit'),
     summary:
       'Add credit, or remove paid credit. A reference counts once: a repeat answers 200 and the existing entry.',
     body: creditBody,
@@ -145,11 +143,7 @@ function entries({ store }: OperationParts) {
     name: 'listEntries',
     method: 'GET',
     scope: 'read',
-    paths: {
-      admin: '/v1/admin/accounts/{account_id}/entries',
-      member: '/app/api/accounts/{account_id}/entries',
-      operator: '/app/api/operator/accounts/{account_id}/entries',
-    },
+    paths: accountPaths('/entries'),
     summary: "The account's entries, newest first.",
     query: statementPageQuery(),
     answers: { 200: listShape(statementLineShape) },

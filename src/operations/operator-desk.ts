@@ -29,6 +29,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
+import { staffPaths } from './paths.ts'
 import { requestAnswer, requestShape } from './requests.ts'
 
 /** The operations of operators on the page, in addition to those of admins. */
@@ -55,7 +56,7 @@ function listActions({ store }: OperationParts) {
     name: 'listOperatorActions',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/actions', operator: '/app/api/operator/actions' },
+    paths: staffPaths('actions'),
     summary:
       'The audit log, newest first: changes by operators on the page, by admin tokens and by commands; JSON or CSV. CSV has all of them.',
     query: pageQuery('actions', {

@@ -17,6 +17,7 @@ import {
 } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation } from './operation.ts'
+import { staffPaths } from './paths.ts'
 
 /** The people who can sign in to the page. */
 export function peopleOperations(parts: OperationParts) {
@@ -28,7 +29,7 @@ function list({ store }: OperationParts) {
     name: 'listUsers',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/users', operator: '/app/api/operator/users' },
+    paths: staffPaths('users'),
     summary: 'The users of the page, oldest first.',
     answers: { 200: listShape(userShape) },
     async run({ reader }) {

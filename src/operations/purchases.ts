@@ -25,6 +25,7 @@ import {
 } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type Answered, type OperationParts, operation, readsFor } from './operation.ts'
+import { staffPaths } from './paths.ts'
 
 /** The purchases of accounts, and an admin's decisions about held payments. */
 export function purchaseOperations(parts: OperationParts) {
@@ -43,7 +44,7 @@ function list({ store }: OperationParts) {
     name: 'listAllPurchases',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/purchases', operator: '/app/api/operator/purchases' },
+    paths: staffPaths('purchases'),
     summary: 'Purchases of credit, newest first.',
     query: pageQuery('all_purchases', {
       state: stateFilter
@@ -80,10 +81,7 @@ function show({ store }: OperationParts) {
     name: 'getPurchase',
     method: 'GET',
     scope: 'read',
-    paths: {
-      admin: '/v1/admin/purchases/{purchase_id}',
-      operator: '/app/api/operator/purchases/{purchase_id}',
-    },
+    paths: staffPaths('purchases/{purchase_id}'),
     summary: 'One purchase, with its payment and why it is held.',
     answers: { 200: adminPurchaseShape },
     problems: ['not_found'],
@@ -99,10 +97,7 @@ function approve(parts: OperationParts) {
     name: 'creditPurchase',
     method: 'POST',
     scope: 'credit',
-    paths: {
-      admin: '/v1/admin/purchases/{purchase_id}/credit',
-      operator: '/app/api/operator/purchases/{purchase_id}/credit',
-    },
+    paths: staffPaths('purchases/{purchase_id}/credit'),
     summary: 'Add the credit of a purchase that is on hold or below the minimum.',
     answers: { 200: adminPurchaseShape },
     problems: ['not_found', 'purchase_not_held', 'payment_unavailable'],
@@ -140,10 +135,7 @@ function dismiss({ ledger }: OperationParts) {
     name: 'dismissPurchase',
     method: 'POST',
     scope: 'credit',
-    paths: {
-      admin: '/v1/admin/purchases/{purchase_id}/dismiss',
-      operator: '/app/api/operator/purchases/{purchase_id}/dismiss',
-    },
+    paths: staffPaths('purchases/{purchase_id}/dismiss'),
     summary: 'Dismiss a held purchase: it adds no credit. Pay its money back at the provider.',
     body: z.strictObject({
       note: text({ charsMax: 500, missing: 'is required: the reason, for the record' }),

@@ -6,6 +6,7 @@ import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { idField, momentField, timeAnswer, timeField } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation } from './operation.ts'
+import { accountPaths } from './paths.ts'
 import { chartRange } from './usage.ts'
 import { readNames } from './usage-names.ts'
 
@@ -19,11 +20,7 @@ export function refusalOperations({ store, clock }: OperationParts) {
       name: 'getRefusals',
       method: 'GET',
       scope: 'read',
-      paths: {
-        admin: '/v1/admin/accounts/{account_id}/refusals',
-        member: '/app/api/accounts/{account_id}/refusals',
-        operator: '/app/api/operator/accounts/{account_id}/refusals',
-      },
+      paths: accountPaths('/refusals'),
       summary: `Counts of the account's requests that were refused before they were forwarded, by error code and API key. Such requests are not in Activity. Counts are kept for ${REFUSALS_KEPT_DAYS} days. Those of the last few seconds are missing.`,
       query: z.strictObject({
         from: momentField

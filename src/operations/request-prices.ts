@@ -17,6 +17,7 @@ import { mayOpen } from './caller.ts'
 import { feeShape, idField, moneyField } from './fields.ts'
 import { noRequest } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
+import { sharedPaths } from './paths.ts'
 import { chargeOf } from './requests.ts'
 
 /** How the charge of a request follows from its usage and prices. */
@@ -26,11 +27,7 @@ export function requestPriceOperations({ store }: OperationParts) {
       name: 'getRequestPrices',
       method: 'GET',
       scope: 'read',
-      paths: {
-        admin: '/v1/admin/requests/{request_id}/prices',
-        member: '/app/api/accounts/{account_id}/requests/{request_id}/prices',
-        operator: '/app/api/operator/requests/{request_id}/prices',
-      },
+      paths: sharedPaths('requests/{request_id}/prices'),
       summary:
         'How the charge of a request follows from its tokens: each kind with its number and its price when the request ran.',
       answers: { 200: requestPricesShape },

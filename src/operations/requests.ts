@@ -31,10 +31,10 @@ import {
 } from './fields.ts'
 import { noRequest } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
+import { staffPaths } from './paths.ts'
 import { marginOf, requestCsv } from './request-csv.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
-const OPERATOR = '/app/api/operator'
 
 /** Activity: of all accounts for admins, of one for its members. */
 export function requestOperations(parts: OperationParts) {
@@ -165,7 +165,7 @@ function download({ store }: OperationParts) {
   return operation({
     name: 'downloadRequests',
     method: 'GET',
-    paths: { member: `${MEMBER}/requests.csv`, operator: `${OPERATOR}/requests.csv` },
+    paths: { member: `${MEMBER}/requests.csv`, operator: '/app/api/operator/requests.csv' },
     summary: 'Requests as CSV, newest first, with amounts in exact dollars.',
     query: z.strictObject({ account: idFilterField('acct').optional(), ...operatorFilters }),
     answers: { 200: z.string() },
@@ -214,10 +214,7 @@ function settle({ store, ledger }: OperationParts) {
     name: 'settleRequest',
     method: 'POST',
     scope: 'credit',
-    paths: {
-      admin: '/v1/admin/requests/{request_id}/settle',
-      operator: `${OPERATOR}/requests/{request_id}/settle`,
-    },
+    paths: staffPaths('requests/{request_id}/settle'),
     summary:
       "Settle an unresolved or provisional request at the provider's cost. The charge is the cost plus the fee of its hold.",
     body: z.strictObject({ cost: costField }),

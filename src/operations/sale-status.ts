@@ -3,6 +3,7 @@ import { type Checked, checkBalances, checkCards, checkDeposits } from '../sale/
 import { saleFigures } from '../sale/figures.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
+import { staffPaths } from './paths.ts'
 import { rethrowUnavailable } from './purchases.ts'
 
 /** Sales, the progress of looks at payments, and the comparison with providers, for admins. */
@@ -15,7 +16,7 @@ function show({ store, sale }: OperationParts) {
     name: 'getSaleStatus',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/sale', operator: '/app/api/operator/sale' },
+    paths: staffPaths('sale'),
     summary: 'Sales by method, and when each source of payments was last read.',
     answers: { 200: saleStatusShape },
     async run({ reader, caller }) {

@@ -21,6 +21,7 @@ import {
 } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation } from './operation.ts'
+import { accountPaths } from './paths.ts'
 import { reversalField } from './purchases.ts'
 import { chartRange } from './usage.ts'
 
@@ -38,11 +39,7 @@ function show({ store, clock }: OperationParts) {
     name: 'getStatement',
     method: 'GET',
     scope: 'read',
-    paths: {
-      admin: '/v1/admin/accounts/{account_id}/statement',
-      member: '/app/api/accounts/{account_id}/statement',
-      operator: '/app/api/operator/accounts/{account_id}/statement',
-    },
+    paths: accountPaths('/statement'),
     summary:
       "The account's statement, newest first: a line for the requests of each UTC day, for its corrections, and for each top-up, expiry and other change; JSON or CSV.",
     query: z.strictObject({

@@ -8,6 +8,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { endConditions, raiseConditions } from '../webhooks/conditions.ts'
 import { idField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { type MaintenanceSwitch, type OperationParts, operation } from './operation.ts'
+import { staffPaths } from './paths.ts'
 
 /** The checks of an audit in addition to the ledger. */
 export const AUDIT_CHECKS: readonly AuditCheck[] = [auditUsage, auditEntrySums]
@@ -25,7 +26,7 @@ function audits({ store, ids, clock, server }: OperationParts) {
     name: 'audit',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/audit', operator: '/app/api/operator/audit' },
+    paths: staffPaths('audit'),
     summary: 'Recompute every balance, hold, charge and roll-up from the entries and requests.',
     answers: { 200: auditShape },
     async run({ onProgress }) {
@@ -90,10 +91,7 @@ function refreshCatalog(parts: OperationParts) {
     name: 'refreshCatalog',
     method: 'POST',
     scope: 'everything',
-    paths: {
-      admin: '/v1/admin/catalog/refresh',
-      operator: '/app/api/operator/catalog/refresh',
-    },
+    paths: staffPaths('catalog/refresh'),
     summary:
       'Fetch models and prices now. The models of an upstream whose list cannot be read are unchanged.',
     isHarmless: true,
@@ -291,7 +289,7 @@ function showMaintenance({ maintenance }: OperationParts) {
     name: 'getMaintenance',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/maintenance', operator: '/app/api/operator/maintenance' },
+    paths: staffPaths('maintenance'),
     summary: 'Whether maintenance is on.',
     answers: { 200: maintenanceShape },
     async run() {
@@ -305,7 +303,7 @@ function turnMaintenance({ maintenance }: OperationParts) {
     name: 'setMaintenance',
     method: 'PUT',
     scope: 'everything',
-    paths: { admin: '/v1/admin/maintenance', operator: '/app/api/operator/maintenance' },
+    paths: staffPaths('maintenance'),
     summary:
       'Turn maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',
     body: z.strictObject({ enabled: z.boolean() }),

@@ -21,6 +21,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { type OperationParts, operation, type UpstreamFacts } from './operation.ts'
+import { staffPaths } from './paths.ts'
 
 const COUNTED_MS = 24 * HOUR_MS
 const JUDGED_MS = HOUR_MS / 4
@@ -49,7 +50,7 @@ function list({ store, clock, upstreams }: OperationParts) {
     name: 'listUpstreams',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/upstreams', operator: '/app/api/operator/upstreams' },
+    paths: staffPaths('upstreams'),
     summary:
       'The configured upstreams with their state, and the figures of the last 24 hours; none with the built-in simulator. Only a running server knows of a refused key and of low credit; the command line does not.',
     answers: { 200: listShape(upstreamShape) },

@@ -27,6 +27,7 @@ import {
 } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
+import { staffPaths } from './paths.ts'
 
 /** Addresses that events are sent to. */
 export function webhookOperations(parts: OperationParts) {
@@ -60,7 +61,7 @@ function create(parts: OperationParts) {
     name: 'createWebhook',
     method: 'POST',
     scope: 'everything',
-    paths: { admin: '/v1/admin/webhooks', operator: '/app/api/operator/webhooks' },
+    paths: staffPaths('webhooks'),
     summary:
       'Create a webhook. The secret that signs its messages is returned only in this answer.',
     body: z.strictObject({
@@ -85,7 +86,7 @@ function list({ store }: OperationParts) {
     method: 'GET',
     // An address may be a secret of its receiver.
     scope: 'everything',
-    paths: { admin: '/v1/admin/webhooks', operator: '/app/api/operator/webhooks' },
+    paths: staffPaths('webhooks'),
     summary: 'All webhooks, oldest first, without their secrets.',
     answers: { 200: listShape(webhookShape) },
     async run({ reader, caller }) {
@@ -101,10 +102,7 @@ function change(parts: OperationParts) {
     name: 'changeWebhook',
     method: 'PATCH',
     scope: 'everything',
-    paths: {
-      admin: '/v1/admin/webhooks/{webhook_id}',
-      operator: '/app/api/operator/webhooks/{webhook_id}',
-    },
+    paths: staffPaths('webhooks/{webhook_id}'),
     summary: 'Change the given fields of a webhook. A disabled webhook gets no messages.',
     body: z.strictObject({
       url: urlField(parts).optional(),
@@ -137,10 +135,7 @@ function remove({ store, clock }: OperationParts) {
     name: 'deleteWebhook',
     method: 'DELETE',
     scope: 'everything',
-    paths: {
-      admin: '/v1/admin/webhooks/{webhook_id}',
-      operator: '/app/api/operator/webhooks/{webhook_id}',
-    },
+    paths: staffPaths('webhooks/{webhook_id}'),
     summary: 'Delete a webhook and all its messages, sent or not.',
     isHarmless: true,
     answers: { 200: deletedWebhookShape },
@@ -159,10 +154,7 @@ function test({ store, ids, clock }: OperationParts) {
     name: 'testWebhook',
     method: 'POST',
     scope: 'everything',
-    paths: {
-      admin: '/v1/admin/webhooks/{webhook_id}/test',
-      operator: '/app/api/operator/webhooks/{webhook_id}/test',
-    },
+    paths: staffPaths('webhooks/{webhook_id}/test'),
     summary:
       'Send the message `webhook.test` to a webhook. A running server delivers it like any other message.',
     isHarmless: true,
@@ -195,10 +187,7 @@ function deliveries({ store }: OperationParts) {
     name: 'listDeliveries',
     method: 'GET',
     scope: 'read',
-    paths: {
-      admin: '/v1/admin/webhooks/{webhook_id}/deliveries',
-      operator: '/app/api/operator/webhooks/{webhook_id}/deliveries',
-    },
+    paths: staffPaths('webhooks/{webhook_id}/deliveries'),
     summary: 'The messages to a webhook in the last 30 days, newest first.',
     query: pageQuery('deliveries', {}),
     answers: { 200: listShape(deliveryShape) },
