@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Confirm } from '../sale/chain/questions.ts'
 import { methodOf, type Stablecoin, type TokenPrice } from '../sale/chain/terms.ts'
 import type { ChainSettings } from '../sale/open-deposits.ts'
-import { type Setting, wholeNumber } from './setting.ts'
+import { fitting, type Setting, wholeNumber } from './setting.ts'
 import { namesUpstream } from './upstream-variables.ts'
 
 const ADDRESS = /^0x[\da-fA-F]{40}$/
@@ -10,14 +10,10 @@ const ADDRESS = /^0x[\da-fA-F]{40}$/
 /** The settings of deposits on a chain. Unset, nothing of them is loaded. */
 export const CHAIN_SETTINGS = {
   CHAIN_ID: {
-    schema: z
-      .string()
-      .optional()
-      .refine(
-        (text) => text === undefined || /^[1-9]\d{0,14}$/.test(text),
-        'must be the number of a chain, such as 8453 for Base',
-      )
-      .transform((text) => (text === undefined ? null : Number(text))),
+    schema: fitting(
+      (text) => /^[1-9]\d{0,14}$/.test(text),
+      'must be the number of a chain, such as 8453 for Base',
+    ).transform((text) => (text === null ? null : Number(text))),
     fallback: null,
     description:
       'The chain on which deposits are taken, such as 8453 for Base; see [selling.md](selling.md). Unset: credit is not sold on a chain.',

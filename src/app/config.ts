@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import type { KeyLimits } from '../operations/operation.ts'
@@ -14,6 +14,7 @@ import { misnomerFaults, suggestionFor } from './near-names.ts'
 import { OUTSIDE_SETTINGS, outsideFaults, PAGE_SETTINGS, signUpFaults } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
+  choice,
   list,
   matching,
   optional,
@@ -56,16 +57,10 @@ export const SETTINGS = {
     { fallback: 8787, min: 0, max: 65_535 },
     'Port to listen on; 0 takes a free one.',
   ),
-  TOLLGATE_REUSE_PORT: {
-    schema: z
-      .string()
-      .default('off')
-      .pipe(z.enum(['on', 'off'], { error: 'must be on or off' })),
-    fallback: 'off',
-    secret: false,
-    description:
-      'Whether other processes may listen on `PORT` too: `on` or `off`. With `on`, several processes of `tollgate serve` [share one port](scale.md#several-processes-on-one-machine). It needs PostgreSQL, and Linux or FreeBSD.',
-  },
+  TOLLGATE_REUSE_PORT: choice(
+    { of: ['on', 'off'], fallback: 'off' },
+    'Whether other processes may listen on `PORT` too: `on` or `off`. With `on`, several processes of `tollgate serve` [share one port](scale.md#several-processes-on-one-machine). It needs PostgreSQL, and Linux or FreeBSD.',
+  ),
   DATABASE_URL: {
     ...optional(
       'The address of the store: `sqlite:/path/to/file.db` or `postgres://user:password@host:port/database`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
@@ -76,37 +71,18 @@ export const SETTINGS = {
   ADMIN_API_TOKEN: secretToken(
     'The token that admins send to `/v1/admin` as `Authorization: Bearer`, in addition to those of [`tollgate token create`](admin-tokens.md). Unset: the admin API is off.',
   ),
-  METRICS_PORT: {
-    schema: z
-      .string()
-      .optional()
-      .refine(
-        (text) => text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= 65_535),
-        'must be a whole number, 0 to 65535',
-      )
-      .transform((text) => (text === undefined ? null : Number(text))),
-    fallback: null,
-    description:
-      'A separate port for `/metrics`; 0 takes a free one. With neither this nor `METRICS_TOKEN` set, metrics are off.',
-    secret: false,
-  },
+  METRICS_PORT: optionalWholeNumber(
+    { min: 0, max: 65_535 },
+    'A separate port for `/metrics`; 0 takes a free one. With neither this nor `METRICS_TOKEN` set, metrics are off.',
+  ),
   METRICS_HOST: optional('Address to listen on for metrics. Unset: the same as `HOST`.'),
   METRICS_TOKEN: secretToken(
     'The token that readers of `/metrics` send as `Authorization: Bearer`. Without `METRICS_PORT`, metrics are on `PORT`.',
   ),
-  LOG_LEVEL: {
-    schema: z
-      .string()
-      .default('info')
-      .pipe(
-        z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-          error: 'must be trace, debug, info, warn, error, fatal or silent',
-        }),
-      ),
-    fallback: 'info',
-    description: 'The lowest level of log lines that are written.',
-    secret: false,
-  },
+  LOG_LEVEL: choice(
+    { of: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], fallback: 'info' },
+    'The lowest level of log lines that are written.',
+  ),
   ...NAME_SETTINGS,
   TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },

@@ -1,7 +1,6 @@
-import { z } from 'zod'
 import { isModelId } from '../upstreams/listing/listing.ts'
 import { FEE_BASIS_POINTS_DEFAULT, FEE_BASIS_POINTS_MAX } from '../vocabulary/money.ts'
-import { list, type Setting, wholeNumber } from './setting.ts'
+import { choice, list, type Setting, wholeNumber } from './setting.ts'
 
 /** The platform fees of models. An account's own fee is set on the account, and outranks them. */
 export const FEE_SETTINGS = {
@@ -12,16 +11,10 @@ export const FEE_SETTINGS = {
   TOLLGATE_MODEL_FEES_BPS: modelFees(
     'Platform fees of models, comma-separated, in hundredths of a percent: by ID, or for all models of an author, such as `acme/sage=250, local/*=0`, where 250 is 2.5%. Upper and lower case make no difference. An ID takes precedence over its author.',
   ),
-  TOLLGATE_LISTED_PRICES: {
-    schema: z
-      .string()
-      .default('provider')
-      .pipe(z.enum(['provider', 'charged'], { error: 'must be provider or charged' })),
-    fallback: 'provider',
-    secret: false,
-    description:
-      "The prices in `pricing` of `GET /v1/models`: `provider`, the provider's prices, or `charged`, with the platform fee. `charged_pricing` always has the charged prices. With a key, the fee is that of the key's account.",
-  },
+  TOLLGATE_LISTED_PRICES: choice(
+    { of: ['provider', 'charged'], fallback: 'provider' },
+    "The prices in `pricing` of `GET /v1/models`: `provider`, the provider's prices, or `charged`, with the platform fee. `charged_pricing` always has the charged prices. With a key, the fee is that of the key's account.",
+  ),
 } as const satisfies Record<string, Setting<unknown>>
 
 function modelFees(description: string): Setting<ReadonlyMap<string, number>> {
@@ -57,16 +50,10 @@ export const LOOKUP_SETTINGS = {
     { fallback: 60 * MINUTE_MS },
     'At a provider without look-ups: how long until a provisional charge becomes final, and an unresolved hold is released.',
   ),
-  TOLLGATE_LOOKUPS: {
-    schema: z
-      .string()
-      .default('verify')
-      .pipe(z.enum(['verify', 'all'], { error: 'must be verify or all' })),
-    fallback: 'verify',
-    description:
-      "Which costs are compared with the provider's own record. `verify`: all that are estimated or unknown, all paid by the gateway's own keys at other providers, all charges above `TOLLGATE_LOOKUPS_ABOVE_MICROS`, and one in a hundred of the others; after a difference, all. `all`: all of them, as always with the built-in simulator.",
-    secret: false,
-  },
+  TOLLGATE_LOOKUPS: choice(
+    { of: ['verify', 'all'], fallback: 'verify' },
+    "Which costs are compared with the provider's own record. `verify`: all that are estimated or unknown, all paid by the gateway's own keys at other providers, all charges above `TOLLGATE_LOOKUPS_ABOVE_MICROS`, and one in a hundred of the others; after a difference, all. `all`: all of them, as always with the built-in simulator.",
+  ),
   TOLLGATE_LOOKUPS_ABOVE_MICROS: wholeNumber(
     { fallback: 100_000, min: 0 },
     'The charge in micro-dollars above which each reported cost is looked up.',

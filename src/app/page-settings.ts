@@ -1,53 +1,32 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { isLoopback } from '../journey/gate/client-address.ts'
 import type { GithubSettings } from '../people/outside/github-client.ts'
 import type { OidcSettings, OutsideClient } from '../people/outside/outside-client.ts'
 import type { OutsideProvider } from '../people/outside/outside-door.ts'
-import { optional, parsed, type Setting, secretToken } from './setting.ts'
+import { choice, fitting, optional, parsed, type Setting, secretToken } from './setting.ts'
 
 /** The settings of the page. */
 export const PAGE_SETTINGS = {
-  TOLLGATE_PAGE: {
-    schema: z
-      .string()
-      .default('on')
-      .pipe(z.enum(['on', 'off'], { error: 'must be on or off' })),
-    fallback: 'on',
-    description: 'Whether the page is served at `/app`: `on` or `off`.',
-    secret: false,
-  },
-  TOLLGATE_SIGN_UP: {
-    schema: z
-      .string()
-      .default('invited')
-      .pipe(z.enum(['invited', 'open'], { error: 'must be invited or open' })),
-    fallback: 'invited',
-    description:
-      'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, everyone who proves an email address. They get a new account without credit.',
-    secret: false,
-  },
-  TOLLGATE_OPERATOR_SECOND_FACTOR: {
-    schema: z
-      .string()
-      .default('optional')
-      .pipe(z.enum(['optional', 'required'], { error: 'must be optional or required' })),
-    fallback: 'optional',
-    description:
-      'Whether operators of the page need a [second factor](people.md#second-factor). With `required`, an operator without one can only open its setup.',
-    secret: false,
-  },
+  TOLLGATE_PAGE: choice(
+    { of: ['on', 'off'], fallback: 'on' },
+    'Whether the page is served at `/app`: `on` or `off`.',
+  ),
+  TOLLGATE_SIGN_UP: choice(
+    { of: ['invited', 'open'], fallback: 'invited' },
+    'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, everyone who proves an email address. They get a new account without credit.',
+  ),
+  TOLLGATE_OPERATOR_SECOND_FACTOR: choice(
+    { of: ['optional', 'required'], fallback: 'optional' },
+    'Whether operators of the page need a [second factor](people.md#second-factor). With `required`, an operator without one can only open its setup.',
+  ),
   TOLLGATE_PUBLIC_URL: {
     ...optional(
       'The address at which browsers reach the page, such as `https://gate.example.com`. Unset: the page works only on this machine, because sessions need TLS or a loopback address.',
     ),
-    schema: z
-      .string()
-      .optional()
-      .refine(
-        (text) => text === undefined || isPublicUrl(text),
-        'must be an address without a path, of https, or of http on a loopback address, such as https://gate.example.com',
-      )
-      .transform((text) => (text === undefined ? null : new URL(text).origin)),
+    schema: fitting(
+      isPublicUrl,
+      'must be an address without a path, of https, or of http on a loopback address, such as https://gate.example.com',
+    ).transform((text) => text && new URL(text).origin),
   },
 } as const satisfies Record<string, Setting<unknown>>
 
@@ -79,16 +58,10 @@ export const OUTSIDE_SETTINGS = {
   },
   OIDC_CLIENT_ID: optional('The client ID of the gateway at `OIDC_ISSUER`. Needed with it.'),
   OIDC_CLIENT_SECRET: secretToken('The secret of `OIDC_CLIENT_ID`. Needed with it.'),
-  OIDC_CLIENT_AUTH: {
-    schema: z
-      .string()
-      .default('post')
-      .pipe(z.enum(['post', 'basic'], { error: 'must be post or basic' })),
-    fallback: 'post',
-    description:
-      'How the gateway sends `OIDC_CLIENT_SECRET`: `post`, in the body, or `basic`, as `Authorization: Basic`.',
-    secret: false,
-  },
+  OIDC_CLIENT_AUTH: choice(
+    { of: ['post', 'basic'], fallback: 'post' },
+    'How the gateway sends `OIDC_CLIENT_SECRET`: `post`, in the body, or `basic`, as `Authorization: Basic`.',
+  ),
   OIDC_NAME: optional(
     'The name of `OIDC_ISSUER` on its button, after "Continue with". Unset: its host name.',
   ),

@@ -1,7 +1,7 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { SaleSettings } from '../sale/open-methods.ts'
 import { type ChainConfig, chainSettingsOf } from './chain-settings.ts'
-import { dollars, optional, type Setting, secretToken, wholeNumber } from './setting.ts'
+import { dollars, fitting, optional, type Setting, secretToken, wholeNumber } from './setting.ts'
 import { namesUpstream } from './upstream-variables.ts'
 
 const STRIPE_KEY = /^[sr]k_(test|live)_\w+$/
@@ -12,28 +12,20 @@ export const SALE_SETTINGS = {
     ...secretToken(
       "The gateway's key at Stripe, preferably a restricted one (`rk_…`); see [selling.md](selling.md). Unset: no credit is sold by card, except play money of the simulator.",
     ),
-    schema: z
-      .string()
-      .optional()
-      .refine(
-        (text) => text === undefined || STRIPE_KEY.test(text),
-        'must be a secret or restricted key of Stripe, sk_live_… or rk_live_…, or of its test mode',
-      )
-      .transform((text) => text ?? null),
+    schema: fitting(
+      (text) => STRIPE_KEY.test(text),
+      'must be a secret or restricted key of Stripe, sk_live_… or rk_live_…, or of its test mode',
+    ),
   },
   STRIPE_WEBHOOK_SECRET: secretToken(
     'The signing secret of the webhook at Stripe (`whsec_…`). With it, the gateway learns of payments within a second; without it, within a minute.',
   ),
   STRIPE_BASE_URL: {
     ...optional("The address of Stripe's API, for tests. Unset: `https://api.stripe.com`."),
-    schema: z
-      .string()
-      .optional()
-      .refine(
-        (text) => text === undefined || /^https?:\/\/[^/?#]+\/?$/.test(text),
-        'must be an http or https address without a path',
-      )
-      .transform((text) => (text === undefined ? null : new URL(text).origin)),
+    schema: fitting(
+      (text) => /^https?:\/\/[^/?#]+\/?$/.test(text),
+      'must be an http or https address without a path',
+    ).transform((text) => text && new URL(text).origin),
   },
   TOLLGATE_SALE_MINIMUM: dollars(
     { fallback: '5' },

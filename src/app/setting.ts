@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { oneOf } from '../operations/check-input.ts'
 import { type Micros, microsOfDecimal, parseDecimal } from '../vocabulary/money.ts'
 
 /** The name of a header, in any case. */
@@ -44,17 +45,22 @@ export function optionalWholeNumber(
   { min, max }: { readonly min: number; readonly max: number },
   description: string,
 ): Setting<number | null> {
-  const schema = z
-    .string()
-    .optional()
-    .refine(
-      (text) =>
-        text === undefined ||
-        (/^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max),
-      `must be a whole number, ${min} to ${max}`,
-    )
-    .transform((text) => (text === undefined ? null : Number(text)))
+  const isInRange = (text: string): boolean =>
+    /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max
+  const schema = fitting(isInRange, `must be a whole number, ${min} to ${max}`).transform((text) =>
+    text === null ? null : Number(text),
+  )
   return { schema, fallback: null, description, secret: false }
+}
+
+/** One of a few words. */
+export function choice<const Word extends string>(
+  { of: words, fallback }: { readonly of: readonly Word[]; readonly fallback: NoInfer<Word> },
+  description: string,
+): Setting<Word> {
+  const error = `must be ${oneOf(words)}`
+  const schema = z.string().default(fallback).pipe(z.enum(words, { error }))
+  return { schema, fallback, description, secret: false }
 }
 
 /** Dollars of at least a cent and whole cents, read as micro-dollars. */
@@ -94,6 +100,15 @@ export function matching(
   return { schema, fallback, description, secret: false }
 }
 
+/** A text that fits, or null if it is unset. By position: whether a text fits, and what is wrong with one that does not. */
+export function fitting(fits: (text: string) => boolean, message: string) {
+  return z
+    .string()
+    .optional()
+    .refine((text) => text === undefined || fits(text), message)
+    .transform((text) => text ?? null)
+}
+
 /** Text, or null if it is unset. */
 export function optional(description: string): Setting<string | null> {
   const schema = z
@@ -124,14 +139,10 @@ export function parsed<T>(parse: (text: string) => T): z.ZodType<T | null, strin
 
 /** A bearer token, or null if it is unset. Never shown. */
 export function secretToken(description: string): Setting<string | null> {
-  const schema = z
-    .string()
-    .optional()
-    .refine(
-      (text) => text === undefined || /^[\x21-\x7e]+$/.test(text),
-      'must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
-    )
-    .transform((text) => text ?? null)
+  const schema = fitting(
+    (text) => /^[\x21-\x7e]+$/.test(text),
+    'must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
+  )
   return { schema, fallback: null, description, secret: true }
 }
 

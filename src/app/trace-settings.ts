@@ -3,9 +3,17 @@ import type { CollectorSettings } from '../telemetry/otlp-export.ts'
 import type { MeterSettings } from '../telemetry/otlp-meter.ts'
 import type { SamplerName, TraceSettings } from '../telemetry/otlp-tracer.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
-import { HEADER_NAME, HEADER_TEXT, matching, type Setting, wholeNumber } from './setting.ts'
+import {
+  choice,
+  fitting,
+  HEADER_NAME,
+  HEADER_TEXT,
+  matching,
+  type Setting,
+  wholeNumber,
+} from './setting.ts'
 
-const SAMPLERS: readonly [SamplerName, ...SamplerName[]] = [
+const SAMPLERS: readonly SamplerName[] = [
   'always_on',
   'always_off',
   'traceidratio',
@@ -63,16 +71,10 @@ export const TRACE_SETTINGS = {
   OTEL_RESOURCE_ATTRIBUTES: pairs(
     'Further attributes of this server in traces and exported metrics, as `name=value,name=value`, values percent-encoded.',
   ),
-  OTEL_TRACES_SAMPLER: {
-    schema: z
-      .string()
-      .default('parentbased_always_on')
-      .pipe(z.enum(SAMPLERS, { error: `must be one of ${SAMPLERS.join(', ')}` })),
-    fallback: 'parentbased_always_on',
-    description:
-      'Which requests are traced: `always_on`, `always_off`, `traceidratio`, or `parentbased_` followed by one of these, which follows the decision of the caller’s trace if there is one.',
-    secret: false,
-  },
+  OTEL_TRACES_SAMPLER: choice(
+    { of: SAMPLERS, fallback: 'parentbased_always_on' },
+    'Which requests are traced: `always_on`, `always_off`, `traceidratio`, or `parentbased_` followed by one of these, which follows the decision of the caller’s trace if there is one.',
+  ),
   OTEL_TRACES_SAMPLER_ARG: {
     schema: z
       .string()
@@ -139,27 +141,18 @@ function collectorOf(
 }
 
 function address(description: string): Setting<string | null> {
-  const schema = z
-    .string()
-    .optional()
-    .refine(
-      (text) =>
-        text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)),
-      'must be an http or https address',
-    )
-    .transform((text) => text ?? null)
+  const schema = fitting(
+    (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
+    'must be an http or https address',
+  )
   return { schema, fallback: null, description, secret: false }
 }
 
 function pairs(description: string): Setting<string | null> {
-  const schema = z
-    .string()
-    .optional()
-    .refine(
-      (text) => text === undefined || text.split(',').every((pair) => readPair(pair) !== null),
-      'must be name=value,name=value with percent-encoded values',
-    )
-    .transform((text) => text ?? null)
+  const schema = fitting(
+    (text) => text.split(',').every((pair) => readPair(pair) !== null),
+    'must be name=value,name=value with percent-encoded values',
+  )
   return { schema, fallback: null, description, secret: false }
 }
 
