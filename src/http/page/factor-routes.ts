@@ -161,43 +161,20 @@ async function enterRecently(input: PageCallsInput, call: AnyCall): Promise<Sign
 
 /** Second factors: the call that ends a sign-in of a user who has one, and those that set them up. */
 export const FACTOR_CALLS = [
-  pageCall({ name: 'showFactor', method: 'POST', path: 'auth/factor', body: showBody, run: show }),
-  pageCall({
-    name: 'challengePasskey',
-    method: 'POST',
-    path: 'auth/factor/challenge',
-    run: challenge,
-  }),
+  pageCall({ name: 'showFactor', path: 'auth/factor', body: showBody, run: show }),
+  pageCall({ name: 'challengePasskey', path: 'auth/factor/challenge', run: challenge }),
   pageCall({ name: 'listFactors', method: 'GET', path: 'auth/factors', run: list }),
-  pageCall({
-    name: 'beginAppFactor',
-    method: 'POST',
-    path: 'auth/factors/app/begin',
-    run: beginApp,
-  }),
-  pageCall({
-    name: 'addAppFactor',
-    method: 'POST',
-    path: 'auth/factors/app',
-    body: appBody,
-    run: addApp,
-  }),
-  pageCall({
-    name: 'beginPasskey',
-    method: 'POST',
-    path: 'auth/factors/passkey/begin',
-    run: beginPasskey,
-  }),
+  pageCall({ name: 'beginAppFactor', path: 'auth/factors/app/begin', run: beginApp }),
+  pageCall({ name: 'addAppFactor', path: 'auth/factors/app', body: appBody, run: addApp }),
+  pageCall({ name: 'beginPasskey', path: 'auth/factors/passkey/begin', run: beginPasskey }),
   pageCall({
     name: 'addPasskey',
-    method: 'POST',
     path: 'auth/factors/passkey',
     body: passkeyBody,
     run: addPasskey,
   }),
   pageCall({
     name: 'renewRecoveryCodes',
-    method: 'POST',
     path: 'auth/factors/recovery-codes',
     run: renewRecoveryCodes,
   }),

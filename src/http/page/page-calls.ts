@@ -69,9 +69,10 @@ interface DescribedCall<
   run(input: PageCallsInput, call: PageCall<Body>): Promise<Answer>
 }
 
-interface CallInput<Name, Path, Body extends z.ZodType, Answer>
-  extends Pick<DescribedCall<string, string, Body, object>, 'method'> {
+interface CallInput<Name, Path, Body extends z.ZodType, Answer> {
   readonly name: Name
+  /** Default: POST. */
+  readonly method?: 'GET' | 'DELETE'
   /** Below `/app/api/`. */
   readonly path: Path
   /** Default: the body is ignored. */
@@ -86,11 +87,13 @@ export function pageCall<
   Answer extends object,
   Body extends z.ZodType = z.ZodUndefined,
 >({
+  method,
   path,
   body,
   ...described
 }: CallInput<Name, Path, Body, Answer>): DescribedCall<Name, `/app/api/${Path}`, Body, Answer> {
-  return { ...described, paths: { browser: `/app/api/${path}` }, query: null, body: body ?? null }
+  const paths = { browser: `/app/api/${path}` } as const
+  return { ...described, method: method ?? 'POST', paths, query: null, body: body ?? null }
 }
 
 /** Serves calls of the page. */

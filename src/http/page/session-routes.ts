@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { emailField, nameField } from '../../operations/fields.ts'
 import { lookAtLink } from '../../people/links.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
+import type { People } from '../../people/people.ts'
+import type { NewSession, Visitor } from '../../people/sessions.ts'
 import { hasUsers } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -98,14 +100,46 @@ async function start(input: PageCallsInput, { arrival }: PageCall): Promise<Star
   }
 }
 
-async function setUp(input: PageCallsInput, call: PageCall<typeof setUpBody>): Promise<Entered> {
-  const { token: linkText, ...person } = await call.readBody()
-  const made = await guessing(input, call, () =>
-    input.people.setUp({ linkText, ...person }, call.visitor),
-  )
-  call.reply.code(201)
-  return letIn(input, call, made)
+/**
+ * A call that signs a person in. A wrong link or code counts as a guess. By position: how its body makes a session, and
+ * whether it makes a user.
+ */
+function entering<Body extends z.ZodType>(
+  enterWith: (people: People, body: z.output<Body>, visitor: Visitor) => Promise<NewSession>,
+  { makesUser = false } = {},
+) {
+  return async (input: PageCallsInput, call: PageCall<Body>): Promise<Entered> => {
+    const body = await call.readBody()
+    const take = () => enterWith(input.people, body, call.visitor)
+    const made = await guessing(input, call, take)
+    if (makesUser) call.reply.code(201)
+    return letIn(input, call, made)
+  }
 }
+
+const setUp = entering<typeof setUpBody>(
+  (people, { token: linkText, ...person }, visitor) =>
+    people.setUp({ linkText, ...person }, visitor),
+  { makesUser: true },
+)
+
+const acceptInvitation = entering<typeof invitationBody>(
+  (people, { token: linkText, ...person }, visitor) =>
+    people.acceptInvitation({ linkText, ...person }, visitor),
+  { makesUser: true },
+)
+
+const resetPassword = entering<typeof resetBody>((people, { token: linkText, password }, visitor) =>
+  people.resetPassword({ linkText, password }, visitor),
+)
+
+const signInByLink = entering<typeof linkBody>((people, { token }, visitor) =>
+  people.signInByLink(token, visitor),
+)
+
+const signInByCode = entering<typeof codeBody>((people, presented, visitor) =>
+  people.signInByCode(presented, visitor),
+)
 
 async function signIn(input: PageCallsInput, call: PageCall<typeof signInBody>): Promise<Entered> {
   const credentials = await call.readBody()
@@ -119,18 +153,6 @@ async function signOut(input: PageCallsInput, { arrival, reply }: PageCall) {
   if (sessionToken !== null) await input.people.sessions.endByToken(sessionToken)
   reply.header('set-cookie', input.site.sessionCookie(arrival, null))
   return { object: 'signed_out' }
-}
-
-async function acceptInvitation(
-  input: PageCallsInput,
-  call: PageCall<typeof invitationBody>,
-): Promise<Entered> {
-  const { token: linkText, ...person } = await call.readBody()
-  const made = await guessing(input, call, () =>
-    input.people.acceptInvitation({ linkText, ...person }, call.visitor),
-  )
-  call.reply.code(201)
-  return letIn(input, call, made)
 }
 
 /** Reads the purpose of a link, and whether it still works, without using it. A wrong link counts as a guess. */
@@ -151,17 +173,6 @@ async function look(
   return linkLookAnswer(found)
 }
 
-async function resetPassword(
-  input: PageCallsInput,
-  call: PageCall<typeof resetBody>,
-): Promise<Entered> {
-  const { token: linkText, password } = await call.readBody()
-  const made = await guessing(input, call, () =>
-    input.people.resetPassword({ linkText, password }, call.visitor),
-  )
-  return letIn(input, call, made)
-}
-
 function requireMail({ mailDoor }: PageCallsInput): MailDoor {
   if (mailDoor !== null) return mailDoor
   const message = 'This gateway sends no email. Ask the operator for a link.'
@@ -178,24 +189,6 @@ async function askReset(input: PageCallsInput, call: PageCall<typeof mailBody>) 
   const { email } = await call.readBody()
   await requireMail(input).askReset({ ...call.visitor, email })
   return { object: 'mail_asked' }
-}
-
-async function signInByLink(
-  input: PageCallsInput,
-  call: PageCall<typeof linkBody>,
-): Promise<Entered> {
-  const { token } = await call.readBody()
-  const made = await guessing(input, call, () => input.people.signInByLink(token, call.visitor))
-  return letIn(input, call, made)
-}
-
-async function signInByCode(
-  input: PageCallsInput,
-  call: PageCall<typeof codeBody>,
-): Promise<Entered> {
-  const presented = await call.readBody()
-  const made = await guessing(input, call, () => input.people.signInByCode(presented, call.visitor))
-  return letIn(input, call, made)
 }
 
 async function beginOutside(input: PageCallsInput, call: PageCall<typeof beginBody>) {
@@ -235,82 +228,46 @@ function ownOrigin(site: PageSite, arrival: Arrival): string {
 /** Sign-in and sign-out. They are no operations: they read and write cookies. */
 export const SESSION_CALLS = [
   pageCall({ name: 'getStart', method: 'GET', path: 'start', run: start }),
-  pageCall({ name: 'setUp', method: 'POST', path: 'setup', body: setUpBody, run: setUp }),
-  pageCall({ name: 'signIn', method: 'POST', path: 'auth/sign-in', body: signInBody, run: signIn }),
-  pageCall({ name: 'signOut', method: 'POST', path: 'auth/sign-out', run: signOut }),
+  pageCall({ name: 'setUp', path: 'setup', body: setUpBody, run: setUp }),
+  pageCall({ name: 'signIn', path: 'auth/sign-in', body: signInBody, run: signIn }),
+  pageCall({ name: 'signOut', path: 'auth/sign-out', run: signOut }),
   pageCall({
     name: 'acceptInvitation',
-    method: 'POST',
     path: 'auth/invitation',
     body: invitationBody,
     run: acceptInvitation,
   }),
   pageCall({
     name: 'lookAtInvitation',
-    method: 'POST',
     path: 'auth/invitation/look',
     body: linkBody,
     run: (input, call) => look(input, call, 'invitation'),
   }),
   pageCall({
     name: 'lookAtResetLink',
-    method: 'POST',
     path: 'auth/reset/look',
     body: linkBody,
     run: (input, call) => look(input, call, 'reset'),
   }),
   pageCall({
     name: 'lookAtSignInLink',
-    method: 'POST',
     path: 'auth/link/look',
     body: linkBody,
     run: (input, call) => look(input, call, 'sign_in'),
   }),
-  pageCall({
-    name: 'resetPassword',
-    method: 'POST',
-    path: 'auth/reset',
-    body: resetBody,
-    run: resetPassword,
-  }),
-  pageCall({
-    name: 'mailSignInLink',
-    method: 'POST',
-    path: 'auth/mail/sign-in',
-    body: mailBody,
-    run: askSignIn,
-  }),
-  pageCall({
-    name: 'mailResetLink',
-    method: 'POST',
-    path: 'auth/mail/reset',
-    body: mailBody,
-    run: askReset,
-  }),
-  pageCall({
-    name: 'signInByLink',
-    method: 'POST',
-    path: 'auth/link',
-    body: linkBody,
-    run: signInByLink,
-  }),
-  pageCall({
-    name: 'signInByCode',
-    method: 'POST',
-    path: 'auth/code',
-    body: codeBody,
-    run: signInByCode,
-  }),
+  pageCall({ name: 'resetPassword', path: 'auth/reset', body: resetBody, run: resetPassword }),
+  pageCall({ name: 'mailSignInLink', path: 'auth/mail/sign-in', body: mailBody, run: askSignIn }),
+  pageCall({ name: 'mailResetLink', path: 'auth/mail/reset', body: mailBody, run: askReset }),
+  pageCall({ name: 'signInByLink', path: 'auth/link', body: linkBody, run: signInByLink }),
+  pageCall({ name: 'signInByCode', path: 'auth/code', body: codeBody, run: signInByCode }),
   pageCall({
     name: 'beginOutsideSignIn',
-    method: 'POST',
     path: 'auth/outside/begin',
     body: beginBody,
     run: beginOutside,
   }),
   pageCall({
     name: 'finishOutsideSignIn',
-    method: 'POST',
     path: 'auth/outside/finish',
     body: finishBody,
     run: finishOutside,

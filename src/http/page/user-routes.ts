@@ -74,21 +74,13 @@ export const USER_CALLS = [
   pageCall({ name: 'getMe', method: 'GET', path: 'me', run: me }),
   pageCall({
     name: 'changePassword',
-    method: 'POST',
     path: 'auth/password',
     body: changeBody,
     run: changePassword,
   }),
-  pageCall({
-    name: 'confirmPassword',
-    method: 'POST',
-    path: 'auth/confirm',
-    body: confirmBody,
-    run: confirm,
-  }),
+  pageCall({ name: 'confirmPassword', path: 'auth/confirm', body: confirmBody, run: confirm }),
   pageCall({
     name: 'changeAlertMails',
-    method: 'POST',
     path: 'auth/alert-mails',
     body: alertMailsBody,
     run: changeAlertMails,
