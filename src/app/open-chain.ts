@@ -4,7 +4,7 @@ import { openChainSale, type SaleSettings } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/store.ts'
 import { fewNodesWarning } from './chain-settings.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring } from './wiring.ts'
 
 /** The sale on a chain. */
 interface OpenedChain {
@@ -65,8 +65,7 @@ export async function openChain(
         )
       },
     })
-    closing.defer(() => job.stop())
-    job.start()
+    running({ closing }, job)
   }
   return { methods: opened.methods, follow }
 }

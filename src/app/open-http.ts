@@ -40,7 +40,7 @@ import { openSale } from './open-sale.ts'
 import { openTakenAccess } from './open-taken-access.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
 import type { Verification } from './open-verification.ts'
-import { VERSION, type Wiring } from './wiring.ts'
+import { running, VERSION, type Wiring, warning } from './wiring.ts'
 
 /** The parts of the HTTP server. */
 export interface HttpParts {
@@ -149,8 +149,7 @@ async function openMaintenance(
     db: store.db,
     clock,
     pollMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'the maintenance switch could not be read from the store'),
+    onFailure: warning(log, 'the maintenance switch could not be read from the store'),
   })
   closing.defer(() => maintenance.stop())
   if (maintenance.isOn)
@@ -271,8 +270,7 @@ function servingFacts(
     catalogRows: () => catalog.rows(),
     verification: () => verification.report(),
     scheduleOf: (request, upstream) => reconcilers.scheduleOf(request, upstream),
-    onReportFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'an audit could not be reported to webhooks'),
+    onReportFailure: warning(log, 'an audit could not be reported to webhooks'),
   }
 }
 
@@ -305,8 +303,7 @@ function openKnownTokens(
     takenAccess,
   }: HttpParts & { readonly takenAccess: TakenAccess | null },
 ): KnownTokens {
-  const onFailure = (cause: unknown): void =>
-    log.warn({ cause: String(cause) }, 'admin tokens could not be read, or not noted as used')
+  const onFailure = warning(log, 'admin tokens could not be read, or not noted as used')
   const knownTokens = new KnownTokens({
     db: store.db,
     clock,
@@ -318,8 +315,7 @@ function openKnownTokens(
     pass: () => knownTokens.readChanges(),
     onFailure,
   })
-  closing.defer(() => readings.stop())
-  readings.start()
+  running({ closing }, readings)
   return knownTokens
 }
 

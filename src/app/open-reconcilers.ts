@@ -5,7 +5,7 @@ import { formatDecimal } from '../vocabulary/money.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import type { ServedStore } from './open-served-store.ts'
 import type { Verification } from './open-verification.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring } from './wiring.ts'
 
 /** Requests of all upstreams that wait for their cost. */
 export interface Reconcilers {
@@ -144,7 +144,5 @@ function openReconciler(
       telemetry.metrics?.lookupDoubted(doubt)
     },
   })
-  closing.defer(() => reconciler.stop())
-  reconciler.start()
-  return reconciler
+  return running({ closing }, reconciler)
 }

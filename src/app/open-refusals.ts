@@ -2,7 +2,7 @@ import type { EndedRequest } from '../http/inference.ts'
 import { CLIENT_LEFT } from '../journey/client-answer.ts'
 import { RefusalCounter } from '../usage/refusals.ts'
 import type { ServedStore } from './open-served-store.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring, warning } from './wiring.ts'
 
 /** Counts requests of known API keys that are refused before their holds open. */
 export interface Refusals {
@@ -22,11 +22,9 @@ export function openRefusals(
     clock,
     onUncounted: (requests) =>
       log.warn({ requests }, 'requests of too many API keys were refused: some are not counted'),
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'refused requests could not be counted in the store'),
+    onFailure: warning(log, 'refused requests could not be counted in the store'),
   })
-  closing.defer(() => counter.stop())
-  counter.start()
+  running({ closing }, counter)
   return {
     requestEnded({ problem, record: { accountId, apiKeyId, holdMicros } }) {
       // A client that has left was not answered.

@@ -9,7 +9,7 @@ import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/store.ts'
 import { openChain } from './open-chain.ts'
 import { saleSettingsOf } from './sale-settings.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring } from './wiring.ts'
 
 /** The sale of credit, and its routes that are no operations; null if nothing is sold. */
 export async function openSale(
@@ -83,9 +83,7 @@ function startPoll(
         'payments by card could not be looked up and will be tried again',
       ),
   })
-  closing.defer(() => poll.stop())
-  poll.start()
-  return poll
+  return running({ closing }, poll)
 }
 
 /** A message of Stripe only makes the poll look; null: without a secret no message can be trusted even to do that. */

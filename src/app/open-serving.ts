@@ -24,7 +24,7 @@ import { type HttpParts, openHttp } from './open-http.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import { openRefusals } from './open-refusals.ts'
 import type { ServedStore } from './open-served-store.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring, warning } from './wiring.ts'
 
 /** The parts of a server, and its events. */
 interface ServingInput
@@ -160,14 +160,12 @@ function openAuthenticator(
   const readings = new Passes({
     intervalMs: READ_CHANGES_MS,
     pass: () => authenticator.readChanges(),
-    onFailure: (cause) =>
-      log.warn(
-        { cause: String(cause) },
-        'changes of keys could not be read from the store and will be read again',
-      ),
+    onFailure: warning(
+      log,
+      'changes of keys could not be read from the store and will be read again',
+    ),
   })
-  closing.defer(() => readings.stop())
-  readings.start()
+  running({ closing }, readings)
   return authenticator
 }
 
@@ -233,8 +231,7 @@ function openForgottenHolds(
       log.error({ swept }, 'orphaned holds of this process are unresolved now')
       reconcilers.scanNow()
     },
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'open holds could not be checked for orphans'),
+    onFailure: warning(log, 'open holds could not be checked for orphans'),
   })
   closing.defer(() => holds.close())
   holds.start()

@@ -2,7 +2,7 @@ import { takenKey, takenWords } from '../people/take-again.ts'
 import { TakenAccess } from '../people/taken-access.ts'
 import { Passes } from '../store/passes.ts'
 import type { ServedStore } from './open-served-store.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring, warning } from './wiring.ts'
 
 const READ_MS = 1_000
 
@@ -32,10 +32,8 @@ export function openTakenAccess(
   const readings = new Passes({
     intervalMs: READ_MS,
     pass: () => takenAccess.catchUp(),
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'the removals of access could not be read'),
+    onFailure: warning(log, 'the removals of access could not be read'),
   })
-  closing.defer(() => readings.stop())
-  readings.start()
+  running({ closing }, readings)
   return takenAccess
 }

@@ -18,7 +18,7 @@ import type { Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
 import { saleSettingsOf } from './sale-settings.ts'
 import { meterSettingsOf, traceSettingsOf } from './trace-settings.ts'
-import { VERSION, type Wiring } from './wiring.ts'
+import { VERSION, type Wiring, warning } from './wiring.ts'
 
 /** Metrics, traces and readiness, opened before the parts that they observe and closed after them. */
 export interface TelemetryParts {
@@ -78,36 +78,29 @@ async function openMetrics(config: Config, { mode }: ConfiguredUpstreams): Promi
 }
 
 async function openTracer(wiring: Opened): Promise<RequestExport | null> {
-  const { config, configured, log } = wiring
-  const settings = traceSettingsOf(config)
+  const settings = traceSettingsOf(wiring.config)
   if (settings === null) return null
   const { createOtlpTracer } = await import('../telemetry/otlp-tracer.ts')
-  return createOtlpTracer({
-    settings,
-    version: VERSION,
-    upstreams: tracedUpstreams(configured),
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'the collector refuses traces: they are dropped'),
-    onRecovery: () => log.info('the collector accepts traces again'),
-  })
+  const lost = 'they are dropped'
+  return createOtlpTracer({ settings, ...exportOf(wiring, 'traces', lost) })
 }
 
 async function openMeter(wiring: Opened): Promise<RequestExport | null> {
-  const { config, configured, log } = wiring
-  const settings = meterSettingsOf(config)
+  const settings = meterSettingsOf(wiring.config)
   if (settings === null) return null
   const { createOtlpMeter } = await import('../telemetry/otlp-meter.ts')
-  return createOtlpMeter({
-    settings,
+  const lost = 'the next export repeats them'
+  return createOtlpMeter({ settings, ...exportOf(wiring, 'metrics', lost) })
+}
+
+/** The parts of an export. By position: the process, what is exported, and what becomes of it while the collector refuses it. */
+function exportOf({ configured, log }: Opened, exported: string, whileRefused: string) {
+  return {
     version: VERSION,
     upstreams: tracedUpstreams(configured),
-    onFailure: (cause) =>
-      log.warn(
-        { cause: String(cause) },
-        'the collector refuses metrics: the next export repeats them',
-      ),
-    onRecovery: () => log.info('the collector accepts metrics again'),
-  })
+    onFailure: warning(log, `the collector refuses ${exported}: ${whileRefused}`),
+    onRecovery: () => log.info(`the collector accepts ${exported} again`),
+  }
 }
 
 function tracedUpstreams({ upstreams, mode }: ConfiguredUpstreams): Map<string, TracedUpstream> {

@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts'
 import type { IdHours } from '../usage/id-hours.ts'
 import { UsageRoller } from '../usage/usage-roller.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring, warning } from './wiring.ts'
 
 interface UpkeepInput {
   readonly store: Store
@@ -34,11 +34,9 @@ function openUsageRoller(
     },
     onLate: (hour) =>
       log.warn({ hour }, 'a clock was set back: an hour that was rolled up is rolled up again'),
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'requests could not be rolled up and will be tried again'),
+    onFailure: warning(log, 'requests could not be rolled up and will be tried again'),
   })
-  closing.defer(() => roller.stop())
-  roller.start()
+  running({ closing }, roller)
 }
 
 /** Reads in which share of the time since the last call the main thread was busy. */
@@ -64,10 +62,7 @@ function openActivityPruner(
     clock,
     keepDays,
     onPruned: (requests) => log.info({ requests, keepDays }, 'requests pruned from Activity'),
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'Activity could not be pruned and will be tried again'),
+    onFailure: warning(log, 'Activity could not be pruned and will be tried again'),
   })
-  closing.defer(() => pruner.stop())
-  pruner.start()
-  return pruner
+  return running({ closing }, pruner)
 }

@@ -15,7 +15,7 @@ import { type Upstream, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import { type Decimal, showMicros } from '../vocabulary/money.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import type { ServedStore } from './open-served-store.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring, warning } from './wiring.ts'
 
 /** Which reported costs are looked up, and the results. */
 export interface Verification {
@@ -51,15 +51,11 @@ export async function openVerification(
     readonly onRecalled: () => void
   },
 ): Promise<Verification> {
-  const { config, configured, log, telemetry, closing } = wiring
+  const { config, configured, log, telemetry } = wiring
   const { store, ledger, storeClock: clock, instanceId, onRecalled } = served
   // The built-in simulator costs nothing to ask, and a first request shows how a charge becomes final.
   const lookups = configured.mode === 'simulator' ? 'all' : config.TOLLGATE_LOOKUPS
-  const onFailure = (cause: unknown): void =>
-    log.warn(
-      { cause: String(cause) },
-      'reported costs could not be verified and will be tried again',
-    )
+  const onFailure = warning(log, 'reported costs could not be verified and will be tried again')
   let standing: StandingCosts | null = null
   const doubts = new Doubts({
     db: store.db,
@@ -88,9 +84,7 @@ export async function openVerification(
     onRecalled,
     onFailure,
   })
-  const passes = standing
-  closing.defer(() => passes.stop())
-  passes.start()
+  running(wiring, standing)
   const watched = new Map(
     [...served.upstreams].map(([name, { upstream }]) => {
       return [name, new WatchedUpstream(wiring, { ...served, upstream, doubts })] as const

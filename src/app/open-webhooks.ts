@@ -8,7 +8,7 @@ import { AddressRules, resolveByDns } from '../webhooks/target.ts'
 import { Watcher } from '../webhooks/watcher.ts'
 import { pageUrlOf } from './config.ts'
 import { mailSettingsOf } from './mail-settings.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring, warning } from './wiring.ts'
 
 /** An upstream that has listed no models for so many refreshes is away. */
 const REFRESHES_MISSED = 3
@@ -33,11 +33,7 @@ export function openWebhooks(
     awayAfterMs: REFRESHES_MISSED * config.TOLLGATE_CATALOG_REFRESH_MS,
     // Only the page has users. Without a mail server alerts are noted too, so that emails begin with later ones.
     alsoLook: hasPage ? (looked) => alerts.look(looked) : null,
-    onFailure: (cause) =>
-      log.warn(
-        { cause: String(cause) },
-        'the conditions of webhooks and alerts could not be checked',
-      ),
+    onFailure: warning(log, 'the conditions of webhooks and alerts could not be checked'),
   })
   if (settings !== null && hasPage) {
     const post = new AlertPost({
@@ -46,11 +42,9 @@ export function openWebhooks(
       server: new MailServer(settings),
       pageUrl: () => pageUrlOf(config),
       onGivenUp: (reason) => log.warn({ reason }, 'an email of an alert could not be sent'),
-      onFailure: (cause) =>
-        log.warn({ cause: String(cause) }, 'emails of alerts could not be read or recorded'),
+      onFailure: warning(log, 'emails of alerts could not be read or recorded'),
     })
-    closing.defer(() => post.stop())
-    post.start()
+    running({ closing }, post)
   }
   const deliverer = new Deliverer({
     db,
@@ -62,12 +56,8 @@ export function openWebhooks(
       log.debug({ event, outcome }, 'webhook')
       telemetry.metrics?.webhookSent(event, outcome)
     },
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'messages to webhooks could not be read or recorded'),
+    onFailure: warning(log, 'messages to webhooks could not be read or recorded'),
   })
-  closing.defer(() => deliverer.stop())
-  closing.defer(() => watcher.stop())
-  watcher.start()
-  deliverer.start()
-  return watcher
+  running({ closing }, deliverer)
+  return running({ closing }, watcher)
 }

@@ -2,7 +2,7 @@ import { Passes } from '../store/passes.ts'
 import { type Replication, readReplication } from '../store/postgres/replication.ts'
 import type { Store } from '../store/store.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import type { Wiring } from './wiring.ts'
+import { running, type Wiring } from './wiring.ts'
 
 const INTERVAL_MS_DEFAULT = 15_000
 
@@ -34,8 +34,7 @@ export function openReplicationWatch(
     // The heartbeat reports a store that is away.
     onFailure: () => telemetry.metrics?.replicationRead(null),
   })
-  closing.defer(() => passes.stop())
-  passes.start()
+  running({ closing }, passes)
 }
 
 const LOSES =

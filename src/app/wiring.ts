@@ -43,6 +43,21 @@ export async function openWhole<Opened>(
   }
 }
 
+/** Starts a part, which stops when the process closes. By position: the wiring, and the part. */
+export function running<Part extends { start(): void; stop(): Promise<void> }>(
+  { closing }: Pick<Wiring, 'closing'>,
+  part: Part,
+): Part {
+  closing.defer(() => part.stop())
+  part.start()
+  return part
+}
+
+/** Logs failures as warnings. By position: the log, and what failed, in words. */
+export function warning(log: Logger, words: string): (cause: unknown) => void {
+  return (cause) => log.warn({ cause: String(cause) }, words)
+}
+
 // A Ctrl-C comes twice below npm, from the terminal and from npm; so does a signal that is sent to all processes.
 const SAME_SIGNAL_MS = 1_000
 
