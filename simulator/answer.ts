@@ -68,6 +68,12 @@ export function answerTo(ask: Ask, input: AnswerInput): Answered {
   return { ask, answer, input, bill }
 }
 
+/** The reason for the end of an answer, in the words of chat, completions and look-ups. */
+export function finishReason({ isCut, call }: Answer): 'stop' | 'length' | 'tool_calls' {
+  if (isCut) return 'length'
+  return call === null ? 'stop' : 'tool_calls'
+}
+
 /** The reply of a format that answers in text. */
 export function textReply(
   answered: Answered,

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from './json-value.ts'
+import type { JsonObject } from './json-value.ts'
 
 /** Prices of a row: decimal strings of dollars a unit, as the wire has them. */
-export interface Pricing {
+export type Pricing = {
   readonly prompt: string
   readonly completion: string
   readonly request?: string
@@ -18,7 +18,7 @@ export interface Pricing {
 }
 
 /** Prices that replace the row's own while every condition holds. */
-export interface PriceOverride {
+export type PriceOverride = {
   /** Holds for prompts strictly longer. */
   readonly min_prompt_tokens?: number
   /** HHMM, half-open with `utc_end`, may wrap midnight. */
@@ -32,7 +32,7 @@ export interface PriceOverride {
 }
 
 /** One model as `GET /v1/models` lists it. */
-export interface CatalogRow {
+export type CatalogRow = {
   readonly id: string
   readonly canonical_slug: string
   /** Set where the weights are open; the empty string otherwise. */
@@ -203,7 +203,7 @@ export class Catalog {
         name: row.name,
         created: row.created,
         description: row.description,
-        architecture: { ...row.architecture },
+        architecture: row.architecture,
         endpoints,
       },
     }
@@ -221,7 +221,7 @@ export class Catalog {
     const page = rows.slice(offset, offset + limit)
     const following = offset + limit < rows.length
     const next = following ? `/api/v1/models?offset=${offset + limit}&limit=${limit}` : null
-    return { data: page.map(rowJson), total_count: rows.length, links: { next } }
+    return { data: page, total_count: rows.length, links: { next } }
   }
 
   /** The answer of `GET /images/models`. */
@@ -261,14 +261,6 @@ function changed(row: CatalogRow, change: RowChange): CatalogRow {
   }
 }
 
-function rowJson(row: CatalogRow): JsonValue {
-  return { ...row, pricing: pricingJson(row.pricing) }
-}
-
-function pricingJson(pricing: Pricing): JsonObject {
-  return { ...pricing, overrides: pricing.overrides?.map(copy) }
-}
-
 function endpointJson(
   row: CatalogRow,
   provider: { readonly tag: string; readonly pricing: Pricing },
@@ -278,7 +270,7 @@ function endpointJson(
     model_id: row.id,
     model_name: row.name,
     context_length: row.context_length,
-    pricing: pricingJson(provider.pricing),
+    pricing: provider.pricing,
     provider_name: provider.tag,
     tag: provider.tag,
     quantization: null,
@@ -289,10 +281,6 @@ function endpointJson(
     uptime_last_30m: 100,
     supports_implicit_caching: false,
   }
-}
-
-function copy(override: PriceOverride): JsonObject {
-  return { ...override }
 }
 
 function makesImages(row: CatalogRow): boolean {

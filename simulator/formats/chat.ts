@@ -1,4 +1,4 @@
-import { type Answer, type Answered, answerTo, textReply } from '../answer.ts'
+import { type Answered, answerTo, finishReason, textReply } from '../answer.ts'
 import { omits } from '../faults.ts'
 import { isArray, type JsonObject } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
@@ -74,11 +74,6 @@ function wantsImage(input: AnswerInput): boolean {
     modalities.includes('image') &&
     input.row.architecture.output_modalities.includes('image')
   )
-}
-
-function finishReason(answer: Answer): 'stop' | 'length' | 'tool_calls' {
-  if (answer.isCut) return 'length'
-  return answer.call === null ? 'stop' : 'tool_calls'
 }
 
 function callId(input: AnswerInput): string {

@@ -1,11 +1,11 @@
-import { type Answer, type Answered, answerTo, textReply } from '../answer.ts'
+import { type Answered, answerTo, finishReason, textReply } from '../answer.ts'
 import { badRequest } from '../error-bodies.ts'
 import { omits } from '../faults.ts'
 import { isArray, type JsonObject, type JsonValue } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
 import { chatUsage, errorFrameOf, failureOf, headOf, usageFrame } from './chat-usage.ts'
 import { type AnswerInput, COMMENT_FRAME, DONE_FRAME, type Format, type Frame } from './format.ts'
-import { type Ask, readCap, readCount, readPrompt, readTerms } from './text-request.ts'
+import { type Ask, readCap, readCommon, readCount } from './text-request.ts'
 
 /** Legacy text completions. */
 export const completions: Format = {
@@ -42,27 +42,20 @@ function readAsk(input: AnswerInput): { readonly ask: Ask; readonly written: num
     if (typeof prompt === 'string') meter.text(prompt)
     else meter.tokens(prompt.length)
   }
-  const prompt = readPrompt(input, meter)
+  const [first] = prompts
   const each = readCount(body, { name: 'n', most: 128 })
   const made = Math.max(each, readCount(body, { name: 'best_of', most: 128 }))
-  const [first] = prompts
   return {
     written: prompts.length * each,
     ask: {
-      streamed: body['stream'] === true,
+      ...readCommon(input, meter, typeof first === 'string' ? first : ''),
       capTokens: readCap(body, 'max_tokens', 'max_completion_tokens'),
       choices: prompts.length * made,
-      prompt,
-      question: typeof first === 'string' ? first : '',
       tools: [],
-      toolChoice: 'none',
       toolResult: null,
       schema: null,
       reasoningTokens: 0,
       wantsImage: false,
-      searches: 0,
-      parsedFiles: 0,
-      ...readTerms(body),
     },
   }
 }
@@ -76,10 +69,6 @@ function readPrompts(prompt: JsonValue | undefined): readonly (string | readonly
     if (typeof item === 'string' || isArray(item)) return item
     throw badRequest('prompt must be text or token ids')
   })
-}
-
-function finishReason(answer: Answer): 'stop' | 'length' {
-  return answer.isCut ? 'length' : 'stop'
 }
 
 function wholeBody({ written, answer, input, bill }: Completion): JsonObject {

@@ -1,4 +1,4 @@
-import { type Answer, type Answered, answerTo, textReply } from '../answer.ts'
+import { type Answered, answerTo, finishReason, textReply } from '../answer.ts'
 import { badRequest } from '../error-bodies.ts'
 import { isArray, isObject, type JsonObject, type JsonValue, objectOr } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
@@ -29,11 +29,6 @@ export const responses: Format = {
       errorFrame: () => responseErrorFrame(answered),
     })
   },
-}
-
-function finishReason(answer: Answer): string {
-  if (answer.isCut) return 'length'
-  return answer.call === null ? 'stop' : 'tool_calls'
 }
 
 function wholeBody(answered: Answered): JsonObject {

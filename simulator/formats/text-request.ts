@@ -217,18 +217,6 @@ function readIsFast(body: JsonObject): boolean {
   return body['speed'] === 'fast' || !PLAIN_TIERS.includes(stringOr(tier))
 }
 
-/** The billing terms of a request, which are alike in all text formats. */
-export function readTerms(
-  body: JsonObject,
-): Pick<Ask, 'isFast' | 'budgetTokens' | 'predictionTokens' | 'compacts'> {
-  return {
-    isFast: readIsFast(body),
-    budgetTokens: readBudget(body),
-    predictionTokens: readPrediction(body),
-    compacts: readCompacts(body),
-  }
-}
-
 /** Counts a metered prompt. Throws Refusal where it alone is longer than the model's window. */
 export function readPrompt(input: AnswerInput, meter: PromptMeter): PromptCount {
   const prompt = meter.count(input.prefixes)
@@ -243,15 +231,7 @@ export function readPrompt(input: AnswerInput, meter: PromptMeter): PromptCount 
 }
 
 /** Reads what all chat-like formats say alike. Throws Refusal where the prompt is longer than the window. */
-export function readCommon(
-  input: AnswerInput,
-  meter: PromptMeter,
-  question: string,
-): Pick<
-  Ask,
-  'streamed' | 'prompt' | 'question' | 'tools' | 'toolChoice' | 'searches' | 'parsedFiles'
-> &
-  ReturnType<typeof readTerms> {
+export function readCommon(input: AnswerInput, meter: PromptMeter, question: string) {
   const { body } = input
   const prompt = readPrompt(input, meter)
   return {
@@ -262,6 +242,9 @@ export function readCommon(
     toolChoice: readToolChoice(body['tool_choice']),
     searches: readSearches(body, input, question),
     parsedFiles: readParsedFiles(body, input, prompt),
-    ...readTerms(body),
+    isFast: readIsFast(body),
+    budgetTokens: readBudget(body),
+    predictionTokens: readPrediction(body),
+    compacts: readCompacts(body),
   }
 }
