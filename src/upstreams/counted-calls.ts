@@ -3,10 +3,10 @@ import type { JsonEdit } from '../json/edit.ts'
 import { isJsonObject, type JsonObject } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
 import { answerTokensMax, type Offer } from '../vocabulary/offer.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
 import { type FieldTable, requireListed, type VouchedFields } from './fields.ts'
 import { userEdit } from './openrouter/rewrites.ts'
-import type { RewriteInput } from './upstream.ts'
+import type { RewriteInput, Wire } from './upstream.ts'
 import type { OwnField } from './upstream-settings.ts'
 
 /* The edits and refusals of calls to providers that bill by their counts. */
@@ -134,10 +134,10 @@ export function refuseUnlistedFields(
 export function refuseCapAbove({ call, offer }: RefusalInput): void {
   const longestTokens = offer.outputTokensMax ?? offer.contextTokens
   if (longestTokens === null || (call.outputCapTokens ?? 0) <= longestTokens) return
-  throw new Problem('invalid_parameter', {
-    param: 'max_tokens',
-    message: `\`max_tokens\` is above the longest answer of this model: set it to ${longestTokens} or less.`,
-  })
+  throw invalidParameter(
+    'max_tokens',
+    `\`max_tokens\` is above the longest answer of this model: set it to ${longestTokens} or less.`,
+  )
 }
 
 /**
@@ -157,6 +157,21 @@ export function refuseUncounted(input: RefusalInput): void {
   }
   refuseTiers(input)
   refuseUnlisted(input)
+}
+
+/** The fields of a format, and its refusals. By position: the fields, and a further refusal. */
+export function onlyCounted(
+  fields: FieldTable,
+  refuseMore: NonNullable<Wire['refuse']> = () => {},
+): Pick<Wire, 'fields' | 'refuse'> {
+  return {
+    fields,
+    refuse(input) {
+      refuseUncounted(input)
+      refuseUnlistedFields(input, fields)
+      refuseMore(input)
+    },
+  }
 }
 
 /** Throws for a tier whose price is not listed, whether it costs more or less. */

@@ -8,7 +8,7 @@ import {
   refuseUnlistedFields,
 } from '../counted-calls.ts'
 import { loadKnownPrices, undated } from '../listing/known-prices.ts'
-import { fetchVendorModels, type ModelFacts, meetVendorList } from '../listing/vendor-list.ts'
+import { type ModelFacts, vendorCatalog } from '../listing/vendor-list.ts'
 import { messages as layout, searchCapEdits } from '../openrouter/messages.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, Wire } from '../upstream.ts'
@@ -63,20 +63,16 @@ export const anthropic: Dialect = {
   wires: new Map(Object.entries({ messages })),
   usualFormats: null,
   async fetchModels(upstream, settings) {
-    const knownModel = await loadKnownPrices('anthropic', Date.now())
-    return meetVendorList(
-      (await fetchVendorModels(upstream, '/models?limit=1000', VERSION)) ?? [],
-      {
-        author: upstream.settings.name,
-        authoredIdOf: anthropicId,
-        // platform.claude.com/docs/en/build-with-claude/prompt-caching: `input_tokens` are the tokens after the last
-        // mark.
-        cachesOnlyMarked: true,
-        knownModel,
-        factsOf: anthropicFacts,
-      },
-      { ...settings, written: upstream.settings.models },
-    )
+    return vendorCatalog(upstream, settings, {
+      path: '/models?limit=1000',
+      headers: VERSION,
+      authoredIdOf: anthropicId,
+      // platform.claude.com/docs/en/build-with-claude/prompt-caching: `input_tokens` are the tokens after the last
+      // mark.
+      cachesOnlyMarked: true,
+      knownModel: await loadKnownPrices('anthropic', Date.now()),
+      factsOf: anthropicFacts,
+    })
   },
 }
 

@@ -104,6 +104,24 @@ export interface VendorKnowledge {
   readonly factsOf: (upstreamModelId: string) => ModelFacts | null
 }
 
+/** The models that an upstream offers: of its list, if it has one, and of its settings. Rejects for any other answer. */
+export async function vendorCatalog(
+  upstream: Upstream,
+  settings: ListingSettings,
+  {
+    path = '/models',
+    headers,
+    ...knowledge
+  }: Omit<VendorKnowledge, 'author'> & {
+    readonly path?: string
+    readonly headers?: readonly string[]
+  },
+): Promise<ParsedCatalog> {
+  const listed = (await fetchVendorModels(upstream, path, headers)) ?? []
+  const { name: author, models: written } = upstream.settings
+  return meetVendorList(listed, { ...knowledge, author }, { ...settings, written })
+}
+
 /**
  * The models of a vendor's list that have prices and facts, and those that the settings define, whose figures outrank
  * all others. For each model that is not offered, the reason has the lines to write.

@@ -4,16 +4,15 @@ import { type CountedStreams, counted, ofAccount, TELLS_NO_COST } from '../count
 import {
   capEditIn,
   chatCapEdits,
+  onlyCounted,
   ownFieldEdits,
   refuseCapAbove,
-  refuseUncounted,
-  refuseUnlistedFields,
   saltEdits,
   unstoredEdits,
   withinHeld,
 } from '../counted-calls.ts'
 import type { FieldTable } from '../fields.ts'
-import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
+import { vendorCatalog } from '../listing/vendor-list.ts'
 import {
   CHAT_STREAMS,
   COMPLETIONS_STREAMS,
@@ -85,19 +84,13 @@ export const openaiCompatible: Dialect = {
   headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
   wires: new Map(Object.entries({ chat, completions, embeddings, responses, messages })),
   usualFormats: ['chat'],
-  async fetchModels(upstream, settings) {
-    return meetVendorList(
-      // Some servers have no list, and some list other ids than those that they run.
-      (await fetchVendorModels(upstream, '/models')) ?? [],
-      {
-        author: upstream.settings.name,
-        authoredIdOf: () => null,
-        knownModel: () => null,
-        factsOf: () => null,
-      },
-      { ...settings, written: upstream.settings.models },
-    )
-  },
+  // Some servers have no list, and some list other ids than those that they run.
+  fetchModels: (upstream, settings) =>
+    vendorCatalog(upstream, settings, {
+      authoredIdOf: () => null,
+      knownModel: () => null,
+      factsOf: () => null,
+    }),
 }
 
 /** The longest answer, which the hold is for, where the client set no cap: a server may write more without one. */
@@ -126,11 +119,7 @@ function compatible(
   return {
     // Many servers send no counts in a stream: such answers are charged by an estimate.
     ...counted(wire, { ...streams, isEstimated: true }),
-    fields,
-    refuse(input) {
-      refuseUncounted(input)
-      refuseUnlistedFields(input, fields)
-    },
+    ...onlyCounted(fields),
     rewrites,
     readError: (root, httpStatus) => ofAccount(wire.readError(root, httpStatus)),
   }

@@ -1,15 +1,9 @@
 import { field, unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { type CountedStreams, counted, ofAccount, TELLS_NO_COST } from '../counted.ts'
-import {
-  capEditIn,
-  refuseUncounted,
-  refuseUnlistedFields,
-  unstoredEdits,
-  usageEdits,
-} from '../counted-calls.ts'
+import { capEditIn, onlyCounted, unstoredEdits, usageEdits } from '../counted-calls.ts'
 import { loadKnownPrices } from '../listing/known-prices.ts'
-import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
+import { vendorCatalog } from '../listing/vendor-list.ts'
 import * as layout from '../openrouter/chat.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
 import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
@@ -45,12 +39,7 @@ type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
 
 const chat: Wire = {
   ...counted(refusingAccount(layout.chat), CHAT_STREAMS),
-  fields: CHAT_FIELDS,
-  refuse(input) {
-    refuseUncounted(input)
-    refuseUnlistedFields(input, CHAT_FIELDS)
-    refuseOldCap(input)
-  },
+  ...onlyCounted(CHAT_FIELDS, refuseOldCap),
   rewrites: (input) => [
     ...modelEdit(input.call, input.offer),
     userEdit(input.accountTag),
@@ -63,11 +52,7 @@ const chat: Wire = {
 
 const completions: Wire = {
   ...counted(refusingAccount(layout.completions), COMPLETIONS_STREAMS),
-  fields: COMPLETION_FIELDS,
-  refuse(input) {
-    refuseUncounted(input)
-    refuseUnlistedFields(input, COMPLETION_FIELDS)
-  },
+  ...onlyCounted(COMPLETION_FIELDS),
   rewrites: (input) => [
     ...modelEdit(input.call, input.offer),
     userEdit(input.accountTag),
@@ -78,21 +63,13 @@ const completions: Wire = {
 
 const embeddings: Wire = {
   ...counted(refusingAccount(layout.embeddings), EMBEDDINGS_STREAMS),
-  fields: EMBEDDING_FIELDS,
-  refuse(input) {
-    refuseUncounted(input)
-    refuseUnlistedFields(input, EMBEDDING_FIELDS)
-  },
+  ...onlyCounted(EMBEDDING_FIELDS),
   rewrites: ({ call, offer, accountTag }) => [...modelEdit(call, offer), userEdit(accountTag)],
 }
 
 const responses: Wire = {
   ...counted(refusingAccount(responsesLayout), RESPONSES_STREAMS),
-  fields: RESPONSE_FIELDS,
-  refuse(input) {
-    refuseUncounted(input)
-    refuseUnlistedFields(input, RESPONSE_FIELDS)
-  },
+  ...onlyCounted(RESPONSE_FIELDS),
   rewrites: ({ call, body, offer }: RewriteInput) => [
     ...modelEdit(call, offer),
     ...unstoredEdits(body.root),
@@ -111,18 +88,12 @@ export const openai: Dialect = {
   usualFormats: null,
   formatsOf: (upstreamModelId) => openaiFacts(upstreamModelId)?.formats ?? null,
   async fetchModels(upstream, settings) {
-    const knownModel = await loadKnownPrices('openai', Date.now())
-    return meetVendorList(
-      (await fetchVendorModels(upstream, '/models')) ?? [],
-      {
-        author: upstream.settings.name,
-        authoredIdOf: openaiId,
-        promptAdditions: OPENAI_ADDITIONS,
-        knownModel,
-        factsOf: openaiFacts,
-      },
-      { ...settings, written: upstream.settings.models },
-    )
+    return vendorCatalog(upstream, settings, {
+      authoredIdOf: openaiId,
+      promptAdditions: OPENAI_ADDITIONS,
+      knownModel: await loadKnownPrices('openai', Date.now()),
+      factsOf: openaiFacts,
+    })
   },
 }
 
