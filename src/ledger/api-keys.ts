@@ -157,17 +157,12 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_CHARS = 43
 const KEY_PATTERN = /^[0-9A-Za-z]{40,64}$/
 
-/** A new API key: its text, and the hash and prefix that the store keeps. */
-interface NewApiKey {
-  /** The whole key, `sk-<tag>-` and 43 characters (256 bits): shown once, stored nowhere. */
-  readonly text: string
-  readonly hash: string
-  /** `sk-<tag>-` and the first three and last four characters of the rest. */
-  readonly displayPrefix: string
-}
-
-/** Makes a key of a deployment's tag from the system's random source. */
-export function makeApiKey(keyTag: string): NewApiKey {
+/**
+ * Makes a key of a deployment's tag from the system's random source: its text, `sk-<tag>-` and 43 characters (256 bits),
+ * which is shown once and stored nowhere, and what the store keeps: the hash, and the tag with the first three and last
+ * four characters.
+ */
+export function makeApiKey(keyTag: string) {
   let random = ''
   for (let i = 0; i < RANDOM_CHARS; i++) random += ALPHABET.charAt(randomInt(ALPHABET.length))
   const text = `sk-${keyTag}-${random}`

@@ -10,18 +10,12 @@ import type { OperatorAction } from './operator-actions.ts'
 /** A code without its text. */
 type CreateCreditCodeInput = Omit<AddCreditCodeInput, 'codeHash' | 'displaySuffix'>
 
-/** Only this object ever has the code's text. */
-interface CreatedCreditCode {
-  readonly creditCode: CreditCodeRow
-  readonly text: string
-}
-
-/** Makes a code that is worth paid credit. */
+/** Makes a code that is worth paid credit. Only this result ever has its text. */
 export async function createCreditCode(
   ledger: Pick<CommandedLedger, 'addCreditCode'>,
   input: CreateCreditCodeInput,
   by: OperatorAction | null = null,
-): Promise<CreatedCreditCode> {
+): Promise<{ readonly creditCode: CreditCodeRow; readonly text: string }> {
   const { text, hash, displaySuffix } = makeCreditCode()
   const creditCode = await ledger.addCreditCode({ ...input, codeHash: hash, displaySuffix }, by)
   return { creditCode, text }
@@ -58,17 +52,11 @@ export async function listCreditCodes(
 const GROUPS = 4
 const GROUP_CHARS = 6
 
-/** A new credit code: its text, and the hash and suffix that the store keeps. */
-interface NewCreditCode {
-  /** The whole code, four groups of six characters (120 bits): shown once, stored nowhere. */
-  readonly text: string
-  readonly hash: string
-  /** The last of the four groups, which lists show. */
-  readonly displaySuffix: string
-}
-
-/** Makes a code from the system's random source. */
-export function makeCreditCode(): NewCreditCode {
+/**
+ * Makes a code from the system's random source: its text, four groups of six characters (120 bits), which is shown once
+ * and stored nowhere, and the hash and the last group, which the store keeps.
+ */
+export function makeCreditCode() {
   const text = makeTypedCode({ groups: GROUPS, groupChars: GROUP_CHARS, randomInt })
   return { text, hash: hashCreditCode(text), displaySuffix: text.slice(-GROUP_CHARS) }
 }

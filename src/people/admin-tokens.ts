@@ -12,13 +12,7 @@ const PREFIX = 'tollgate-admin-'
 const RANDOM_BYTES = 32
 const SHAPE = /^tollgate-admin-[\w-]{43}$/
 
-/** A token that has just been made: the only place that has its text. */
-interface NewAdminToken {
-  readonly adminToken: AdminTokenRow
-  readonly text: string
-}
-
-/** Makes a token. Throws Problem `invalid_admin_token` if the token that asks was revoked meanwhile. */
+/** Makes a token. Only this result ever has its text. Throws Problem `invalid_admin_token` if the token that asks was revoked meanwhile. */
 export function createAdminToken(
   { db, ids, clock }: DbWithIds,
   {
@@ -36,7 +30,7 @@ export function createAdminToken(
     readonly madeBy: string | null
     readonly by: OperatorAction | null
   },
-): Promise<NewAdminToken> {
+): Promise<{ readonly adminToken: AdminTokenRow; readonly text: string }> {
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
   const text = `${PREFIX}${random}`
   const nowMs = clock.nowMs()

@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { isOpen } from './links.ts'
-import { joinAccount } from './users.ts'
+import { joinAccount, updateUser } from './users.ts'
 
 /** Gives a user the rights of an invitation that was taken. No setup link works from then on. */
 export async function grant(
@@ -15,8 +15,8 @@ export async function grant(
 ): Promise<void> {
   // Nor does one that is being taken at this moment.
   await claimFirstUser(trx, userId)
-  if (vouched) await vouchFor(trx, { userId, nowMs })
-  if (isOperator) await makeOperator(trx, { userId, nowMs })
+  if (vouched) await updateUser(trx, { userId, nowMs }, { vouched: 1 })
+  if (isOperator) await updateUser(trx, { userId, nowMs }, { is_operator: 1 })
   if (accountId !== null && role !== null) {
     await joinAccount(trx, { userId, accountId, role, nowMs })
   }
@@ -66,28 +66,4 @@ export async function claimFirstUser(trx: Transaction<Tables>, userId: string): 
     .returning('name')
     .executeTakeFirst()
   return claimed !== undefined
-}
-
-/** Makes a user an operator. */
-async function makeOperator(
-  db: Kysely<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
-): Promise<void> {
-  await db
-    .updateTable('users')
-    .set({ is_operator: 1, updated_at_ms: nowMs })
-    .where('id', '=', userId)
-    .execute()
-}
-
-/** Notes that the operator vouches for a user. */
-async function vouchFor(
-  db: Kysely<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
-): Promise<void> {
-  await db
-    .updateTable('users')
-    .set({ vouched: 1, updated_at_ms: nowMs })
-    .where('id', '=', userId)
-    .execute()
 }

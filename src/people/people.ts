@@ -16,12 +16,12 @@ import { enterFromOutside, type OutsideIdentity } from './outside/outside-identi
 import { type Checked, noPassword, PasswordChecks, type Passwords } from './passwords.ts'
 import { proveAddress, vouchAnew } from './proof.ts'
 import {
-  confirmSession,
   endOtherSessions,
   hasSession,
   type NewSession,
   Sessions,
   type SignedIn,
+  updateSession,
   type Visitor,
 } from './sessions.ts'
 import type { SignUp } from './sign-up.ts'
@@ -311,7 +311,7 @@ export class People {
     if (hasFactor) await this.factors.check(signedIn, proof)
     await db.transaction().execute(async (trx) => {
       if (!(await hasStill(trx, checked))) throw new Problem('not_signed_in')
-      await confirmSession(trx, { sessionId, nowMs: clock.nowMs() })
+      await updateSession(trx, sessionId, { confirmed_at_ms: clock.nowMs() })
     })
   }
 

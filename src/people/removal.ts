@@ -6,7 +6,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { dropFactors } from './factors/own-factors.ts'
 import { endOwnLinks } from './links.ts'
 import { endOtherSessions } from './sessions.ts'
-import { findUser, lockPassword } from './users.ts'
+import { findUser, lockPassword, updateUser } from './users.ts'
 
 /** The rights to take from the person with an email address. */
 export interface Removal {
@@ -79,11 +79,7 @@ export async function endOperator(
     .execute()
   if (operators.every(({ id }) => id !== userId)) return false
   if (operators.length === 1) throw new Problem('last_operator')
-  await trx
-    .updateTable('users')
-    .set({ is_operator: 0, updated_at_ms: nowMs })
-    .where('id', '=', userId)
-    .execute()
+  await updateUser(trx, { userId, nowMs }, { is_operator: 0 })
   return true
 }
 

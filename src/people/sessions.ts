@@ -142,19 +142,14 @@ export class Sessions {
   }
 
   /** Ends one of a user's sessions. False if the user has no such session. */
-  async end({
-    userId,
-    sessionId,
-  }: {
-    readonly userId: string
-    readonly sessionId: string
-  }): Promise<boolean> {
-    const [ended] = await this.#db
+  async end(session: { readonly userId: string; readonly sessionId: string }): Promise<boolean> {
+    const ended = await this.#db
       .deleteFrom('sessions')
-      .where('user_id', '=', userId)
-      .where('id', '=', sessionId)
-      .execute()
-    return Number(ended?.numDeletedRows ?? 0) > 0
+      .where('user_id', '=', session.userId)
+      .where('id', '=', session.sessionId)
+      .returning('id')
+      .executeTakeFirst()
+    return ended !== undefined
   }
 
   /** Ends a user's sessions but one. Returns how many. */
@@ -164,10 +159,8 @@ export class Sessions {
 
   /** Ends a session by its token. */
   async endByToken(sessionToken: string): Promise<void> {
-    await this.#db
-      .deleteFrom('sessions')
-      .where('token_hash', '=', hashSecret(sessionToken))
-      .execute()
+    const ended = this.#db.deleteFrom('sessions')
+    await ended.where('token_hash', '=', hashSecret(sessionToken)).execute()
   }
 
   /** Whether the password was asked for recently enough for what asks for it again. */
@@ -179,32 +172,22 @@ export class Sessions {
 
   /** Notes that a session made a change that needs a recent password, which keeps the password recent. */
   async keepRecent(sessionId: string): Promise<void> {
-    await this.#db
-      .updateTable('sessions')
-      .set({ guarded_at_ms: this.#clock.nowMs() })
-      .where('id', '=', sessionId)
-      .execute()
-      // It was done: at worst the password is asked for once more.
-      .catch(() => undefined)
+    const noted = updateSession(this.#db, sessionId, { guarded_at_ms: this.#clock.nowMs() })
+    // It was done: at worst the password is asked for once more.
+    await noted.catch(() => undefined)
   }
 
   /** Removes sessions that have ended by themselves. */
   async removeEnded(): Promise<void> {
-    await this.#db
-      .deleteFrom('sessions')
-      .where('expires_at_ms', '<=', this.#clock.nowMs())
-      .execute()
+    const nowMs = this.#clock.nowMs()
+    await this.#db.deleteFrom('sessions').where('expires_at_ms', '<=', nowMs).execute()
   }
 
   async #noteUse({ id, lastUsedAtMs, createdAtMs }: SessionRow, nowMs: number): Promise<void> {
     if (nowMs < (lastUsedAtMs ?? createdAtMs) + USE_MS) return
-    await this.#db
-      .updateTable('sessions')
-      .set({ last_used_at_ms: nowMs })
-      .where('id', '=', id)
-      .execute()
-      // The pages of a store that takes no writes at this moment are shown.
-      .catch(() => undefined)
+    const noted = updateSession(this.#db, id, { last_used_at_ms: nowMs })
+    // The pages of a store that takes no writes at this moment are shown.
+    await noted.catch(() => undefined)
   }
 }
 
@@ -240,28 +223,13 @@ export async function letWaitingIn(
   return letIn === undefined ? null : { sessionToken }
 }
 
-/** Notes that the second factor of its user was shown in a session. */
-export async function passFactor(
+/** Sets columns of a session. By position: the store, the session, and the columns. */
+export async function updateSession(
   db: Kysely<Tables>,
-  { sessionId, nowMs }: { readonly sessionId: string; readonly nowMs: number },
+  sessionId: string,
+  columns: Partial<Tables['sessions']>,
 ): Promise<void> {
-  await db
-    .updateTable('sessions')
-    .set({ factor_passed_at_ms: nowMs })
-    .where('id', '=', sessionId)
-    .execute()
-}
-
-/** Notes that the password of a session's user was just asked for again. */
-export async function confirmSession(
-  db: Kysely<Tables>,
-  { sessionId, nowMs }: { readonly sessionId: string; readonly nowMs: number },
-): Promise<void> {
-  await db
-    .updateTable('sessions')
-    .set({ confirmed_at_ms: nowMs })
-    .where('id', '=', sessionId)
-    .execute()
+  await db.updateTable('sessions').set(columns).where('id', '=', sessionId).execute()
 }
 
 /** Whether a session was not ended. */

@@ -286,20 +286,14 @@ export async function joinAccount(
     .execute()
 }
 
-/** Whether a user gets emails of alerts, as an owner of accounts. */
-export async function setAlertMails(
+/** Sets columns of a user. By position: the store, the user and the moment, and the columns. */
+export async function updateUser(
   db: Kysely<Tables>,
-  {
-    userId,
-    isOn,
-    nowMs,
-  }: { readonly userId: string; readonly isOn: boolean; readonly nowMs: number },
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+  columns: Partial<Tables['users']>,
 ): Promise<void> {
-  await db
-    .updateTable('users')
-    .set({ alert_mails: isOn ? 1 : 0, updated_at_ms: nowMs })
-    .where('id', '=', userId)
-    .execute()
+  const changed = db.updateTable('users').set({ ...columns, updated_at_ms: nowMs })
+  await changed.where('id', '=', userId).execute()
 }
 
 /** Makes a user an owner of the oldest account, if there is one. */

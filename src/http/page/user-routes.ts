@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { setAlertMails } from '../../people/users.ts'
+import { updateUser } from '../../people/users.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { proofFields, proofOf } from './factor-proof.ts'
 import { enter, meOf, type PageCall, type PageCallsInput, pageCall } from './page-calls.ts'
@@ -37,7 +37,8 @@ async function confirm(input: PageCallsInput, call: PageCall<typeof confirmBody>
 async function changeAlertMails(input: PageCallsInput, call: PageCall<typeof alertMailsBody>) {
   const { user } = await enter(input, call)
   const { on } = await call.readBody()
-  await setAlertMails(input.db, { userId: user.id, isOn: on, nowMs: input.clock.nowMs() })
+  const at = { userId: user.id, nowMs: input.clock.nowMs() }
+  await updateUser(input.db, at, { alert_mails: on ? 1 : 0 })
   return { object: 'alert_mails', on }
 }
 

@@ -3,7 +3,7 @@ import { AUTHENTICATOR_APPS, PASSKEYS, type UserRow } from '../../store/people-t
 import type { Tables } from '../../store/schema.ts'
 import type { DbWithIds } from '../../store/store.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { endOtherSessions, hasSession, passFactor } from '../sessions.ts'
+import { endOtherSessions, hasSession, updateSession } from '../sessions.ts'
 import { lockPassword } from '../users.ts'
 import { appUrl, makeAppSecret, stepOfCode } from './authenticator-app.ts'
 import { countRecoveryCodes, dropFactors, listFactors, listPasskeys } from './own-factors.ts'
@@ -191,7 +191,7 @@ export class FactorSetup {
         (await countRecoveryCodes(trx, userId)) > 0
           ? null
           : await replaceRecoveryCodes(trx, { userId, nowMs })
-      await passFactor(trx, { sessionId, nowMs })
+      await updateSession(trx, sessionId, { factor_passed_at_ms: nowMs })
       await endOtherSessions(trx, { userId, keptSessionId: sessionId })
       return { recoveryCodes }
     })

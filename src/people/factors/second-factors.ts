@@ -7,7 +7,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 import { makeTypedCode, plainTypedCode } from '../../vocabulary/typed-code.ts'
 import { SignInAttempts } from '../attempts.ts'
 import { hashSecret } from '../links.ts'
-import { letWaitingIn, type NewSession, type SignedIn } from '../sessions.ts'
+import { letWaitingIn, type NewSession, type SignedIn, updateSession } from '../sessions.ts'
 import { stepOfCode } from './authenticator-app.ts'
 import { listPasskeys } from './own-factors.ts'
 import {
@@ -172,11 +172,7 @@ export async function keepChallenge(
   db: Kysely<Tables>,
   { sessionId, challenge, nowMs }: OfSession & { readonly challenge: string },
 ): Promise<void> {
-  await db
-    .updateTable('sessions')
-    .set({ challenge, challenge_at_ms: nowMs })
-    .where('id', '=', sessionId)
-    .execute()
+  await updateSession(db, sessionId, { challenge, challenge_at_ms: nowMs })
 }
 
 /** Takes the challenge of a session, once. Null: there is none, or it is older than five minutes. */
