@@ -1,4 +1,8 @@
-import { countWaiting, listUnsettled, type UnsettledRequest } from '../ledger/activity/unsettled.ts'
+import {
+  countByUpstream,
+  listUnsettled,
+  type UnsettledRequest,
+} from '../ledger/activity/unsettled.ts'
 import { Reconciler } from '../reconcile/reconciler.ts'
 import type { RequestSchedule, ScheduledRequest } from '../reconcile/schedule.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
@@ -71,7 +75,8 @@ export function openReconcilers(wiring: Wiring, opened: Opened): Reconcilers {
 /** Logs which upstreams that are not in the settings have requests that wait for their cost. Never rejects. */
 async function sayWhoseWait({ log }: Wiring, { store, upstreams }: Opened): Promise<void> {
   try {
-    for (const [upstream, requests] of await countWaiting(store.reports)) {
+    const waiting = await countByUpstream(store.reports, 'provisional', 'unresolved')
+    for (const [upstream, requests] of waiting) {
       if (upstreams.has(upstream)) continue
       log.warn(
         { upstream, requests },

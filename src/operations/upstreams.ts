@@ -3,11 +3,11 @@ import { readLists } from '../catalog/catalog-store.ts'
 import {
   type CodeCount,
   countCodes,
-  countRunning,
   type FailedRequest,
   lastFailure,
   medianFirstBytes,
 } from '../ledger/activity/request-figures.ts'
+import { countByUpstream } from '../ledger/activity/unsettled.ts'
 import { addMicros, type Decimal, ZERO_MICROS } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
@@ -60,7 +60,7 @@ function list({ store, clock, upstreams }: OperationParts) {
       const sinceMs = nowMs - COUNTED_MS
       const counts = await countCodes(db, sinceMs)
       const judged = await countCodes(db, nowMs - JUDGED_MS)
-      const running = await countRunning(db)
+      const running = await countByUpstream(db, 'open')
       const firstBytes = await medianFirstBytes(db, sinceMs)
       const lists = await readLists(db)
       const rows: z.infer<typeof upstreamShape>[] = []

@@ -1,4 +1,5 @@
 import type { EndedRequest } from '../http/inference.ts'
+import type { TracedUpstream } from './request-span.ts'
 
 /** Sends ended requests to an OpenTelemetry collector. */
 export interface RequestExport {
@@ -19,8 +20,16 @@ export interface CollectorSettings {
   readonly resourceAttributes: Readonly<Record<string, string>>
 }
 
+/** The parts of an export to a collector. */
+export interface ExportInput<Settings> extends CollectorEvents {
+  readonly settings: Settings
+  readonly version: string
+  /** By their names in the settings. */
+  readonly upstreams: ReadonlyMap<string, TracedUpstream>
+}
+
 /** Events of a collector. */
-export interface CollectorEvents {
+interface CollectorEvents {
   /** Called when the collector stops accepting batches, and not again until it has accepted one. */
   readonly onFailure: (cause: unknown) => void
   /** Called when the collector accepts batches again. */

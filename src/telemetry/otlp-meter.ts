@@ -12,8 +12,8 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import type { EndedRequest } from '../http/inference.ts'
 import {
-  type CollectorEvents,
   type CollectorSettings,
+  type ExportInput,
   ReportingExporter,
   type RequestExport,
   resourceAttributesOf,
@@ -24,13 +24,6 @@ import { failureOf, promptTokensOf, type TracedUpstream } from './request-span.t
 /** The collector of metrics, and how often they are sent. */
 export interface MeterSettings extends CollectorSettings {
   readonly exportIntervalMs: number
-}
-
-interface OtlpMeterInput extends CollectorEvents {
-  readonly settings: MeterSettings
-  readonly version: string
-  /** By their names in the settings. */
-  readonly upstreams: ReadonlyMap<string, TracedUpstream>
 }
 
 // The boundaries that the conventions name.
@@ -46,7 +39,7 @@ const MS_PER_SECOND = 1_000
  * Sends histograms of the calls of upstreams to an OpenTelemetry collector, by the names of the GenAI conventions. A call
  * is counted when its request has ended; sums go out in the background, and an export that failed is in the next one.
  */
-export function createOtlpMeter(input: OtlpMeterInput): RequestExport {
+export function createOtlpMeter(input: ExportInput<MeterSettings>): RequestExport {
   const { settings, version, upstreams } = input
   const provider = new MeterProvider({
     resource: resourceFromAttributes(resourceAttributesOf(settings, version)),

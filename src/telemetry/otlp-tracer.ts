@@ -11,14 +11,14 @@ import {
 } from '@opentelemetry/sdk-trace'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import {
-  type CollectorEvents,
   type CollectorSettings,
+  type ExportInput,
   ReportingExporter,
   type RequestExport,
   resourceAttributesOf,
   settledSoon,
 } from './otlp-export.ts'
-import { RequestSpans, type TracedUpstream } from './request-span.ts'
+import { RequestSpans } from './request-span.ts'
 
 /** OpenTelemetry's names for which traces are kept. */
 export type SamplerName =
@@ -36,13 +36,6 @@ export interface TraceSettings extends CollectorSettings {
   readonly sampledFraction: number
 }
 
-interface OtlpTracerInput extends CollectorEvents {
-  readonly settings: TraceSettings
-  readonly version: string
-  /** By their names in the settings. */
-  readonly upstreams: ReadonlyMap<string, TracedUpstream>
-}
-
 // Spans that wait for a collector, some 20 MB at most; further spans are dropped.
 const WAITING_SPANS_MAX = 16_384
 const BATCH_SPANS_MAX = 1_024
@@ -53,7 +46,7 @@ const BATCH_INTERVAL_MS = 1_000
  * times in its record, so that tracing costs a running request nothing. Batches go out in the background; a
  * collector that does not keep up loses spans, and nothing else.
  */
-export function createOtlpTracer(input: OtlpTracerInput): RequestExport {
+export function createOtlpTracer(input: ExportInput<TraceSettings>): RequestExport {
   const { settings, version, upstreams } = input
   const exporter = new OTLPTraceExporter({
     url: settings.url,

@@ -3,7 +3,6 @@ import type { Tables } from '../../store/schema.ts'
 import { firstIdOf } from '../../vocabulary/ids.ts'
 import { type Micros, micros, roundedCost, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { type RequestFilter, requestsLike } from './activity.ts'
-import { isUnsettled } from './unsettled.ts'
 
 /** Sums of the requests that a filter matches. */
 export interface RequestSums {
@@ -128,17 +127,6 @@ export async function countCodes(
       costRestPico: Number(row.cost_rest_pico),
     }),
   }))
-}
-
-/** Counts the running requests of each upstream; an upstream without any is left out. */
-export async function countRunning(db: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
-  const rows = await db
-    .selectFrom('all_requests')
-    .select(({ fn }) => ['upstream', fn.countAll<number>().as('requests')])
-    .where(isUnsettled('open'))
-    .groupBy('upstream')
-    .execute()
-  return new Map(rows.map(({ upstream, requests }) => [upstream, Number(requests)]))
 }
 
 /** The median time to the first byte of the requests since a moment, by upstream, in milliseconds. */

@@ -218,12 +218,15 @@ export async function countHolds(db: Kysely<Tables>): Promise<readonly HoldCount
   return counts
 }
 
-/** The number of unsettled requests of each upstream; an upstream without any is left out. */
-export async function countWaiting(db: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
+/** Counts the requests in these states by upstream; an upstream without any is left out. */
+export async function countByUpstream(
+  db: Kysely<Tables>,
+  ...states: readonly HoldCount['state'][]
+): Promise<ReadonlyMap<string, number>> {
   const rows = await db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select(({ fn }) => ['upstream', fn.countAll<number>().as('requests')])
-    .where(isUnsettled('provisional', 'unresolved'))
+    .where(isUnsettled(...states))
     .groupBy('upstream')
     .execute()
   return new Map(rows.map(({ upstream, requests }) => [upstream, Number(requests)]))

@@ -104,8 +104,8 @@ function lockOwners(
 ): [Promise<Reply>, Promise<Reply>] {
   if (unownedIds.size === 0) {
     return [
-      accountIds.size === 0 ? NO_ROWS : writer.run(STATEMENTS.lock_accounts, [[...accountIds]]),
-      apiKeyIds.size === 0 ? NO_ROWS : writer.run(STATEMENTS.lock_api_keys, [[...apiKeyIds]]),
+      ask(writer, STATEMENTS.lock_accounts, [...accountIds]),
+      ask(writer, STATEMENTS.lock_api_keys, [...apiKeyIds]),
     ]
   }
   return [
@@ -114,27 +114,34 @@ function lockOwners(
   ]
 }
 
+/** Runs a statement on lists of the same length, unless they are empty. */
+function ask(
+  writer: PostgresWriter,
+  statement: Parameters<PostgresWriter['run']>[0],
+  ...values: readonly [readonly string[], ...(readonly string[])[]]
+): Promise<Reply> {
+  return values[0].length === 0 ? NO_ROWS : writer.run(statement, [...values])
+}
+
 /** Reads the rows that only some commands need: accounts by external ID, and credit by its reference or code. */
 function readOthers(
   writer: PostgresWriter,
   { externalIds, codes, credits }: NamedRows,
 ): [Promise<Reply>, Promise<Reply>, Promise<Reply>] {
   return [
-    externalIds.size === 0
-      ? NO_ROWS
-      : writer.run(STATEMENTS.read_external_accounts, [[...externalIds]]),
-    credits.length === 0
-      ? NO_ROWS
-      : writer.run(STATEMENTS.read_credits, [
-          credits.map(({ accountId }) => accountId),
-          credits.map(({ reference }) => reference),
-        ]),
-    codes.length === 0
-      ? NO_ROWS
-      : writer.run(STATEMENTS.read_code_credits, [
-          codes.map(({ accountId }) => accountId),
-          codes.map(({ codeHash }) => codeHash),
-        ]),
+    ask(writer, STATEMENTS.read_external_accounts, [...externalIds]),
+    ask(
+      writer,
+      STATEMENTS.read_credits,
+      credits.map(({ accountId }) => accountId),
+      credits.map(({ reference }) => reference),
+    ),
+    ask(
+      writer,
+      STATEMENTS.read_code_credits,
+      codes.map(({ accountId }) => accountId),
+      codes.map(({ codeHash }) => codeHash),
+    ),
   ]
 }
 
@@ -162,9 +169,9 @@ function readRequests(
     others.push(...openedIds)
   }
   return [
-    endedIds.size === 0 ? NO_ROWS : writer.run(STATEMENTS.take_holds, [[...endedIds]]),
-    held.length === 0 ? NO_ROWS : writer.run(STATEMENTS.read_holds, [held]),
-    others.length === 0 ? NO_ROWS : writer.run(STATEMENTS.lock_requests, [others]),
+    ask(writer, STATEMENTS.take_holds, [...endedIds]),
+    ask(writer, STATEMENTS.read_holds, held),
+    ask(writer, STATEMENTS.lock_requests, others),
   ]
 }
 
