@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonPathText } from '../json/walk.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
 
 /** The place of a name: at the top level of the body, or in any of its objects. */
 type Scope = 'root' | 'any'
@@ -118,10 +118,10 @@ export function refuseLookalikes(root: JsonObject): void {
   const found = findLookalike(root)
   if (found === null) return
   const { param, name } = found
-  throw new Problem('invalid_parameter', {
+  throw invalidParameter(
     param,
-    message: `\`${param}\` differs from \`${name}\` only in case: write the name in lower case.`,
-  })
+    `\`${param}\` differs from \`${name}\` only in case: write the name in lower case.`,
+  )
 }
 
 type Container = JsonObject | readonly JsonValue[]

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { SIXTIETHS } from '../tokens/guess.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
-import { echoed, Problem } from '../vocabulary/problem.ts'
+import { echoed, invalidParameter, Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 
 /** A member's value; undefined if it is absent or null, which all formats treat alike. */
@@ -64,7 +64,7 @@ export function wholeNumber(value: JsonValue, param: string): number {
 
 /** The refusal of a field with a value of the wrong type. By position: the field, then what it must be. */
 export function wrongType(param: string, expected: string): Problem {
-  return new Problem('invalid_parameter', { param, message: `\`${param}\` must be ${expected}.` })
+  return invalidParameter(param, `\`${param}\` must be ${expected}.`)
 }
 
 /** The refusal of a field that is not supported. By position: the field, then the message. */

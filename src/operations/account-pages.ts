@@ -11,7 +11,7 @@ import {
 } from '../ledger/accounts.ts'
 import type { AccountRow, Tables } from '../store/schema.ts'
 import { readUsageGroups, type UsageFigures } from '../usage/read-usage.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
 import { idCursor, isStorable } from './fields.ts'
 
 /** The sums of requests by which accounts can be sorted. */
@@ -68,10 +68,7 @@ export function accountPlace({ sort }: ListOrder, text: string | undefined): Acc
   const [name, value] = hexValue.safeParse(hex).data ?? []
   const isOfOrder = name === sort && !isByAge && (typeof value === 'string') === (sort === 'name')
   if (isOfOrder && value !== undefined) return { id: accountId, value }
-  throw new Problem('invalid_parameter', {
-    message: '`cursor` must be the `next_cursor` of a page with this `sort`.',
-    param: 'cursor',
-  })
+  throw invalidParameter('cursor', '`cursor` must be the `next_cursor` of a page with this `sort`.')
 }
 
 /** The filter and the order of a list of accounts. */

@@ -6,7 +6,7 @@ import {
   scopesOf,
 } from '../people/admin-tokens.ts'
 import type { AdminTokenRow } from '../store/people-tables.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
 import { ADMIN_SCOPES } from '../vocabulary/role.ts'
 import { type Caller, requireScope } from './caller.ts'
 import {
@@ -89,10 +89,10 @@ function expiryOf(
   if (ownAtMs === null || askedAtMs === null) return askedAtMs ?? ownAtMs
   if (askedAtMs <= ownAtMs) return askedAtMs
   const until = timeAnswer(ownAtMs)
-  throw new Problem('invalid_parameter', {
-    message: `\`expires_in_seconds\` must not go past ${until}, when the calling token expires.`,
-    param: 'expires_in_seconds',
-  })
+  throw invalidParameter(
+    'expires_in_seconds',
+    `\`expires_in_seconds\` must not go past ${until}, when the calling token expires.`,
+  )
 }
 
 function list({ store }: OperationParts) {

@@ -5,9 +5,9 @@ import type { Balance } from '../ledger/activity/balance.ts'
 import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
 import type { UsageGroupFigures } from '../usage/read-usage.ts'
 import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
-const DAY_MS = 24 * 60 * 60_000
 const CREDIT_LOW_DAYS = 7
 const KEY_LIMIT_DAYS = 2
 const KEY_EXPIRES_DAYS = 7

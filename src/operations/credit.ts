@@ -9,7 +9,7 @@ import type { Entry } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { ENTRY_KINDS, PURSES, showMicros } from '../vocabulary/money.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter, Problem } from '../vocabulary/problem.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import {
   changeField,
@@ -108,10 +108,7 @@ async function refusePastExpiry(
 ): Promise<void> {
   if (expiresAtMs === null || expiresAtMs > clock.nowMs()) return
   if ((await findCredit(store.db, place)) !== null) return
-  throw new Problem('invalid_parameter', {
-    message: `\`expires_at\` ${MUST_BE_FUTURE}.`,
-    param: 'expires_at',
-  })
+  throw invalidParameter('expires_at', `\`expires_at\` ${MUST_BE_FUTURE}.`)
 }
 
 async function addCredit(

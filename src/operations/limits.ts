@@ -4,7 +4,7 @@ import { byLimit, OWN_LIMITS, type OwnLimit, type OwnLimits } from '../ledger/le
 import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
 import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../vocabulary/allowance.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
 import type { Caller } from './caller.ts'
 import { amountField, moneyField, timeAnswer, timeField } from './fields.ts'
 import type { KeyLimits } from './operation.ts'
@@ -122,10 +122,10 @@ export function refuseRaisedLimits(
   ] as const
   for (const [name, value, max] of checks) {
     if (value == null || value <= max) continue
-    throw new Problem('invalid_parameter', {
-      param: `limits.${name}`,
-      message: `\`limits.${name}\` must be at most ${max}; an operator can set more.`,
-    })
+    throw invalidParameter(
+      `limits.${name}`,
+      `\`limits.${name}\` must be at most ${max}; an operator can set more.`,
+    )
   }
 }
 

@@ -13,7 +13,7 @@ import {
   type UsageSeries,
 } from '../usage/read-usage.ts'
 import type { Comparison } from '../vocabulary/date-range.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { attentionOf, attentionShape, daysLeft } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
@@ -32,7 +32,6 @@ import {
 } from './usage.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'
 
-const DAY_MS = 24 * HOUR_MS
 const PACE_DAYS = 7
 const KEYS_SHOWN = 10
 

@@ -8,8 +8,8 @@ import { type CountedErrors, readErrors } from '../usage/read-errors.ts'
 import { readPeriods } from '../usage/read-periods.ts'
 import { addSums, NO_USAGE, type UsageSums } from '../usage/sums.ts'
 import { micros, ZERO_MICROS } from '../vocabulary/money.ts'
-import { Problem } from '../vocabulary/problem.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import {
   errorCodeField,
   idField,
@@ -22,7 +22,6 @@ import { type OperationParts, operation } from './operation.ts'
 import { checkFilters, filterOf, operatorFilters } from './requests.ts'
 
 const MINUTE_MS = 60_000
-const DAY_MS = 24 * HOUR_MS
 const HOURS_UP_TO_MS = 2 * DAY_MS
 const ROLLED_MS_MAX = 400 * DAY_MS
 const STEPS_MAX = 60
@@ -103,10 +102,7 @@ async function accountOf(
   const owners = new Set([...apiKeys.values()].map(({ accountId }) => accountId))
   const [owner] = owners
   if (owner !== undefined && owners.size === 1) return owner
-  throw new Problem('invalid_parameter', {
-    message: '`key` needs `account`, unless all keys belong to one account.',
-    param: 'key',
-  })
+  throw invalidParameter('key', '`key` needs `account`, unless all keys belong to one account.')
 }
 
 /** Throws Problem `invalid_parameter` if roll-ups can't filter the range like this. By position: filters, range. */
@@ -123,10 +119,7 @@ function checkRange(
     isUncounted && !isLong
       ? `${counted(requestsMs / HOUR_MS)} with \`state\` or \`tag\``
       : '400 days'
-  throw new Problem('invalid_parameter', {
-    message: `\`since\` must be before \`until\`, by at most ${most}.`,
-    param: 'since',
-  })
+  throw invalidParameter('since', `\`since\` must be before \`until\`, by at most ${most}.`)
 }
 
 function counted(hours: number): string {

@@ -8,7 +8,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import { TAGS_HEADER } from '../vocabulary/call.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type TokenUsage } from '../vocabulary/outcome.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter, Problem } from '../vocabulary/problem.ts'
 import { type Caller, mayOpen } from './caller.ts'
 import { oneOf } from './check-input.ts'
 import {
@@ -83,10 +83,7 @@ type RequestFilters = z.output<z.ZodObject<typeof requestFilters>> & {
 /** Throws Problem `invalid_parameter` if a member filters by a field that customers do not have. */
 export function checkFilters(caller: Caller, { upstream }: Pick<RequestFilters, 'upstream'>): void {
   if (caller.kind !== 'member' || upstream === undefined) return
-  throw new Problem('invalid_parameter', {
-    message: 'Only operators can filter by `upstream`.',
-    param: 'upstream',
-  })
+  throw invalidParameter('upstream', 'Only operators can filter by `upstream`.')
 }
 
 /** The filter that a query string asks for. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Checked, checkBalances, checkCards, checkDeposits } from '../sale/check-payments.ts'
 import { saleFigures } from '../sale/figures.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
 import { staffPaths } from './paths.ts'
@@ -41,8 +42,6 @@ function show({ store, sale }: OperationParts) {
     },
   })
 }
-
-const DAY_MS = 24 * 60 * 60_000
 
 function check({ store, sale, clock }: OperationParts) {
   return operation({

@@ -6,7 +6,7 @@ import type { Sale, Seller } from '../sale/sale.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter, Problem } from '../vocabulary/problem.ts'
 import { type ExchangeTerms, formatUnits, unitsFor } from '../vocabulary/purchase.ts'
 import { filterField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { notFound } from './not-found.ts'
@@ -245,10 +245,10 @@ async function beginDeposit(method: DepositMethod, accountId: string): Promise<A
 function methodOf({ methods }: Sale, named: string | undefined): SaleMethod {
   const [only, ...others] = methods
   if (named === undefined && others.length > 0) {
-    throw new Problem('invalid_parameter', {
-      message: `\`method\` is required: ${methods.map(({ id }) => id).join(' or ')}.`,
-      param: 'method',
-    })
+    throw invalidParameter(
+      'method',
+      `\`method\` is required: ${methods.map(({ id }) => id).join(' or ')}.`,
+    )
   }
   const method = named === undefined ? only : methods.find(({ id }) => id === named)
   if (method !== undefined) return method

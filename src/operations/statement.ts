@@ -4,9 +4,9 @@ import { reversalsOfAccount } from '../ledger/purchases.ts'
 import { readStatement, type Statement, type StatementLine } from '../usage/read-statement.ts'
 import { dateOf, lastDays } from '../vocabulary/date-range.ts'
 import { ENTRY_KINDS, PURSES } from '../vocabulary/money.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
 import { purchaseIdOf, type Reversal } from '../vocabulary/purchase.ts'
-import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import {
   anyOf,
@@ -25,7 +25,6 @@ import { accountPaths } from './paths.ts'
 import { reversalField } from './purchases.ts'
 import { chartRange } from './usage.ts'
 
-const DAY_MS = DAY_HOURS * HOUR_MS
 // More of them would delay other requests while they are parsed and written.
 const ENTRIES_MAX = 10_000
 
@@ -68,10 +67,10 @@ function show({ store, clock }: OperationParts) {
       const statement = await readStatement(reads, read)
       if (statement === null) throw notFound('account', accountId)
       if (statement === 'tooLong') {
-        throw new Problem('invalid_parameter', {
-          message: `The statement has more than ${ENTRIES_MAX.toLocaleString('en-US')} top-ups and other changes. Ask for a shorter range.`,
-          param: 'from',
-        })
+        throw invalidParameter(
+          'from',
+          `The statement has more than ${ENTRIES_MAX.toLocaleString('en-US')} top-ups and other changes. Ask for a shorter range.`,
+        )
       }
       const asCsv = format === 'csv' || (format === undefined && acceptsCsv)
       const reversals = await reversalsOfAccount(reads, accountId)

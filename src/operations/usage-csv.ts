@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Store } from '../store/store.ts'
 import { readUsageCells } from '../usage/read-usage.ts'
 import { monthStart } from '../vocabulary/date-range.ts'
-import { type ChartStep, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { type ChartStep, DAY_MS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { csvLine, dollarsCell } from './csv.ts'
 import { timeAnswer } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
@@ -17,7 +17,6 @@ import {
 } from './usage.ts'
 import { CUSTOMERS_FIGURES, figuresAnswer } from './usage-figures.ts'
 
-const DAY_MS = 24 * HOUR_MS
 const CSV_STEPS_AT_ONCE = 7
 
 /** The usage of an account over time, as CSV. */

@@ -4,7 +4,7 @@ import { type PeriodQuery, readPeriods } from '../usage/read-periods.ts'
 import { type FinestGroup, finestGroupOf } from '../usage/sum-rows.ts'
 import type { UsageSums } from '../usage/sums.ts'
 import { type PeriodSpan, periodSpanAt } from '../vocabulary/allowance.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter, type Problem } from '../vocabulary/problem.ts'
 import { type CsvCell, csvLine, dollarsCell, exactCell } from './csv.ts'
 import { timeAnswer } from './fields.ts'
 import { readNames } from './usage-names.ts'
@@ -68,10 +68,10 @@ export async function focusCsv(view: Kysely<Tables>, input: FocusInput): Promise
 }
 
 function tooManyRows(): Problem {
-  return new Problem('invalid_parameter', {
-    message: `The export has more than ${ROWS_MAX.toLocaleString('en-US')} rows. Choose a shorter range, or \`by=month\`.`,
-    param: 'from',
-  })
+  return invalidParameter(
+    'from',
+    `The export has more than ${ROWS_MAX.toLocaleString('en-US')} rows. Choose a shorter range, or \`by=month\`.`,
+  )
 }
 
 interface Placed {

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { type PeriodSpan, periodSpanAt } from '../vocabulary/allowance.ts'
-import { Problem } from '../vocabulary/problem.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { momentField } from './fields.ts'
 
-const DAY_MS = 24 * HOUR_MS
 const RANGE_DAYS_DEFAULT = 30
 const RANGE_DAYS_MAX = 400
 
@@ -50,17 +49,11 @@ export function rangeOf(
   const toMs = to === undefined ? nowMs : placeMs(to)
   const fromMs = from === undefined ? toMs - RANGE_DAYS_DEFAULT * DAY_MS : placeMs(from)
   if (fromMs >= toMs) {
-    throw new Problem('invalid_parameter', {
-      message: '`from` must be before `to`, which is now if it is left out.',
-      param: 'from',
-    })
+    throw invalidParameter('from', '`from` must be before `to`, which is now if it is left out.')
   }
   // One of 400 days may have an hour more than the others.
   if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS + HOUR_MS) {
-    throw new Problem('invalid_parameter', {
-      message: `\`from\` must be at most ${RANGE_DAYS_MAX} days before \`to\`.`,
-      param: 'from',
-    })
+    throw invalidParameter('from', `\`from\` must be at most ${RANGE_DAYS_MAX} days before \`to\`.`)
   }
   return { fromMs, toMs }
 }

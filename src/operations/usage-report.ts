@@ -8,7 +8,7 @@ import { moneyOf, OPERATORS_GROUPINGS, USAGE_GROUPINGS } from '../usage/read-usa
 import type { SumRow } from '../usage/sum-rows.ts'
 import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../usage/sums.ts'
 import { isTimeZone } from '../vocabulary/allowance.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter, type Problem } from '../vocabulary/problem.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import { filterField, formatField, idFilterField, timeAnswer, timeField } from './fields.ts'
 import { notFound } from './not-found.ts'
@@ -153,10 +153,7 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
   const nowMs = clock.nowMs()
   const range = rangeOf(input, nowMs)
   if (input.step !== undefined && (input.by === 'day' || input.by === 'month')) {
-    throw new Problem('invalid_parameter', {
-      message: '`step` needs a `by` other than day and month.',
-      param: 'step',
-    })
+    throw invalidParameter('step', '`step` needs a `by` other than day and month.')
   }
   const view = store
     .searches(input.reader)
@@ -177,10 +174,7 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
 function focusOf(input: ReportInput & ReportRange) {
   const { by: step, time_zone: zone, model: modelId, upstream, accountId, apiKeyId } = input
   if (step !== 'day' && step !== 'month') {
-    throw new Problem('invalid_parameter', {
-      message: '`by` must be day or month with `format=focus`.',
-      param: 'by',
-    })
+    throw invalidParameter('by', '`by` must be day or month with `format=focus`.')
   }
   const query = { accountId, apiKeyId, modelId, upstream }
   const { fromMs, toMs } = input
@@ -240,17 +234,17 @@ function allOf(sums: readonly SumRow[]): UsageSums {
 }
 
 function tooManyTags(): Problem {
-  return new Problem('invalid_parameter', {
-    message: `The requests have more than ${TAGS_MAX.toLocaleString('en-US')} distinct tags, or combinations of tags. Choose a shorter range.`,
-    param: 'from',
-  })
+  return invalidParameter(
+    'from',
+    `The requests have more than ${TAGS_MAX.toLocaleString('en-US')} distinct tags, or combinations of tags. Choose a shorter range.`,
+  )
 }
 
 function tooManyRows(): Problem {
-  return new Problem('invalid_parameter', {
-    message: `The report has more than ${ROWS_MAX.toLocaleString('en-US')} rows. Choose a shorter range, or leave \`step\` out.`,
-    param: 'from',
-  })
+  return invalidParameter(
+    'from',
+    `The report has more than ${ROWS_MAX.toLocaleString('en-US')} rows. Choose a shorter range, or leave \`step\` out.`,
+  )
 }
 
 /**

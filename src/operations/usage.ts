@@ -7,17 +7,17 @@ import {
   USAGE_GROUPINGS,
   type Usage,
   type UsageGrouping,
+  type UsageQuery,
   type UsageSeries,
 } from '../usage/read-usage.ts'
 import { COMPARISONS, comparedSpan, lastDays, stepOf } from '../vocabulary/date-range.ts'
-import { Problem } from '../vocabulary/problem.ts'
-import { CHART_STEPS, type ChartStep, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { invalidParameter } from '../vocabulary/problem.ts'
+import { CHART_STEPS, type ChartStep, DAY_MS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { idField, momentField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'
 import { readNames } from './usage-names.ts'
 
-const DAY_MS = 24 * HOUR_MS
 const RANGE_DAYS_DEFAULT = 30
 const RANGE_MS_MAX = 400 * DAY_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
@@ -69,29 +69,13 @@ function show({ store, clock }: OperationParts) {
     query: usageQuery,
     answers: { 200: usageShape },
     async run({ reader, accountId, query }) {
-      const nowMs = clock.nowMs()
-      const { by, compare } = query
-      const range = stepsOf(query, nowMs)
-      const read = { accountId, by, ...range }
-      const comparison = compare ?? 'before'
-      const usage = await readUsage(store.searches(reader), { ...read, comparison })
-      const compared =
-        compare === undefined
-          ? null
-          : await readUsage(store.searches(reader), {
-              ...read,
-              ...comparedSpan(usage, compare),
-              seriesMax: 0,
-            })
-      const names = await groupNames(store.searches(reader), { accountId, by, ids: idsOf(usage) })
-      return {
-        httpStatus: 200,
-        body: {
-          account_id: accountId,
-          ...usageAnswer(usage, { ...range, nowMs, names, compared }),
-          by,
-        },
-      }
+      const body = await chartOf(store.searches(reader), {
+        accountId,
+        query,
+        nowMs: clock.nowMs(),
+        firstByteOf: 'groups',
+      })
+      return { httpStatus: 200, body }
     },
   })
 }
@@ -109,23 +93,46 @@ function showAll({ store, clock }: OperationParts) {
     }),
     answers: { 200: operatorUsageShape },
     async run({ reader, query }) {
-      const nowMs = clock.nowMs()
-      const { by, compare } = query
-      const range = stepsOf(query, nowMs)
-      const db = store.searches(reader)
-      const read = { accountId: null, by, ...range, firstByteOf: 'totals' } as const
-      const usage = await readUsage(db, { ...read, comparison: compare ?? 'before' })
-      const compared =
-        compare === undefined
-          ? null
-          : await readUsage(db, { ...read, ...comparedSpan(usage, compare), seriesMax: 0 })
-      const names = await groupNames(db, { accountId: null, by, ids: idsOf(usage) })
-      return {
-        httpStatus: 200,
-        body: { account_id: null, ...usageAnswer(usage, { ...range, nowMs, names, compared }), by },
-      }
+      const body = await chartOf(store.searches(reader), {
+        accountId: null,
+        query,
+        nowMs: clock.nowMs(),
+        firstByteOf: 'totals',
+      })
+      return { httpStatus: 200, body }
     },
   })
+}
+
+type ChartQuery = Omit<z.output<typeof usageQuery>, 'by'> & { readonly by: UsageGrouping }
+
+/** The chart that a query asks for. Throws Problem `invalid_parameter`. */
+async function chartOf(
+  db: Store['db'],
+  {
+    accountId,
+    query,
+    nowMs,
+    firstByteOf,
+  }: Required<Pick<UsageQuery, 'accountId' | 'firstByteOf'>> & {
+    readonly query: ChartQuery
+    readonly nowMs: number
+  },
+) {
+  const { by, compare } = query
+  const range = stepsOf(query, nowMs)
+  const read = { accountId, by, ...range, firstByteOf }
+  const usage = await readUsage(db, { ...read, comparison: compare ?? 'before' })
+  const compared =
+    compare === undefined
+      ? null
+      : await readUsage(db, { ...read, ...comparedSpan(usage, compare), seriesMax: 0 })
+  const names = await groupNames(db, { accountId, by, ids: usage.groups.map(({ id }) => id) })
+  return {
+    account_id: accountId,
+    ...usageAnswer(usage, { ...range, nowMs, names, compared }),
+    by,
+  }
 }
 
 /** A range of a chart. */
@@ -155,26 +162,20 @@ export function chartRange(
   const fromMs = from ?? lastDays(days, { nowMs: toMs - 1 }).fromMs
   const rangeMs = toMs - fromMs
   if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
-    throw new Problem('invalid_parameter', {
-      message: '`from` must be before `to`, by at most 400 days.',
-      param: 'from',
-    })
+    throw invalidParameter('from', '`from` must be before `to`, by at most 400 days.')
   }
   return { fromMs, toMs, step: stepOf({ fromMs, toMs }) }
 }
 
 /** The range and the steps that a query asks for. Throws Problem `invalid_parameter`. */
-export function stepsOf(
-  { step, by, ...asked }: Omit<z.output<typeof usageQuery>, 'by'> & { readonly by: UsageGrouping },
-  nowMs: number,
-): ChartRange {
+export function stepsOf({ step, by, ...asked }: ChartQuery, nowMs: number): ChartRange {
   const range = chartRange(asked, nowMs)
   const rangeMsMax = HOURLY_MS_MAX[by]
   if (step === 'hour' && range.toMs - range.fromMs > rangeMsMax) {
-    throw new Problem('invalid_parameter', {
-      message: `\`step\` can be \`hour\` for at most ${rangeMsMax / HOUR_MS} hours with \`by=${by}\`.`,
-      param: 'step',
-    })
+    throw invalidParameter(
+      'step',
+      `\`step\` can be \`hour\` for at most ${rangeMsMax / HOUR_MS} hours with \`by=${by}\`.`,
+    )
   }
   return { ...range, step: step ?? range.step }
 }
@@ -234,10 +235,6 @@ const PRUNED_ID = 'pruned'
 /** The id of a group as responses have it. */
 export function groupIdAnswer(id: string): string {
   return id === '' ? PRUNED_ID : id
-}
-
-function idsOf({ groups }: Usage): readonly string[] {
-  return groups.map(({ id }) => id)
 }
 
 const count = z.int()

@@ -2,11 +2,9 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { ENTRIES, type Entry, type Tables } from '../store/schema.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { addMicros, type Micros, micros, subtractMicros } from '../vocabulary/money.ts'
-import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { readSums } from './read-sums.ts'
 import { addSums, NO_USAGE } from './sums.ts'
-
-const DAY_MS = DAY_HOURS * HOUR_MS
 
 /** Selects a statement of whole UTC days. */
 interface StatementQuery {

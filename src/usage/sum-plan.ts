@@ -1,9 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { DAY_HOURS, DAY_MS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
-
-const DAY_MS = DAY_HOURS * HOUR_MS
 
 /** Spans of time side by side, each with a number, its place. Later ones have higher places. */
 interface Periods {

@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts'
+import { invalidParameter, type Problem } from './problem.ts'
 
 /** The facts of a request that routing, refusals and holds depend on. Pure data. */
 export interface Call {
@@ -199,8 +199,5 @@ export function readTags(headers: RequestHeaders): readonly string[] | null {
 const NOT_PRINTABLE = 'has a character that is not printable ASCII.'
 
 function badTags(fault: string): Problem {
-  return new Problem('invalid_parameter', {
-    message: `The header \`${TAGS_HEADER}\` ${fault}`,
-    param: TAGS_HEADER,
-  })
+  return invalidParameter(TAGS_HEADER, `The header \`${TAGS_HEADER}\` ${fault}`)
 }

@@ -168,6 +168,11 @@ export class Problem extends Error {
   }
 }
 
+/** The refusal of one field of the input. By position: the field, then the message. */
+export function invalidParameter(param: string, message: string): Problem {
+  return new Problem('invalid_parameter', { param, message })
+}
+
 /** How a stream can fail although its status was 200 and no event reports the failure. */
 export const UNREPORTED_FAILURES = [
   // The client disconnected before the end of its stream.

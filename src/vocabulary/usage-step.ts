@@ -18,6 +18,9 @@ export const HOUR_MS = 3_600_000
 /** Hours of a day. */
 export const DAY_HOURS = 24
 
+/** Milliseconds of a day. */
+export const DAY_MS = DAY_HOURS * HOUR_MS
+
 // How long an hour is watched for requests that come late, after it is closed.
 const WATCHED_HOURS = 24
 
