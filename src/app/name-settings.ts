@@ -1,4 +1,4 @@
-import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
+import { OPENROUTER_NAMES } from '../upstreams/openrouter/rewrites.ts'
 import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-names.ts'
 import { type Matching, matching, type Setting } from './setting.ts'
 

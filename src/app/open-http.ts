@@ -22,9 +22,6 @@ import { MailServer } from '../mail/mail-server.ts'
 import { Outbox } from '../mail/outbox.ts'
 import type { OperationParts } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
-import { KnownTokens } from '../people/known-tokens.ts'
-import type { TakenAccess } from '../people/taken-access.ts'
-import { Passes } from '../store/passes.ts'
 import type { Store } from '../store/store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -32,15 +29,16 @@ import type { Watcher } from '../webhooks/watcher.ts'
 import { type Config, keyLimitsOf, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
 import { mailSettingsOf } from './mail-settings.ts'
+import { openKnownTokens, openTakenAccess } from './open-access.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { BUILT_FOLDER, openPage } from './open-page.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import type { Refusals } from './open-refusals.ts'
 import { openSale } from './open-sale.ts'
-import { openTakenAccess } from './open-taken-access.ts'
+
 import type { TelemetryParts } from './open-telemetry.ts'
 import type { Verification } from './open-verification.ts'
-import { running, VERSION, type Wiring, warning } from './wiring.ts'
+import { VERSION, type Wiring, warning } from './wiring.ts'
 
 /** The parts of the HTTP server. */
 export interface HttpParts {
@@ -291,32 +289,6 @@ function openOutbox({ config, log, clock, closing }: Wiring): Outbox['post'] | n
   })
   closing.defer(() => outbox.stop())
   return (letter, untilMs) => outbox.post(letter, untilMs)
-}
-
-const READ_TOKENS_MS = 1_000
-
-function openKnownTokens(
-  { log, closing }: Wiring,
-  {
-    store,
-    storeClock: clock,
-    takenAccess,
-  }: HttpParts & { readonly takenAccess: TakenAccess | null },
-): KnownTokens {
-  const onFailure = warning(log, 'admin tokens could not be read, or not noted as used')
-  const knownTokens = new KnownTokens({
-    db: store.db,
-    clock,
-    hasRevoked: (adminTokenId) => takenAccess?.hasRevoked(adminTokenId) ?? false,
-    onFailure,
-  })
-  const readings = new Passes({
-    intervalMs: READ_TOKENS_MS,
-    pass: () => knownTokens.readChanges(),
-    onFailure,
-  })
-  running({ closing }, readings)
-  return knownTokens
 }
 
 /** Several processes may listen on one port: the system gives each connection to one of them. */

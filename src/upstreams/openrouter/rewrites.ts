@@ -4,8 +4,14 @@ import type { JsonEdit } from '../../json/edit.ts'
 import type { JsonObject } from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
-import type { PublicNames } from '../../vocabulary/public-names.ts'
+import type { PublicNames, UpstreamNames } from '../../vocabulary/public-names.ts'
 import type { RewriteInput } from '../upstream.ts'
+
+/** OpenRouter's names for what clients may ask for. */
+export const OPENROUTER_NAMES: UpstreamNames = {
+  fileEngine: 'cloudflare-ai',
+  toolPrefix: 'openrouter:',
+}
 
 /** The upstream's own id in place of the client's model name, if they differ. */
 export function modelEdit(call: Call, offer: Offer): readonly JsonEdit[] {

@@ -1,3 +1,4 @@
+import { KnownTokens } from '../people/known-tokens.ts'
 import { takenKey, takenWords } from '../people/take-again.ts'
 import { TakenAccess } from '../people/taken-access.ts'
 import { Passes } from '../store/passes.ts'
@@ -36,4 +37,29 @@ export function openTakenAccess(
   })
   running({ closing }, readings)
   return takenAccess
+}
+
+/** Knows the admin tokens that callers send, and reads again and again which of them were revoked. */
+export function openKnownTokens(
+  { log, closing }: Pick<Wiring, 'log' | 'closing'>,
+  {
+    store,
+    storeClock: clock,
+    takenAccess,
+  }: Pick<ServedStore, 'store' | 'storeClock'> & { readonly takenAccess: TakenAccess | null },
+): KnownTokens {
+  const onFailure = warning(log, 'admin tokens could not be read, or not noted as used')
+  const knownTokens = new KnownTokens({
+    db: store.db,
+    clock,
+    hasRevoked: (adminTokenId) => takenAccess?.hasRevoked(adminTokenId) ?? false,
+    onFailure,
+  })
+  const readings = new Passes({
+    intervalMs: READ_MS,
+    pass: () => knownTokens.readChanges(),
+    onFailure,
+  })
+  running({ closing }, readings)
+  return knownTokens
 }
