@@ -82,7 +82,7 @@ export function accountListOperations(parts: OperationParts) {
         const listed: ListedAccounts = { filter: { search, state, externalId }, order: sort, days }
         if (query.format === 'csv' || (query.format === undefined && acceptsCsv)) {
           const rows = accountCsv(store.searches(reader), { listed, nowMs })
-          return { httpStatus: 200, body: Readable.from(rows) }
+          return Readable.from(rows)
         }
         const isByUsage = USAGE_SORTS.some((each) => each === sort.sort)
         const db = isByUsage ? store.searches(reader) : store.pages(reader)
@@ -103,7 +103,7 @@ export function accountListOperations(parts: OperationParts) {
             ...(times === null ? {} : { last_request_at: lastAt }),
           }
         })
-        return { httpStatus: 200, body: listAnswer(answers, accountCursor(sort, page.next)) }
+        return listAnswer(answers, accountCursor(sort, page.next))
       },
     }),
   ]

@@ -66,7 +66,8 @@ function createOwn(parts: OperationParts) {
     example: { name: 'Ada Lovelace' },
     answers: { 201: accountShape },
     async run({ caller: { userId: ownerId }, by, body }) {
-      return made(parts, { ...body, ownerId }, by)
+      const { body: answer } = await made(parts, { ...body, ownerId }, by)
+      return answer
     },
   })
 }
@@ -126,7 +127,7 @@ function show(parts: OperationParts) {
       const reads = readsFor({ caller, reader }, parts.store)
       const account = await getAccount(reads, accountId)
       if (account === null) throw notFound('account', accountId)
-      return { httpStatus: 200, body: await answerOf({ ...parts, reads }, account) }
+      return await answerOf({ ...parts, reads }, account)
     },
   })
 }
@@ -193,7 +194,7 @@ function change(parts: OperationParts) {
       }
       if (account === null) throw notFound('account', accountId)
       await parts.onCallersChanged({ accountId })
-      return { httpStatus: 200, body: await answerOf(parts, account) }
+      return await answerOf(parts, account)
     },
   })
 }

@@ -72,7 +72,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
         { ...made, madeBy },
       )
       await onAdminTokensChanged([])
-      return { httpStatus: 201, body: { ...adminTokenAnswer(adminToken), token: text } }
+      return { ...adminTokenAnswer(adminToken), token: text }
     },
   })
 }
@@ -110,7 +110,7 @@ function list({ store }: OperationParts) {
         cursor: cursor ?? null,
       })
       const next = idCursor('admin_tokens', page.nextCursor)
-      return { httpStatus: 200, body: listAnswer(page.adminTokens.map(adminTokenAnswer), next) }
+      return listAnswer(page.adminTokens.map(adminTokenAnswer), next)
     },
   })
 }
@@ -131,7 +131,7 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
       const revoked = await revokeAdminToken({ db: store.db, clock }, { adminTokenId, by })
       if (revoked === null) throw notFound('admin token', adminTokenId)
       await onAdminTokensChanged(revoked.revokedIds)
-      return { httpStatus: 200, body: adminTokenAnswer(revoked.adminToken) }
+      return adminTokenAnswer(revoked.adminToken)
     },
   })
 }

@@ -91,7 +91,7 @@ function create(parts: OperationParts) {
       const created = await createApiKey(ledger, made, by)
       if (created === null) throw notFound('account', accountId)
       const answer = await answerOf(parts, created.apiKey)
-      return { httpStatus: 201, body: { ...answer, key: created.text } }
+      return { ...answer, key: created.text }
     },
   })
 }
@@ -133,7 +133,7 @@ function list({ store, clock, keyLimits }: OperationParts) {
           defaults: keyLimits,
         }),
       )
-      return { httpStatus: 200, body: listAnswer(answers, idCursor('keys', page.nextCursor)) }
+      return listAnswer(answers, idCursor('keys', page.nextCursor))
     },
   })
 }
@@ -149,7 +149,7 @@ function show(parts: OperationParts) {
     problems: ['not_found'],
     async run(call) {
       const apiKey = await namedKey(parts.store, call)
-      return { httpStatus: 200, body: await answerOf(parts, apiKey) }
+      return await answerOf(parts, apiKey)
     },
   })
 }
@@ -201,7 +201,7 @@ function change(parts: OperationParts) {
       const apiKey = await ledger.updateApiKey(changes, call.by)
       if (apiKey === null) throw notFound('API key', apiKeyId)
       await onCallersChanged({ apiKeyId })
-      return { httpStatus: 200, body: await answerOf(parts, apiKey) }
+      return await answerOf(parts, apiKey)
     },
   })
 }
@@ -239,7 +239,7 @@ function rotate(parts: OperationParts) {
       if (rotated === null) throw notFound('API key', apiKeyId)
       await onCallersChanged({ apiKeyId })
       const answer = await answerOf(parts, rotated.apiKey)
-      return { httpStatus: 200, body: { ...answer, key: rotated.text } }
+      return { ...answer, key: rotated.text }
     },
   })
 }
@@ -261,7 +261,7 @@ function remove({ store, ledger, onCallersChanged }: OperationParts) {
       const isDeleted = await ledger.deleteApiKey(apiKeyId, call.by)
       if (!isDeleted) throw notFound('API key', apiKeyId)
       await onCallersChanged({ apiKeyId })
-      return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }
+      return { id: apiKeyId, object: 'key', deleted: true }
     },
   })
 }

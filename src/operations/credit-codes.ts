@@ -57,7 +57,7 @@ function create({ ledger, ids, clock }: OperationParts) {
         expiresAtMs: expires_at ?? null,
       }
       const { creditCode, text } = await createCreditCode(ledger, made, by)
-      return { httpStatus: 201, body: { ...creditCodeAnswer(creditCode), code: text } }
+      return { ...creditCodeAnswer(creditCode), code: text }
     },
   })
 }
@@ -74,7 +74,7 @@ function list({ store }: OperationParts) {
     async run({ reader, query: { limit, cursor } }) {
       const page = await listCreditCodes(store.pages(reader), { limit, cursor: cursor ?? null })
       const next = idCursor('codes', page.nextCursor)
-      return { httpStatus: 200, body: listAnswer(page.creditCodes.map(creditCodeAnswer), next) }
+      return listAnswer(page.creditCodes.map(creditCodeAnswer), next)
     },
   })
 }
@@ -92,7 +92,7 @@ function show({ store }: OperationParts) {
       const codeId = param('code_id')
       const creditCode = await getCreditCode(store.db, codeId)
       if (creditCode === null) throw notFound('credit code', codeId)
-      return { httpStatus: 200, body: creditCodeAnswer(creditCode) }
+      return creditCodeAnswer(creditCode)
     },
   })
 }
@@ -116,7 +116,7 @@ function revoke({ ledger }: OperationParts) {
           message: `Account ${creditCode.redeemedBy} has redeemed this credit code. Remove the credit from that account instead.`,
         })
       }
-      return { httpStatus: 200, body: creditCodeAnswer(creditCode) }
+      return creditCodeAnswer(creditCode)
     },
   })
 }

@@ -163,7 +163,7 @@ function entries({ store }: OperationParts) {
         ...entryAnswer(entry),
         balance: balanceMicros,
       }))
-      return { httpStatus: 200, body: listAnswer(lines, statementCursor(page.next)) }
+      return listAnswer(lines, statementCursor(page.next))
     },
   })
 }
@@ -185,7 +185,7 @@ function download({ store }: OperationParts) {
       if (account === null) throw notFound('account', accountId)
       const span = { fromMs: from ?? null, toMs: to ?? null }
       const rows = entryCsv(store.searches(reader), { accountId, ...span })
-      return { httpStatus: 200, body: Readable.from(rows) }
+      return Readable.from(rows)
     },
   })
 }
@@ -298,16 +298,13 @@ function topUps({ store, clock }: OperationParts) {
       const range = { accountId: account, fromMs, toMs }
       const { amountMicros, entries } = await sumTopUps(store.pages(reader), range)
       return {
-        httpStatus: 200,
-        body: {
-          object: 'top_ups',
-          from: timeAnswer(fromMs),
-          to: timeAnswer(toMs),
-          amount: amountMicros,
-          top_ups: entries.top_up ?? 0,
-          purchases: entries.purchase ?? 0,
-          codes: entries.activation ?? 0,
-        },
+        object: 'top_ups',
+        from: timeAnswer(fromMs),
+        to: timeAnswer(toMs),
+        amount: amountMicros,
+        top_ups: entries.top_up ?? 0,
+        purchases: entries.purchase ?? 0,
+        codes: entries.activation ?? 0,
       }
     },
   })

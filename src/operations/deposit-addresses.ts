@@ -54,7 +54,7 @@ export function depositAddressOperations({ store, sale }: OperationParts) {
           }
         })
         const place = next && `${next.chainId}_${next.address}`
-        return { httpStatus: 200, body: listAnswer(listed, idCursor('deposit_addresses', place)) }
+        return listAnswer(listed, idCursor('deposit_addresses', place))
       },
     }),
   ]

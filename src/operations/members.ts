@@ -47,7 +47,7 @@ function list({ store }: OperationParts) {
       if ((await getAccount(store.pages(reader), accountId)) === null)
         throw notFound('account', accountId)
       const members = await listMembers(store.pages(reader), accountId)
-      return { httpStatus: 200, body: listAnswer(members.map(memberAnswer), null) }
+      return listAnswer(members.map(memberAnswer), null)
     },
   })
 }
@@ -73,7 +73,7 @@ function change({ store: { db }, clock }: OperationParts) {
       const members = isMember ? await listMembers(db, accountId) : []
       const found = members.find((member) => member.userId === userId)
       if (found === undefined) throw notFound('member', userId)
-      return { httpStatus: 200, body: memberAnswer(found) }
+      return memberAnswer(found)
     },
   })
 }
@@ -94,7 +94,7 @@ function remove({ store: { db }, clock }: OperationParts) {
       const userId = param('user_id')
       const removed = { accountId, userId, role: null, ownerId: ownerOf(caller) }
       if (!(await changeMember({ db, clock }, removed, by))) throw notFound('member', userId)
-      return { httpStatus: 200, body: removedAnswer(userId) }
+      return removedAnswer(userId)
     },
   })
 }
@@ -113,7 +113,7 @@ function leave({ store: { db }, clock }: OperationParts) {
       const left = { accountId, userId, role: null, ownerId: null }
       // An operator can open every account, and is a member of some.
       if (!(await changeMember({ db, clock }, left, null))) throw notFound('member', userId)
-      return { httpStatus: 200, body: removedAnswer(userId) }
+      return removedAnswer(userId)
     },
   })
 }
@@ -128,7 +128,7 @@ function invitations({ store, clock }: OperationParts) {
     answers: { 200: listShape(invitationShape) },
     async run({ reader, accountId }) {
       const open = await listInvitations({ db: store.pages(reader), clock }, accountId)
-      return { httpStatus: 200, body: listAnswer(open.map(invitationAnswer), null) }
+      return listAnswer(open.map(invitationAnswer), null)
     },
   })
 }
@@ -179,10 +179,10 @@ function invite(parts: OperationParts) {
         by,
       )
       const { url, ...answer } = linkAnswer(parts, { kind, email, made })
-      if (!isMailed) return { httpStatus: 201, body: { ...answer, url, mailed: false } }
+      if (!isMailed) return { ...answer, url, mailed: false }
       const accountName = (await getAccount(db, accountId))?.name ?? null
       postLetter(invitationLetter({ to: email, url, accountName }), made.expiresAtMs)
-      return { httpStatus: 201, body: { ...answer, mailed: true } }
+      return { ...answer, mailed: true }
     },
   })
 }
@@ -201,10 +201,7 @@ function withdraw({ store: { db }, clock }: OperationParts) {
       const invitationId = param('invitation_id')
       const isEnded = await withdrawInvitation({ db, clock }, { accountId, invitationId }, by)
       if (!isEnded) throw notFound('open invitation', invitationId)
-      return {
-        httpStatus: 200,
-        body: { id: invitationId, object: 'invitation', deleted: true },
-      }
+      return { id: invitationId, object: 'invitation', deleted: true }
     },
   })
 }

@@ -30,7 +30,7 @@ function ofAccount({ store, server }: OperationParts) {
       const access = ModelAccess.of({ account, apiKey: null })
       const models = server?.modelsAt(feeBasisPoints) ?? []
       const shown = access === null ? models : models.filter(({ id }) => access.mayUse(id))
-      return { httpStatus: 200, body: listAnswer(shown.map(modelAnswer), null) }
+      return listAnswer(shown.map(modelAnswer), null)
     },
   })
 }
@@ -47,7 +47,7 @@ function ofUpstreams({ server }: OperationParts) {
       const doubted = new Set(server?.catalog().doubtedIds)
       const rows = server?.catalogRows() ?? []
       const body = rows.map((row) => offeredAnswer(row, doubted.has(row.offer.modelId)))
-      return { httpStatus: 200, body: listAnswer(body, null) }
+      return listAnswer(body, null)
     },
   })
 }

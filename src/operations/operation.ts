@@ -161,8 +161,17 @@ interface OperationInput<
   readonly takesAccess?: true
   readonly run: (
     call: CheckedCall<keyof P & CallerKind, z.output<Query>, z.output<Body>>,
-  ) => Promise<Answered>
+  ) => Promise<Returned<Answers>>
 }
+
+/** The body of the only successful response; with its status, if an operation has several. */
+type Returned<Answers> = true extends HasSeveral<keyof Answers> ? Answered : object
+
+type HasSeveral<Status, Each = Status> = Each extends Status
+  ? [Status] extends [Each]
+    ? false
+    : true
+  : never
 
 /** An operation of admins also names the scope that it needs. Others have none. */
 type Scoped<P extends Paths> = P extends { readonly admin: string }
@@ -193,6 +202,8 @@ export function operation<
     run,
     ...described
   } = input
+  const [httpStatus = 200, ...otherStatuses] = Object.keys(answers).map(Number)
+  const hasSeveral = otherStatuses.length > 0
   const ofCustomers = answersForCustomers(answers)
   const isHarmlessWith = (sent: z.output<Body>) =>
     typeof isHarmless === 'function' ? isHarmless(sent) : isHarmless
@@ -221,7 +232,7 @@ export function operation<
       }
       const needsPassword = asksMembers || !isHarmlessWith(checked.body)
       const password = needsPassword ? requirePassword(caller, { asksMembers }) : null
-      const answered = await run({
+      const returned = await run({
         ...checked,
         // A caller reaches an operation only by the path of its kind.
         caller: caller as Extract<Caller, { kind: keyof P & CallerKind }>,
@@ -234,6 +245,8 @@ export function operation<
         acceptsCsv,
         onProgress,
       })
+      // The type of `run` says that it returns a status if there are several.
+      const answered = hasSeveral ? (returned as Answered) : { httpStatus, body: returned }
       // The answer is sent even if this fails: the page then asks for the password sooner.
       await password?.keepRecent().catch(() => {})
       return readsAsOperator(caller.kind) ? answered : ofCustomers.toCustomer(answered)

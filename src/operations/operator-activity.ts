@@ -49,7 +49,7 @@ export function operatorActivityOperations(parts: OperationParts) {
         }
         const db = readsOf(filter, store)(reader)
         const found = await searchRequests(db, { limit, cursor, ...filter })
-        return { httpStatus: 200, body: await namedAnswer(db, found) }
+        return await namedAnswer(db, found)
       },
     }),
     operation({
@@ -64,7 +64,7 @@ export function operatorActivityOperations(parts: OperationParts) {
         const row = await getRequest(db, param('request_id'))
         const [body] = row === null ? [] : await namedRows(db, [row])
         if (body === undefined) throw await noRequest(store, param('request_id'))
-        return { httpStatus: 200, body }
+        return body
       },
     }),
     findKeys(parts),
@@ -143,7 +143,7 @@ function findKeys({ store }: OperationParts) {
         name,
         prefix: displayPrefix,
       }))
-      return { httpStatus: 200, body: listAnswer(rows, idCursor('keys', page.nextCursor)) }
+      return listAnswer(rows, idCursor('keys', page.nextCursor))
     },
   })
 }

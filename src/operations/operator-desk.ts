@@ -72,7 +72,7 @@ function listActions({ store }: OperationParts) {
       const range = { sinceMs: since, untilMs: until }
       const filter = { accountId: account, actorIds: by, actions: action, ...range }
       if (format === 'csv' || (format === undefined && acceptsCsv)) {
-        return { httpStatus: 200, body: Readable.from(actionCsv(store.pages(reader), filter)) }
+        return Readable.from(actionCsv(store.pages(reader), filter))
       }
       const { actions, nextCursor } = await listOperatorActions(store.pages(reader), {
         limit,
@@ -80,7 +80,7 @@ function listActions({ store }: OperationParts) {
         ...filter,
       })
       const next = idCursor('actions', nextCursor)
-      return { httpStatus: 200, body: listAnswer(actions.map(actionAnswer), next) }
+      return listAnswer(actions.map(actionAnswer), next)
     },
   })
 }
@@ -202,10 +202,7 @@ function listUnsettled({ store, server }: OperationParts) {
       if (server === null) throw new TypeError('the process serves nothing')
       const page = await listWaiting(store.pages(reader), { limit, cursor: cursor ?? null })
       const answers = page.requests.map((row) => unsettledAnswer(row, server.scheduleOf))
-      return {
-        httpStatus: 200,
-        body: listAnswer(answers, idCursor('unsettled', page.nextCursor)),
-      }
+      return listAnswer(answers, idCursor('unsettled', page.nextCursor))
     },
   })
 }
@@ -255,7 +252,7 @@ function showHealth({ store, server, clock }: OperationParts) {
       const held = await heldByState(store.pages(reader))
       const checks = server.checks()
       const verification = server.verification()
-      const body: z.infer<typeof healthShape> = {
+      return {
         object: 'health',
         version: server.version,
         mode: server.mode,
@@ -283,8 +280,7 @@ function showHealth({ store, server, clock }: OperationParts) {
           oldest_opened_at: timeOrNull(oldestOpenedAtMs),
         })),
         as_of: timeAnswer(clock.nowMs()),
-      }
-      return { httpStatus: 200, body }
+      } satisfies z.infer<typeof healthShape>
     },
   })
 }

@@ -56,7 +56,7 @@ export function overviewOperations(parts: OperationParts) {
           comparison: compare ?? 'before',
           ...chartRange(range, nowMs),
         }
-        return { httpStatus: 200, body: await overviewOf(parts, asked, { nowMs, pages }) }
+        return await overviewOf(parts, asked, { nowMs, pages })
       },
     }),
   ]

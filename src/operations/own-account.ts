@@ -59,8 +59,7 @@ function ownKey({ store, clock, keyLimits: defaults }: OperationParts) {
         apiKey.spendMicros === 0
           ? NOTHING_SPENT
           : await readSpend(reads, { accountId, apiKeyId, nowMs })
-      const body = ownKeyAnswer(apiKey, { balance: held, spend, nowMs, defaults })
-      return { httpStatus: 200, body }
+      return ownKeyAnswer(apiKey, { balance: held, spend, nowMs, defaults })
     },
   })
 }
@@ -83,7 +82,7 @@ function balance(parts: OperationParts) {
       if (held === null && caller.kind !== 'key') throw notFound('account', accountId)
       if (held === null) throw new Problem('invalid_api_key')
       const releaseAtMs = nextReleaseAtMs(parts, held.unresolved)
-      return { httpStatus: 200, body: balanceAnswer(accountId, held, releaseAtMs) }
+      return balanceAnswer(accountId, held, releaseAtMs)
     },
   })
 }
@@ -106,11 +105,11 @@ function purchases({ store }: OperationParts) {
       const { entries, nextBefore } = await listBought(reads, page)
       const next = idCursor('purchases', nextBefore === null ? null : String(nextBefore))
       const body = listAnswer(entries.map(entryAnswer), next)
-      if (cursor !== undefined) return { httpStatus: 200, body }
+      if (cursor !== undefined) return body
       const confirming = await listConfirming(reads, accountId)
       const rows = await listPending(reads, accountId)
       const pending = [...confirming.map(confirmingAnswer), ...rows.map(purchaseAnswer)]
-      return { httpStatus: 200, body: { ...body, pending } }
+      return { ...body, pending }
     },
   })
 }
@@ -145,7 +144,7 @@ export function generationOperations({ store, clock }: OperationParts) {
             })
         // Another key's request is answered like one that does not exist.
         if (row === null || row.apiKeyId !== apiKeyId) throw await noRequest(store, id)
-        return { httpStatus: 200, body: { data: ownGeneration(row) } }
+        return { data: ownGeneration(row) }
       },
     }),
   ]

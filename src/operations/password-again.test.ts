@@ -132,7 +132,7 @@ test('a change that was made is answered, also where the password can not be kep
     paths: { operator: '/app/api/operator/made' },
     summary: 'Make what is shown once.',
     answers: { 201: z.object({ made: z.string() }) },
-    run: async () => ({ httpStatus: 201, body: { made: 'once' } }),
+    run: async () => ({ made: 'once' }),
   })
   const keepRecent = () => Promise.reject(new Error('the store is away'))
   const caller: Caller = { ...CALLERS.desk, password: { isRecent: true, keepRecent } }

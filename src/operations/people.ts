@@ -34,7 +34,7 @@ function list({ store }: OperationParts) {
     answers: { 200: listShape(userShape) },
     async run({ reader }) {
       const users = await listUsers(store.pages(reader))
-      return { httpStatus: 200, body: listAnswer(users.map(userAnswer), null) }
+      return listAnswer(users.map(userAnswer), null)
     },
   })
 }
@@ -88,7 +88,7 @@ function invite(parts: OperationParts) {
         const letter = { to: email, url: answer.url, accountName: account?.name ?? null }
         postLetter?.(invitationLetter(letter), made.expiresAtMs)
       }
-      return { httpStatus: 201, body: answer }
+      return answer
     },
   })
 }
@@ -117,7 +117,7 @@ function reset(parts: OperationParts) {
       }
       const kind = 'reset'
       const made = await makeLink(linkParts(parts), { kind, userId: user.id }, by)
-      return { httpStatus: 201, body: linkAnswer(parts, { kind, email: user.email, made }) }
+      return linkAnswer(parts, { kind, email: user.email, made })
     },
   })
 }
@@ -158,15 +158,12 @@ function removeRights({ store, clock }: OperationParts) {
         })
       }
       return {
-        httpStatus: 200,
-        body: {
-          object: 'removal',
-          email,
-          user: isUser,
-          operator: wasOperator,
-          account_ids: accountIds,
-          invitations,
-        },
+        object: 'removal',
+        email,
+        user: isUser,
+        operator: wasOperator,
+        account_ids: accountIds,
+        invitations,
       }
     },
   })

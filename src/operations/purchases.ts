@@ -24,7 +24,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { notFound } from './not-found.ts'
-import { type Answered, type OperationParts, operation, readsFor } from './operation.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 import { staffPaths } from './paths.ts'
 
 /** The purchases of accounts, and an admin's decisions about held payments. */
@@ -71,7 +71,7 @@ function list({ store }: OperationParts) {
         account_name: row.accountName,
       }))
       const next = idCursor('all_purchases', nextCursor)
-      return { httpStatus: 200, body: listAnswer(answers, next) }
+      return listAnswer(answers, next)
     },
   })
 }
@@ -87,7 +87,7 @@ function show({ store }: OperationParts) {
     problems: ['not_found'],
     async run({ reader, caller, param }) {
       const row = await foundPurchase(readsFor({ caller, reader }, store), param('purchase_id'))
-      return { httpStatus: 200, body: adminPurchaseAnswer(row) }
+      return adminPurchaseAnswer(row)
     },
   })
 }
@@ -111,7 +111,7 @@ function approve(parts: OperationParts) {
 async function creditHeld(
   { sale }: OperationParts,
   { row, by }: { readonly row: PurchaseRow; readonly by: OperatorAction | null },
-): Promise<Answered> {
+): Promise<object> {
   if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row, CREDITED)
   // The money may have been paid back since the purchase was held, so the provider is asked again.
   const looked = sale && (await sale.approve(row.source, by).catch(rethrowUnavailable))
@@ -121,7 +121,7 @@ async function creditHeld(
     throw notHeld(purchase, NO_MONEY)
   }
   if (!isChanged || purchase.state !== 'credited') throw notHeld(purchase, CREDITED)
-  return { httpStatus: 200, body: adminPurchaseAnswer(purchase) }
+  return adminPurchaseAnswer(purchase)
 }
 
 /** Rethrows a failed call to a provider as a Problem for the client. */
@@ -148,7 +148,7 @@ function dismiss({ ledger }: OperationParts) {
       const verdict = await ledger.dismissPurchase({ purchaseId, note }, by)
       switch (verdict.kind) {
         case 'dismissed':
-          return { httpStatus: 200, body: adminPurchaseAnswer(verdict.purchase) }
+          return adminPurchaseAnswer(verdict.purchase)
         case 'notHeld':
           throw notHeld(verdict.purchase, DISMISSED)
         case 'unknownPurchase':

@@ -41,7 +41,7 @@ function receipt({ store, seller }: OperationParts) {
         throw notFound('purchase', purchaseId)
       }
       const reversals = await listReversals(reads, purchase)
-      const body: z.infer<typeof receiptShape> = {
+      return {
         object: 'receipt',
         ...numbered(purchase),
         purchase: purchaseAnswer(purchase),
@@ -49,8 +49,7 @@ function receipt({ store, seller }: OperationParts) {
         seller: { name: seller.name, tax_id: seller.taxId },
         account: { id: account.id, name: account.name, email: account.email },
         buyer: buyerOf(account),
-      }
-      return { httpStatus: 200, body }
+      } satisfies z.infer<typeof receiptShape>
     },
   })
 }

@@ -48,29 +48,26 @@ export function refusalOperations({ store, clock }: OperationParts) {
         const apiKeyIds = [...new Set(keys.map(({ api_key_id }) => api_key_id))]
         const apiKeys = await getNamedKeys(db, { accountId, apiKeyIds })
         return {
-          httpStatus: 200,
-          body: {
-            object: 'refusals',
-            account_id: accountId,
-            from: timeAnswer(fromHour * HOUR_MS),
-            to: timeAnswer(untilHour * HOUR_MS),
-            requests: codes.reduce((sum, { requests }) => sum + requests, 0),
-            codes: codes.map((counted) => ({
+          object: 'refusals',
+          account_id: accountId,
+          from: timeAnswer(fromHour * HOUR_MS),
+          to: timeAnswer(untilHour * HOUR_MS),
+          requests: codes.reduce((sum, { requests }) => sum + requests, 0),
+          codes: codes.map((counted) => ({
+            ...countAnswer(counted),
+            meaning: problemOfCode(counted.code)?.meaning ?? '',
+            remedy: problemOfCode(counted.code)?.remedy ?? '',
+          })),
+          keys: keys.map(({ api_key_id: id, ...counted }) => {
+            const apiKey = apiKeys.get(id)
+            return {
+              key_id: id,
+              key_name: apiKey?.name ?? null,
+              key_deleted: apiKey === undefined || apiKey.deletedAtMs !== null,
               ...countAnswer(counted),
-              meaning: problemOfCode(counted.code)?.meaning ?? '',
-              remedy: problemOfCode(counted.code)?.remedy ?? '',
-            })),
-            keys: keys.map(({ api_key_id: id, ...counted }) => {
-              const apiKey = apiKeys.get(id)
-              return {
-                key_id: id,
-                key_name: apiKey?.name ?? null,
-                key_deleted: apiKey === undefined || apiKey.deletedAtMs !== null,
-                ...countAnswer(counted),
-              }
-            }),
-          } satisfies z.input<typeof refusalsShape>,
-        }
+            }
+          }),
+        } satisfies z.input<typeof refusalsShape>
       },
     }),
   ]

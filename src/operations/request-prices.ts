@@ -38,7 +38,7 @@ export function requestPriceOperations({ store }: OperationParts) {
         const row = await getRequest(db, requestId)
         if (row === null || !mayOpen(caller, row.accountId)) throw await noRequest(store, requestId)
         const prices = chargeOf(row) === 0 ? null : await readPrices(db, row.priceSnapshotId)
-        return { httpStatus: 200, body: pricesAnswer(row, prices) }
+        return pricesAnswer(row, prices)
       },
     }),
   ]

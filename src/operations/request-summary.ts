@@ -62,13 +62,10 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
           ? await sumRolled(db, { ...filter, rolledMs })
           : await sumRequests(db, filter)
         return {
-          httpStatus: 200,
-          body: {
-            object: 'request_summary',
-            from: timeAnswer(fromMs),
-            to: timeAnswer(untilMs),
-            ...summary,
-          },
+          object: 'request_summary',
+          from: timeAnswer(fromMs),
+          to: timeAnswer(untilMs),
+          ...summary,
         }
       },
     }),

@@ -134,7 +134,7 @@ function list({ store }: OperationParts) {
         ...filter,
         ...(account === undefined ? {} : { accountId: account }),
       })
-      return { httpStatus: 200, body: foundAnswer(found) }
+      return foundAnswer(found)
     },
   })
 }
@@ -153,7 +153,7 @@ function listOfKey({ store }: OperationParts) {
       const filter = filterOf(query)
       const own = { ...filter, accountId, apiKeyId }
       const found = await searchRequests(readsOf(filter, store)(reader), { limit, cursor, ...own })
-      return { httpStatus: 200, body: foundAnswer(found) }
+      return foundAnswer(found)
     },
   })
 }
@@ -175,7 +175,7 @@ function download({ store }: OperationParts) {
       }
       const isForOperators = caller.kind === 'operator'
       const rows = requestCsv(store.searches(reader), { filter, isForOperators })
-      return { httpStatus: 200, body: Readable.from(rows) }
+      return Readable.from(rows)
     },
   })
 }
@@ -201,7 +201,7 @@ function show({ store }: OperationParts) {
       if (row === null || isOthers || !mayOpen(caller, row.accountId)) {
         throw await noRequest(store, requestId)
       }
-      return { httpStatus: 200, body: requestAnswer(row) }
+      return requestAnswer(row)
     },
   })
 }
@@ -232,7 +232,7 @@ function settle({ store, ledger }: OperationParts) {
         case 'corrected': {
           const row = await getRequest(store.db, requestId)
           if (row === null) throw await noRequest(store, requestId)
-          return { httpStatus: 200, body: requestAnswer(row) }
+          return requestAnswer(row)
         }
         case 'unchanged':
           throw new Problem('request_not_settleable', {

@@ -23,21 +23,18 @@ function show({ store, sale }: OperationParts) {
     async run({ reader, caller }) {
       const { purchases, looks } = await saleFigures(readsFor({ caller, reader }, store))
       return {
-        httpStatus: 200,
-        body: {
-          object: 'sale_status',
-          methods: sale?.methods.map(({ id }) => id) ?? [],
-          purchases: purchases.map(({ creditMicros, reversedMicros, ...counted }) => ({
-            ...counted,
-            credit: creditMicros,
-            reversed: reversedMicros,
-          })),
-          looks: looks.map(({ source, position, lookedAtMs }) => ({
-            source,
-            position,
-            looked_at: timeAnswer(lookedAtMs),
-          })),
-        },
+        object: 'sale_status',
+        methods: sale?.methods.map(({ id }) => id) ?? [],
+        purchases: purchases.map(({ creditMicros, reversedMicros, ...counted }) => ({
+          ...counted,
+          credit: creditMicros,
+          reversed: reversedMicros,
+        })),
+        looks: looks.map(({ source, position, lookedAtMs }) => ({
+          source,
+          position,
+          looked_at: timeAnswer(lookedAtMs),
+        })),
       }
     },
   })
@@ -84,7 +81,7 @@ function check({ store, sale, clock }: OperationParts) {
         }
       }
       const ok = differences.length === 0
-      return { httpStatus: 200, body: { object: 'sale_check', ok, checked, differences } }
+      return { object: 'sale_check', ok, checked, differences }
     },
   })
 }

@@ -35,10 +35,7 @@ function offers({ methods, seller }: Sale) {
       if (!isAnyAvailable && methods.every(({ kind }) => kind === 'deposit')) {
         throw new Problem('chain_unavailable')
       }
-      return {
-        httpStatus: 200,
-        body: { object: 'credit_sale', seller: sellerAnswer(seller), methods: offered },
-      }
+      return { object: 'credit_sale', seller: sellerAnswer(seller), methods: offered }
     },
   })
 }
@@ -92,17 +89,14 @@ function quote(sale: Sale, clock: Clock) {
       const { currency, terms, asOfMs } = await termsOf(method, clock)
       const units = unitsFor(creditMicros, terms)
       return {
-        httpStatus: 200,
-        body: {
-          object: 'credit_quote',
-          method: method.id,
-          credit: creditMicros,
-          pay: { currency, amount: formatUnits(units, terms.decimals), units: String(units) },
-          rate: rateText(terms),
-          fee_bps: method.feeBps,
-          as_of: timeAnswer(asOfMs),
-          binding: false,
-        },
+        object: 'credit_quote',
+        method: method.id,
+        credit: creditMicros,
+        pay: { currency, amount: formatUnits(units, terms.decimals), units: String(units) },
+        rate: rateText(terms),
+        fee_bps: method.feeBps,
+        as_of: timeAnswer(asOfMs),
+        binding: false,
       }
     },
   })
@@ -184,7 +178,7 @@ function resume(sale: Sale, { db }: OperationParts['store']) {
       if (purchase?.accountId !== accountId) throw notFound('purchase', purchaseId)
       const url = await sale.openPage(purchase).catch(rethrowUnavailable)
       if (url === null) throw new Problem('purchase_not_open')
-      return { httpStatus: 200, body: { object: 'payment_page', url } }
+      return { object: 'payment_page', url }
     },
   })
 }

@@ -77,7 +77,7 @@ function show({ store, clock }: OperationParts) {
       const whole = statementAnswer(statement, { accountId, reversals, ...range })
       const lines = whole.lines.filter((line) => kind === undefined || kind.includes(line.kind))
       const body = { ...whole, lines }
-      return { httpStatus: 200, body: asCsv ? Readable.from([statementCsv(body)]) : body }
+      return asCsv ? Readable.from([statementCsv(body)]) : body
     },
   })
 }

@@ -46,7 +46,7 @@ function audits({ store, ids, clock, server }: OperationParts) {
         const parts = { db: store.db, ids, nowMs: clock.nowMs() }
         await reportAudit(parts, found).catch(server.onReportFailure)
       }
-      return { httpStatus: 200, body: auditAnswer(found) }
+      return auditAnswer(found)
     },
   })
   const progress = operation({
@@ -56,10 +56,7 @@ function audits({ store, ids, clock, server }: OperationParts) {
     summary: 'The progress of the audit that this process is running.',
     answers: { 200: auditProgressShape },
     async run() {
-      return {
-        httpStatus: 200,
-        body: { object: 'audit_progress', running: underWay !== null, rows },
-      }
+      return { object: 'audit_progress', running: underWay !== null, rows }
     },
   })
   return [audit, progress]
@@ -105,7 +102,7 @@ function refreshCatalog(parts: OperationParts) {
           cause: outcome.cause,
         })
       }
-      return { httpStatus: 200, body: catalogRefreshAnswer(outcome) }
+      return catalogRefreshAnswer(outcome)
     },
   })
 }
@@ -293,7 +290,7 @@ function showMaintenance({ maintenance }: OperationParts) {
     summary: 'Whether maintenance is on.',
     answers: { 200: maintenanceShape },
     async run() {
-      return { httpStatus: 200, body: await maintenanceAnswer(maintenance) }
+      return await maintenanceAnswer(maintenance)
     },
   })
 }
@@ -312,7 +309,7 @@ function turnMaintenance({ maintenance }: OperationParts) {
     answers: { 200: maintenanceShape },
     async run({ by, body: { enabled } }) {
       await maintenance.turn(enabled ? 'on' : 'off', by)
-      return { httpStatus: 200, body: await maintenanceAnswer(maintenance) }
+      return await maintenanceAnswer(maintenance)
     },
   })
 }

@@ -88,7 +88,7 @@ function list({ store, clock, upstreams }: OperationParts) {
           last_failure: failure === null ? null : failureAnswer(failure),
         })
       }
-      return { httpStatus: 200, body: listAnswer(rows, null) }
+      return listAnswer(rows, null)
     },
   })
 }

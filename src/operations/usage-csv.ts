@@ -40,7 +40,7 @@ function download({ store, clock }: OperationParts) {
         by,
         ...stepsOf(query, clock.nowMs()),
       })
-      return { httpStatus: 200, body: Readable.from(rows) }
+      return Readable.from(rows)
     },
   })
 }

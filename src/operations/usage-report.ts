@@ -162,12 +162,12 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
     .setAccessMode('read only')
   if (input.format === 'focus') {
     const charges = focusOf({ ...input, ...range })
-    return { httpStatus: 200, body: Readable.from(await view.execute(charges)) }
+    return Readable.from(await view.execute(charges))
   }
   const report = await view.execute((trx) => readReport(trx, { ...input, ...range }))
   const body = { ...report, as_of: timeAnswer(nowMs) }
   const asCsv = input.format === 'csv' || (input.format === undefined && input.acceptsCsv)
-  return { httpStatus: 200, body: asCsv ? Readable.from([reportCsv(body, input)]) : body }
+  return asCsv ? Readable.from([reportCsv(body, input)]) : body
 }
 
 /** Throws Problem `invalid_parameter` for groups that FOCUS has no columns for. */

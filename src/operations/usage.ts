@@ -69,13 +69,12 @@ function show({ store, clock }: OperationParts) {
     query: usageQuery,
     answers: { 200: usageShape },
     async run({ reader, accountId, query }) {
-      const body = await chartOf(store.searches(reader), {
+      return chartOf(store.searches(reader), {
         accountId,
         query,
         nowMs: clock.nowMs(),
         firstByteOf: 'groups',
       })
-      return { httpStatus: 200, body }
     },
   })
 }
@@ -93,13 +92,12 @@ function showAll({ store, clock }: OperationParts) {
     }),
     answers: { 200: operatorUsageShape },
     async run({ reader, query }) {
-      const body = await chartOf(store.searches(reader), {
+      return chartOf(store.searches(reader), {
         accountId: null,
         query,
         nowMs: clock.nowMs(),
         firstByteOf: 'totals',
       })
-      return { httpStatus: 200, body }
     },
   })
 }

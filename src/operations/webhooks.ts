@@ -75,7 +75,7 @@ function create(parts: OperationParts) {
     async run({ by, body: { url, events } }) {
       await noteWhatHolds({ db: store.db, ids, clock }, events)
       const webhook = await createWebhook({ db: store.db, ids, clock }, { url, events, by })
-      return { httpStatus: 201, body: { ...webhookAnswer(webhook), secret: webhook.secret } }
+      return { ...webhookAnswer(webhook), secret: webhook.secret }
     },
   })
 }
@@ -91,7 +91,7 @@ function list({ store }: OperationParts) {
     answers: { 200: listShape(webhookShape) },
     async run({ reader, caller }) {
       const webhooks = await listWebhooks(readsFor({ caller, reader }, store))
-      return { httpStatus: 200, body: listAnswer(webhooks.map(webhookAnswer), null) }
+      return listAnswer(webhooks.map(webhookAnswer), null)
     },
   })
 }
@@ -125,7 +125,7 @@ function change(parts: OperationParts) {
       await noteWhatHolds({ db: store.db, ids, clock }, begins)
       const changed = await changeWebhook({ db: store.db, clock }, { webhookId, ...body, by })
       if (changed === null) throw notFound('webhook', webhookId)
-      return { httpStatus: 200, body: webhookAnswer(changed) }
+      return webhookAnswer(changed)
     },
   })
 }
@@ -144,7 +144,7 @@ function remove({ store, clock }: OperationParts) {
       const webhookId = param('webhook_id')
       const url = await deleteWebhook({ db: store.db, clock }, { webhookId, by })
       if (url === null) throw notFound('webhook', webhookId)
-      return { httpStatus: 200, body: { id: webhookId, object: 'webhook', url, deleted: true } }
+      return { id: webhookId, object: 'webhook', url, deleted: true }
     },
   })
 }
@@ -177,7 +177,7 @@ function test({ store, ids, clock }: OperationParts) {
             'Too many messages are waiting for this webhook. Try again once some of them were delivered.',
         })
       }
-      return { httpStatus: 202, body: deliveryAnswer(added) }
+      return deliveryAnswer(added)
     },
   })
 }
@@ -199,7 +199,7 @@ function deliveries({ store }: OperationParts) {
       const asked = { webhookId, limit, cursor: cursor ?? null }
       const { deliveries: rows, nextCursor } = await listDeliveries(db, asked)
       const next = idCursor('deliveries', nextCursor)
-      return { httpStatus: 200, body: listAnswer(rows.map(deliveryAnswer), next) }
+      return listAnswer(rows.map(deliveryAnswer), next)
     },
   })
 }

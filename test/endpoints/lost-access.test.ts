@@ -18,7 +18,7 @@ const ofKeys = operation({
   body: z.strictObject({ word: z.string() }),
   example: { word: 'yes' },
   answers: { 200: z.object({ word: z.string() }) },
-  run: async ({ body }) => ({ httpStatus: 200, body }),
+  run: async ({ body }) => body,
 })
 
 const world = worldOfFile({ operations: [...OPERATIONS, ['Words', () => [ofKeys]]] })

@@ -45,7 +45,7 @@ function toyOperations({ store }: OperationParts) {
       async run({ accountId, body: { name } }) {
         await requireAccount(accountId)
         toys.set(accountId, (toys.get(accountId) ?? 0) + 1)
-        return { httpStatus: 201, body: { object: 'toy', account: accountId, name } }
+        return { object: 'toy', account: accountId, name }
       },
     }),
     operation({
@@ -59,7 +59,7 @@ function toyOperations({ store }: OperationParts) {
       async run({ accountId }) {
         await requireAccount(accountId)
         const count = toys.get(accountId) ?? 0
-        return { httpStatus: 200, body: { object: 'toys', account: accountId, count } }
+        return { object: 'toys', account: accountId, count }
       },
     }),
   ]
