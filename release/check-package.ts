@@ -124,7 +124,10 @@ async function tryServer(app: string): Promise<void> {
     const address = await addressOf(createInterface({ input: server.stdout }))
     expect(address !== null, `no server: ${greeting}`)
     server.stdout.resume()
-    const [apiKey = ''] = /sk-tollgate-\w+/.exec(greeting) ?? []
+    // The key comes by another pipe, which may be read later.
+    const keyOf = () => /sk-tollgate-\w+(?=\s)/.exec(greeting)?.[0]
+    while (keyOf() === undefined) await once(server.stderr, 'data')
+    const apiKey = keyOf()
     const answer = await fetch(`${address}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}` },

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MemoryLog } from './memory-log.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -79,6 +80,8 @@ export async function serve(input: RunInput): Promise<ServeProcess> {
   const closed = once(child, 'close').then(() => null)
   const served = await Promise.race([log.logged('"msg":"serving"'), closed])
   if (served === null) throw new Error(`tollgate serve ended: ${greeting}`)
+  // The greeting was written before that line, to another pipe. The first turn may end before that pipe is looked at.
+  for (const _ of [1, 2]) await nextTurn()
   return {
     address: JSON.parse(served).address,
     pid: child.pid ?? 0,

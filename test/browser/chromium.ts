@@ -201,6 +201,13 @@ export async function copyBy(page: Page, label: string): Promise<void> {
   ])
 }
 
+/** Types a message into the Playground and sends it by keys, which do nothing before the models are known. */
+export async function sendByKeys(page: Page, message: string): Promise<void> {
+  await page.getByLabel('Message').fill(message)
+  await page.getByRole('button', { name: 'Send', exact: true, disabled: false }).waitFor()
+  await page.keyboard.press('Control+Enter')
+}
+
 /** Writes a picture of the whole page, where pictures are asked for: the window is made as high as what scrolls in it. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (PICTURES === undefined) return

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { sendByKeys } from './chromium.ts'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { ANSWER_ID, json, type StandIn, type StandInAnswer } from './stand-in.ts'
@@ -44,10 +45,7 @@ function answerChat(server: StandIn, answer: StandInAnswer): void {
 
 async function ask(page: Page): Promise<void> {
   await page.getByLabel('System').fill('You are brief.')
-  await page.getByLabel('Message').fill('What tells a toll gate from a turnstile?')
-  // The keys do nothing before the models are known.
-  await page.locator('button:enabled', { hasText: 'Send' }).waitFor()
-  await page.keyboard.press('Control+Enter')
+  await sendByKeys(page, 'What tells a toll gate from a turnstile?')
 }
 
 const SCREENS: readonly Screen[] = [

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
-import { copyBy, expectGoodPage, openWindow, takePicture } from './chromium.ts'
+import { copyBy, expectGoodPage, openWindow, sendByKeys, takePicture } from './chromium.ts'
 import { becomeOperator, PASSWORD, setUp, setupLink, test } from './on-gateway.ts'
 
 /** A person's first minutes, on a real gateway: from the link of the first start on. */
@@ -60,7 +60,7 @@ test('the first operator begins at the screens of operators, next to the first a
   const context = await openWindow(browser, { width: 'desk', theme: 'light' })
   const page = await context.newPage()
   await becomeOperator(page, gateway)
-  expect(page.url()).toBe(`${gateway.address}/app/operator`)
+  await page.waitForURL(`${gateway.address}/app/operator`)
   await expectGoodPage(page)
   await page.locator('button.acct').click()
   await page.getByRole('link', { name: 'Operator: all accounts' }).waitFor()
@@ -77,8 +77,7 @@ test('the Playground streams an answer, which is charged on its own key and list
   const page = await context.newPage()
   await setUp(page, gateway)
   await page.getByRole('link', { name: 'Playground' }).click()
-  await page.getByLabel('Message').fill('Say hello to the heron.')
-  await page.keyboard.press('Control+Enter')
+  await sendByKeys(page, 'Say hello to the heron.')
   await page.getByText(/^Charged \$0\.0/).waitFor()
   expect(await page.getByText('heron').count()).toBe(2)
   await page.getByRole('link', { name: 'Open in Activity' }).click()
@@ -113,8 +112,7 @@ test('a newcomer buys play credit, sees it arrive, and spends it', async ({ brow
   await page.getByText('$60.00', { exact: true }).first().waitFor()
 
   await page.getByRole('link', { name: 'Playground' }).click()
-  await page.getByLabel('Message').fill('Say hello.')
-  await page.keyboard.press('Control+Enter')
+  await sendByKeys(page, 'Say hello.')
   await page.getByText(/^Charged \$0\.0/).waitFor()
   console.log(`from the link to bought and spent: ${Date.now() - begunAtMs} ms`)
   await page.getByRole('link', { name: 'Open in Activity' }).click()

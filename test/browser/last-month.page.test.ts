@@ -70,7 +70,11 @@ test('last month has the sums of its requests by its address, by one click and i
   }))
   await window.addCookies(cookies)
   const page = await window.newPage()
-  const range = new Date(fromMs).toLocaleDateString('en-GB', { month: 'long', year: 'numeric' })
+  const range = new Date(fromMs).toLocaleDateString('en-GB', {
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  })
   for (const path of [`${account.id}/usage`, 'operator/usage']) {
     const address = world.url(`/app/${path}`)
     await page.goto(`${address}?from=${dateOf(fromMs)}&to=${dateOf(endMs - 1)}`)

@@ -99,8 +99,8 @@ test('the side bar marks Home on Home alone', async ({ page, server }) => {
   await home.waitFor()
   expect(await home.getAttribute('aria-current')).toBe('page')
   await page.getByRole('link', { name: /^Accounts/ }).click()
-  await page.getByText('Night Shift').first().waitFor()
-  expect(await home.getAttribute('aria-current')).toBeNull()
+  await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
+  await expect.poll(() => home.getAttribute('aria-current')).toBeNull()
 })
 
 test('the side bar counts the accounts', async ({ page, server }) => {

@@ -192,7 +192,8 @@ test('Credit of a tab is read as operators do, and its links lead to the tabs of
   await page.getByRole('button', { name: 'Every entry' }).click()
   await page.waitForURL(`${server.address}/app/${ONE}/credit?list=entries`)
   const csv = page.getByRole('link', { name: 'CSV' })
-  expect(await csv.getAttribute('href')).toMatch(`/app/api/${ONE}/entries.csv?from=`)
+  // The address changes before the page does.
+  await expect.poll(() => csv.getAttribute('href')).toMatch(`/app/api/${ONE}/entries.csv?from=`)
   await page.locator('main td a').filter({ visible: true }).first().click()
   await page.waitForURL(/operator\/accounts\/.*\/activity\?range=all&request=req_/)
   await requests.waitFor()

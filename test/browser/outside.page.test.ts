@@ -76,7 +76,7 @@ test('a button leads through the provider, and back to where the person was goin
   await expectGoodPage(door)
   await door.getByRole('button', { name: 'Continue with Example ID' }).click()
   await door.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
-  expect(door.url()).toBe(wanted)
+  await door.waitForURL(wanted)
   await door.goBack()
   expect(door.url()).not.toContain('code=')
 })
@@ -91,7 +91,7 @@ test('a person without an invitation reads so, and joins by the link of one', as
   await door.goto(`${origin}/app/sign-in`)
   await door.getByRole('button', { name: 'Continue with Example ID' }).click()
   await door.getByText('You have no invitation to this gateway.').waitFor()
-  expect(door.url()).toBe(`${origin}/app/sign-in-return/oidc`)
+  await door.waitForURL(`${origin}/app/sign-in-return/oidc`)
   await expectGoodPage(door)
   await door.getByRole('link', { name: 'Back to the sign-in' }).click()
   provider.refuses = true

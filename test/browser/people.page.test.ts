@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
-import { copyBy, expectGoodPage, openWindow } from './chromium.ts'
+import { copyBy, expectGoodPage, openWindow, sendByKeys } from './chromium.ts'
 import { listenOnLoopback } from './listen.ts'
 import { PASSWORD, setUp, test } from './on-gateway.ts'
 
@@ -94,8 +94,7 @@ test('no answer and no download of any section has a field of operators for a me
     bodies.push(response.text().catch(() => ''))
   })
   await guest.getByRole('link', { name: 'Playground' }).click()
-  await guest.getByLabel('Message').fill('Say hello.')
-  await guest.keyboard.press('Control+Enter')
+  await sendByKeys(guest, 'Say hello.')
   await guest.getByText(/^Charged \$0\.0/).waitFor()
   const downloads = new Set<string>()
   for (const name of SECTIONS) {

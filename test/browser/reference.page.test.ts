@@ -23,9 +23,10 @@ test('an endpoint opens at its own address, in the fonts of the page, and every 
     await expect
       .poll(() => page.title())
       .toBe('POST /v1/admin/accounts/{account_id}/keys · tollgate API')
-    expect(
-      await page.locator('#createKey').evaluate((at) => at.getBoundingClientRect().top),
-    ).toBeLessThan(100)
+    const place = page.locator('#createKey')
+    await expect
+      .poll(() => place.evaluate((at) => at.getBoundingClientRect().top))
+      .toBeLessThan(100)
     await page.evaluate(() => document.fonts.ready)
     const loaded = await page.evaluate(() =>
       [...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family),

@@ -151,7 +151,7 @@ async function plugInDevice(page: Page): Promise<void> {
 
 /** Makes the sign-ins of a gateway an hour old. */
 function age(folder: string): void {
-  const store = new DatabaseSync(join(folder, 'data', 'simulator.db'))
+  const store = new DatabaseSync(join(folder, 'data', 'simulator.db'), { timeout: 60_000 })
   store.exec('update sessions set created_at_ms = created_at_ms - 3600000, confirmed_at_ms = null')
   store.close()
 }

@@ -368,7 +368,7 @@ test('in the colours of the system, legends keep theirs, and what is chosen has 
       ),
     )
   await page.goto(`${server.address}/app/${at('overview')}`)
-  await page.getByRole('button', { name: 'Endpoint' }).waitFor()
+  for (const drawn of ['.swatch.of-1', '.bar > *']) await page.locator(drawn).first().waitFor()
   const [swatch, part] = await look()
   await page.emulateMedia({ forcedColors: 'active' })
   const forced = await look()
