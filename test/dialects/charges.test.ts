@@ -1,16 +1,18 @@
 import { request } from 'undici'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import type { VendorName } from '../../simulator/vendors.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
-import { readToEnd, worldOfFile } from '../world.ts'
+import { readToEnd, startWorld, type World, worldOfFile } from '../world.ts'
 import { type Format, SPOKEN } from './vendor-settings.ts'
 
 /* What requests are charged at providers that bill by their counts, against the cost that the simulator keeps. */
 
 const CHAT = { model: 'sim/text', messages: [{ role: 'user', content: 'Say hello.' }] }
 const LONG = 'All of this is read from a cache the next time. '.repeat(60)
+
+const SETTLES_SOON = { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' }
 
 const BODIES = {
   chat: { path: '/v1/chat/completions', body: { ...CHAT, max_tokens: 64 } },
@@ -39,7 +41,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
 
   const world = worldOfFile(() => ({
     vendor,
-    settings: { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1', TOLLGATE_READ_ON_TIMEOUT_MS: '1000' },
+    settings: { ...SETTLES_SOON, TOLLGATE_READ_ON_TIMEOUT_MS: '3600000' },
   }))
   beforeAll(async () => {
     const account = await world.account({ creditMicros: 100_000_000 })
@@ -276,11 +278,11 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
   }
 
   /** Leaves a stream of that many events after its first text; resolves with the request once it is settled. */
-  async function leftAfterText(events: number): Promise<RequestRow> {
+  async function leftAfterText(at: World, { apiKey, events }: Leaving): Promise<RequestRow> {
     const { path } = vendor === 'anthropic' ? BODIES.messages : BODIES.chat
     const content = JSON.stringify({ events, interval_ms: 1 })
     const messages = [{ role: 'user', content }]
-    const answer = await request(world.url(path), {
+    const answer = await request(at.url(path), {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}` },
       body: JSON.stringify({ model: 'sim/paced', max_tokens: 16_384, stream: true, messages }),
@@ -293,22 +295,26 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     }
     answer.body.destroy()
     const requestId = String(answer.headers['x-request-id'])
-    let row = await world.rowOf(requestId)
-    while (row.state !== 'final') row = await world.rowOf(requestId)
+    let row = await at.rowOf(requestId)
+    while (row.state !== 'final') row = await at.rowOf(requestId)
     expect(row).toMatchObject({ errorCode: 'client_gone', backedHeldMicros: 0, generationId: null })
     return row
   }
 
   if (vendor !== 'openai-compatible') {
     test('a client that leaves before the counts is charged them', async () => {
-      const row = await leftAfterText(100)
+      const row = await leftAfterText(world, { apiKey, events: 100 })
       expect(chargeDue()).toBeGreaterThan(0)
       expect(row.backedChargeMicros).toBe(chargeDue())
     })
   }
 
   test('a client that leaves a stream that goes on is charged an estimate, which stands', async () => {
-    const row = await leftAfterText(1_000_000)
+    // The others are read on for as long as their counts take to come.
+    const settings = { ...SETTLES_SOON, TOLLGATE_READ_ON_TIMEOUT_MS: '1000' }
+    const hasty = await startWorld({ vendor, settings })
+    onTestFinished(() => hasty.close())
+    const row = await leftAfterText(hasty, { ...(await hasty.account()), events: 1_000_000 })
     expect(row.backedChargeMicros).toBeGreaterThan(0)
   })
 
@@ -320,6 +326,11 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
   })
 })
+
+interface Leaving {
+  readonly apiKey: string
+  readonly events: number
+}
 
 function chunks(text: string): Record<string, unknown>[] {
   return text
