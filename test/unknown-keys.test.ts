@@ -2,16 +2,14 @@ import { request } from 'undici'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { ROWS } from './contract/rows.ts'
-import { startWorld, worldOfFile } from './world.ts'
+import { standingClock, startWorld, worldOfFile } from './world.ts'
 
 /** Who guesses keys is refused by address; who has one is not. */
 
 const MAX = 100
 const ADMIN_TOKEN = 'a-token-for-tests-alone'
 
-// It stands still, so that no minute passes however slow the machine is.
-const nowMs = Date.now()
-const clock = { nowMs: () => nowMs }
+const clock = standingClock()
 
 const world = worldOfFile({
   clock,

@@ -210,6 +210,21 @@ export async function readToEnd(answered: Promise<Response>) {
 
 const FAR_MS = Date.parse('2999-01-01')
 
+/** A clock that stands still: no minute ends between two steps of a test, however slow the machine is. */
+export function standingClock(): Clock {
+  const nowMs = Date.now()
+  return { nowMs: () => nowMs }
+}
+
+const DAY_MS = 86_400_000
+
+/** A clock that runs from noon: no day and no month ends between two steps of a test, whenever it begins. */
+export function noonClock(): Clock {
+  const startedMs = Date.now()
+  const noonMs = startedMs - (startedMs % DAY_MS) + DAY_MS / 2
+  return { nowMs: () => noonMs + Date.now() - startedMs }
+}
+
 /** A world that is there for all tests of a file or a `describe`, with what its input says before the first. */
 export function worldOfFile(input: WorldInput | (() => WorldInput) = {}): World {
   const world = {} as World

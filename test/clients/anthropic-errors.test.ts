@@ -10,14 +10,14 @@ import Anthropic, {
   ServiceUnavailableError,
 } from '@anthropic-ai/sdk'
 import { beforeAll, expect, test } from 'vitest'
-import { worldOfFile } from '../world.ts'
+import { standingClock, worldOfFile } from '../world.ts'
 import { countEvents, failureOf } from './failure.ts'
 
 /** The failures of messages, as the classes that the official client throws. */
 
 let client: Anthropic
 
-const world = worldOfFile()
+const world = worldOfFile({ clock: standingClock() })
 beforeAll(async () => {
   const { apiKey } = await world.account()
   client = clientWith(apiKey)

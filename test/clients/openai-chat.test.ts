@@ -7,7 +7,7 @@ import OpenAI, {
   RateLimitError,
 } from 'openai'
 import { beforeAll, expect, test } from 'vitest'
-import { worldOfFile } from '../world.ts'
+import { standingClock, worldOfFile } from '../world.ts'
 import { failureOf } from './failure.ts'
 
 /** The official client, unmodified: only its address and key are ours. */
@@ -15,7 +15,7 @@ import { failureOf } from './failure.ts'
 let client: OpenAI
 let accountId: string
 
-const world = worldOfFile()
+const world = worldOfFile({ clock: standingClock() })
 beforeAll(async () => {
   const account = await world.account({ creditMicros: 50_000_000 })
   accountId = account.id

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { noonClock, type WorldInput } from '../world.ts'
 import { ADMIN_TOKEN, column, errorOf, Management, refusal, textOf } from './management.ts'
 
 let admin: Management
@@ -8,12 +9,14 @@ let accountId: string
 let own: { readonly id: string; readonly text: string }
 let other: { readonly id: string; readonly text: string }
 
-beforeEach(async () => {
-  admin = await Management.start()
+async function start(input: WorldInput = {}): Promise<void> {
+  admin = await Management.start(input)
   accountId = await admin.account(10_000_000)
   own = await admin.apiKey(accountId)
   other = await admin.apiKey(accountId)
-})
+}
+
+beforeEach(() => start())
 afterEach(() => admin.close())
 
 /** Sends a chat with these headers, and returns its whole answer as text with its request id. */
@@ -188,11 +191,14 @@ describe('usage', () => {
   test.each(['day', 'month'])(
     'by step of a %s has a row for each of them and each group',
     async (step) => {
+      await admin.close()
+      const clock = noonClock()
+      await start({ clock })
       await chat(own.text)
       await chat(own.text)
       await chat(other.text)
       const report = await totalsOf(`/v1/admin/usage?by=key&step=${step}`)
-      const date = new Date().toISOString().slice(0, step === 'day' ? 10 : 7)
+      const date = new Date(clock.nowMs()).toISOString().slice(0, step === 'day' ? 10 : 7)
       expect(report['data']).toMatchObject([
         { date, id: own.id, name: 'test', figures: { requests: 2 } },
         { date, id: other.id, name: 'test', figures: { requests: 1 } },
@@ -310,10 +316,7 @@ test('many reports of one account keep a report of another waiting for one at mo
 test('a key has 6,000 calls in a minute beside its inference, apart from other keys', async () => {
   await admin.close()
   let nowMs = Date.now()
-  admin = await Management.start({ clock: { nowMs: () => nowMs } })
-  accountId = await admin.account(10_000_000)
-  own = await admin.apiKey(accountId)
-  other = await admin.apiKey(accountId)
+  await start({ clock: { nowMs: () => nowMs } })
   const { id } = await chat(own.text)
   const paths = ['/v1/key', '/v1/balance', '/v1/requests', `/v1/generation?id=${id}`]
   const call = async (path: string, httpStatus: number) =>

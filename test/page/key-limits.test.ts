@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { worldOfFile } from '../world.ts'
+import { standingClock, worldOfFile } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 let operator: Browser
@@ -7,7 +7,7 @@ let member: Browser
 let owner: Browser
 let path: string
 
-const world = worldOfFile()
+const world = worldOfFile({ clock: standingClock() })
 beforeAll(async () => {
   operator = await setUpOperator(world)
   const { id: accountId } = await world.account()

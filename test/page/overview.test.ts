@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type TestAccount, worldOfFile } from '../world.ts'
+import { noonClock, type TestAccount, worldOfFile } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 let account: TestAccount
 let browser: Browser
 
-const world = worldOfFile()
+const clock = noonClock()
+
+const world = worldOfFile({ clock })
 beforeAll(async () => {
   account = await world.account({ apiKeys: 2 })
   await setUpOperator(world)
@@ -73,7 +75,7 @@ describe('the overview', () => {
 
   test('is of the last 30 UTC days, today among them, where no range is asked for', async () => {
     const { json } = await overview()
-    const today = Math.floor(Date.now() / 86_400_000)
+    const today = Math.floor(clock.nowMs() / 86_400_000)
     const days = [...Array(30).keys()].map((at) =>
       new Date((today - 29 + at) * 86_400_000).toISOString(),
     )
@@ -82,7 +84,7 @@ describe('the overview', () => {
   })
 
   test('goes by hours where the range is two days or less', async () => {
-    const from = new Date(Date.now() - 24 * 60 * 60_000).toISOString()
+    const from = new Date(clock.nowMs() - 24 * 60 * 60_000).toISOString()
     const { json } = await overview(`?from=${from}`)
     expect(json['step']).toBe('hour')
     expect(Object(json['spend']).steps.length).toBeGreaterThanOrEqual(24)
@@ -105,7 +107,7 @@ describe('the overview', () => {
     const poor = await world.account({ creditMicros: 0 })
     const guest = { email: 'poor@example.org', accountId: poor.id, role: 'owner' } as const
     const owner = await inviteGuest(world, guest)
-    const expires_at = new Date(Date.now() + 60_000).toISOString()
+    const expires_at = new Date(clock.nowMs() + 60_000).toISOString()
     const path = `accounts/${poor.id}/keys`
     await owner.post(path, { name: 'spent', credit_limit: 0 })
     await owner.post(path, { name: 'expiring', expires_at })
@@ -163,7 +165,7 @@ describe('Activity', () => {
     expect((await summary('?failed=true')).json).toMatchObject({ requests: 0, charge: 0 })
   })
 
-  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+  const daysAgo = (days: number) => new Date(clock.nowMs() - days * 86_400_000).toISOString()
 
   test('is counted over more than a day by model, key, endpoint and error', async () => {
     const month = (await summary(`?since=${daysAgo(30)}`)).json

@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type TestAccount, worldOfFile } from '../world.ts'
+import { noonClock, type TestAccount, worldOfFile } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, microsOf, setUpOperator } from './page-client.ts'
 
 let account: TestAccount
 let browser: Browser
 
-const world = worldOfFile()
+const clock = noonClock()
+
+const world = worldOfFile({ clock })
 beforeAll(async () => {
   account = await world.account({ apiKeys: 2 })
   await setUpOperator(world)
@@ -94,7 +96,7 @@ describe('usage by tag', () => {
 
 describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
   test.each(['day', 'hour'])('by %s is what the entries say, in every sum', async (step) => {
-    const from = new Date(Date.now() - 24 * 60 * 60_000).toISOString()
+    const from = new Date(clock.nowMs() - 24 * 60 * 60_000).toISOString()
     const { httpStatus, json } = await read(`usage?from=${from}&by=${by}&step=${step}`)
     expect(httpStatus).toBe(200)
     const { figures, groups, series, all, steps, others } = Object(json)
@@ -127,7 +129,8 @@ describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
 })
 
 test('a month opens by its dates with the sums of its CSV, and is compared with the month before', async () => {
-  const { year, month } = { year: new Date().getUTCFullYear(), month: new Date().getUTCMonth() }
+  const now = new Date(clock.nowMs())
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
   const from = new Date(Date.UTC(year, month)).toISOString()
   const to = new Date(Date.UTC(year, month + 1)).toISOString()
   const monthBefore = new Date(Date.UTC(year, month - 1)).toISOString()
@@ -178,7 +181,7 @@ test.each([
   ['from=2025-01-01T00:00:00Z&to=2026-02-05T00:00:00Z', null],
   ['from=2025-01-01T00:00:00Z&to=2026-02-06T00:00:00Z', 'from'],
   ['from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'from'],
-  [`step=hour&from=${new Date(Date.now() - 13 * 24 * 3_600_000).toISOString()}`, null],
+  [`step=hour&from=${new Date(clock.nowMs() - 13 * 24 * 3_600_000).toISOString()}`, null],
   ['step=hour&by=key', 'step'],
   ['step=hour&by=model&from=2026-01-01T00:00:00Z&to=2026-01-16T00:00:00Z', 'step'],
 ])('usage?%s is refused only for what is wrong: %s', async (query, param) => {
