@@ -46,6 +46,11 @@ export async function openChain(
           'deposits of a token are not credited: its contract has other decimals than CHAIN_TOKENS says. Correct CHAIN_TOKENS, and restart',
         )
       },
+      onContradicted: (purchase) =>
+        log.error(
+          { purchase },
+          'the chain has another transfer in place of the deposit of a purchase: the transfer gets no credit. Compare the purchase with an explorer',
+        ),
       onFoundLate: (deposits) =>
         log.warn({ deposits }, 'the nightly scan found deposits that nodes had left out before'),
       onDust: (deposits) => log.info({ deposits }, 'deposits under a cent get no credit'),

@@ -136,6 +136,10 @@ function rescan(
         terminal.note(
           `deposits of ${symbol} are not credited: its contract has ${decimals} decimals, and CHAIN_TOKENS says ${configured}`,
         ),
+      onContradicted: (purchaseId: string) =>
+        terminal.note(
+          `the chain has another transfer in place of the deposit of ${purchaseId}: the transfer gets no credit`,
+        ),
       onFoundLate: () => {},
       onDust: () => {},
     }

@@ -36,6 +36,20 @@ export async function findPurchaseOfPayment(
   return one(db.selectFrom('purchases').selectAll().where('payment_ref', '=', paymentRef))
 }
 
+/** The purchases of an account whose source is like a pattern of SQL. */
+export async function listPurchasesOf(
+  db: Kysely<Tables>,
+  { accountId, sources }: { readonly accountId: string; readonly sources: string },
+): Promise<readonly PurchaseRow[]> {
+  const rows = await db
+    .selectFrom('purchases')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('source', 'like', sources)
+    .execute()
+  return rows.map((row) => PURCHASES.read(row))
+}
+
 type PurchaseQuery = SelectQueryBuilder<Tables, 'purchases', Selectable<Tables['purchases']>>
 
 async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {

@@ -3,10 +3,13 @@ import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { ChainJob, hasMoreToScan } from './chain-look.ts'
+import type { ChainWatch } from './chain-watch.ts'
 import { addDepositAddresses } from './deposit-rows.ts'
 import { rescanChain } from './open-deposits.ts'
 import { ChainWorld } from './testing/chain-world.ts'
-import type { NodeState } from './testing/model-chain.ts'
+import type { ModelChain, NodeState } from './testing/model-chain.ts'
+
+type MineAgain = NonNullable<Parameters<ModelChain['replaceFinal']>[1]>
 
 const NIGHT_MS = 25 * 60 * 60_000
 
@@ -224,4 +227,52 @@ test('the nightly scan goes on after a clock that was far ahead is set back', as
   world.nowMs += NIGHT_MS
   await watch.look()
   expect(await world.balances()).toEqual([4_000_000, 0])
+})
+
+/** Replaces the newest final block, and lets the watch go back as an operator would. */
+async function replaceFinal(
+  world: ChainWorld,
+  { watch, mineAgain }: { readonly watch: ChainWatch; readonly mineAgain: MineAgain },
+): Promise<void> {
+  world.model.replaceFinal(1, mineAgain)
+  for (let block = 0; block < 3; block++) world.model.mine({ most: 1, isReversed: false })
+  world.model.finalize(3)
+  expect(await watch.look()).toMatchObject({ kind: 'stopped' })
+  await watch.rewind(world.model.replacedFrom ?? expect.unreachable())
+}
+
+test('a transaction that pays somebody else in place of a final block gets no credit, and stops no later deposit', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  payFinally(world, [0, 3_000_000n])
+  await watch.look()
+  const [, other = ''] = world.addresses
+  const mineAgain: MineAgain = (logs) => logs.map((log) => ({ ...log, to: other }))
+  await replaceFinal(world, { watch, mineAgain })
+  payFinally(world, [0, 4_000_000n])
+  expect(await watch.look()).toMatchObject({ kind: 'advanced', added: 1 })
+  expect(await watch.look()).toMatchObject({ kind: 'idle' })
+  expect(await world.balances()).toEqual([7_000_000, 0])
+  expect(world.events).toContain(`pur_${world.chainId}_1 contradicted`)
+})
+
+test('deposits whose transaction has them in other places, in place of a final block, are credited once', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  const [one = '', two = ''] = world.addresses
+  const [log, ofOther] = [
+    { to: one, token: 0, units: 2_000_000n },
+    { to: two, token: 0, units: 2_000_000n },
+  ]
+  world.model.pay([log, log, ofOther])
+  payFinally(world)
+  await watch.look()
+  const before = { to: `0x${'0e'.repeat(20)}`, token: 0, units: 1n }
+  await replaceFinal(world, { watch, mineAgain: (logs) => [before, ...logs] })
+  expect(await watch.look()).toMatchObject({ kind: 'advanced', added: 0 })
+  await watch.rewind(1)
+  await watch.look()
+  expect(await world.balances()).toEqual([4_000_000, 2_000_000])
 })

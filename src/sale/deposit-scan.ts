@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
-import { findPurchase } from '../ledger/purchases.ts'
+import { findPurchase, listPurchasesOf } from '../ledger/purchases.ts'
 import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/rules/post-purchase.ts'
+import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -31,6 +32,8 @@ export interface DepositScanInput {
   readonly clock: Clock
   /** Called with each node that did not answer, or answered something impossible. */
   readonly onNodeFailure: (node: ChainNode, cause: unknown) => void
+  /** Called with a purchase whose deposit the chain has with another account or amount now. The transfer gets no credit. */
+  readonly onContradicted: (purchaseId: string) => void
 }
 
 /** The result of a scan. Only after `scanned` is every deposit of the blocks in the store. */
@@ -55,7 +58,7 @@ export type Scanned =
 /** A deposit that nodes agree on. */
 interface Deposit {
   readonly transfer: Transfer
-  readonly place: number
+  readonly source: string
   readonly accountId: string
   readonly coin: Stablecoin
 }
@@ -112,7 +115,9 @@ export class DepositScan {
       const [place, accountId] = [places[index], accountOf.get(transfer.to)]
       const coin = this.#tokens.get(transfer.token)
       if (place === undefined || accountId === undefined || coin === undefined) return []
-      return [{ transfer, place, accountId, coin }]
+      return [
+        { transfer, source: sourceOfDeposit({ ...chain, ...transfer, place }), accountId, coin },
+      ]
     })
     const dust = transfers.filter(({ units }) => units > 0n).length - worthy.length
     return this.#postAll(deposits, { last, dust })
@@ -164,14 +169,15 @@ export class DepositScan {
     deposits: readonly Deposit[],
     { last, dust: dustAtPar }: { readonly last: Block; readonly dust: number },
   ): Promise<Scanned> {
-    const { chain, db } = this.#input
+    const { chain, db, onContradicted } = this.#input
     let added = 0
     let dust = dustAtPar
     const unpriced = new Map<Stablecoin, string>()
     if (deposits.length === 0) return { kind: 'scanned', last, added, dust }
     const rates = await readRates(db, chain.chainId)
+    const now = new Set(deposits.map((deposit) => nameOf(deposit, deposit.transfer.units)))
     for (const deposit of deposits) {
-      const posted = await this.#post(deposit, rates)
+      const posted = (await this.#postedBefore(deposit, now)) ?? (await this.#post(deposit, rates))
       switch (posted.kind) {
         case 'unpriced':
           unpriced.set(deposit.coin, posted.reason)
@@ -180,6 +186,9 @@ export class DepositScan {
           dust++
           break
         case 'known':
+          break
+        case 'contradicted':
+          onContradicted(posted.purchaseId)
           break
         case 'added':
           added++
@@ -193,23 +202,45 @@ export class DepositScan {
     return { kind: 'scanned', last, added, dust }
   }
 
+  /**
+   * A deposit that has a purchase, by its source or, if a final block was replaced and its transaction was mined again
+   * with its logs in other places, by its account and amount. Null: it has none. By position: a deposit, and what the
+   * blocks have now; a deposit that was moved is added, so that it counts once.
+   */
+  async #postedBefore(
+    { transfer, source, accountId, coin }: Deposit,
+    now: Set<string>,
+  ): Promise<
+    | { readonly kind: 'known' }
+    | { readonly kind: 'contradicted'; readonly purchaseId: string }
+    | null
+  > {
+    const { db } = this.#input
+    const isSame = (row: PurchaseRow) =>
+      row.accountId === accountId && row.paid?.paidUnits === transfer.units
+    const earlier = await findPurchase(db, source)
+    if (earlier !== null && isSame(earlier)) return { kind: 'known' }
+    const beside = await listPurchasesOf(db, { accountId, sources: source.replace(/\d+$/, '%') })
+    const moved = beside.find(
+      (row) => isSame(row) && row.method === coin.method && !now.has(nameOf(row, transfer.units)),
+    )
+    if (moved !== undefined) {
+      now.add(nameOf(moved, transfer.units))
+      return { kind: 'known' }
+    }
+    return earlier && { kind: 'contradicted', purchaseId: earlier.id }
+  }
+
   /** By position: a deposit, and the rates by the address of the token. */
   async #post(
-    { transfer, place, accountId, coin }: Deposit,
+    { transfer, source, accountId, coin }: Deposit,
     rates: ReadonlyMap<string, TokenRate>,
   ): Promise<
     | { readonly kind: 'added' | 'known' | 'dust' }
     | { readonly kind: 'unpriced'; readonly reason: string }
   > {
-    const { chain, terms, db, post, ids, clock } = this.#input
-    const source = sourceOfDeposit({ ...chain, ...transfer, place })
+    const { terms, post, ids, clock } = this.#input
     const { units } = transfer
-    const earlier = await findPurchase(db, source)
-    if (earlier !== null) {
-      const isSame = earlier.accountId === accountId && earlier.paid?.paidUnits === units
-      if (!isSame) throw new Error(`the chain contradicts the purchase ${earlier.id}`)
-      return { kind: 'known' }
-    }
     const usable = usableRate(rates.get(coin.address) ?? null, {
       nowMs: clock.nowMs(),
       price: coin.price,
@@ -250,4 +281,12 @@ export class DepositScan {
         return assertNever(verdict)
     }
   }
+}
+
+/** By position: a deposit or its purchase, and its units. */
+function nameOf(
+  { source, accountId }: Pick<PurchaseRow, 'source' | 'accountId'>,
+  units: bigint,
+): string {
+  return `${source} ${accountId} ${units}`
 }

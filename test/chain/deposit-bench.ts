@@ -124,6 +124,7 @@ export class DepositBench implements AsyncDisposable {
       ids,
       onTokenClosed: ({ symbol }: { symbol: string }, decimals: number) =>
         void events.push(`${symbol} has ${decimals}`),
+      onContradicted: (purchaseId: string) => void events.push(`${purchaseId} contradicted`),
       onFoundLate: (deposits: number) => void events.push(`${deposits} found late`),
       onDust: (deposits: number) => void events.push(`${deposits} of dust`),
     }

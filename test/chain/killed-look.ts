@@ -45,6 +45,7 @@ const watch = new ChainWatch({
     throw cause
   },
   onTokenClosed: () => {},
+  onContradicted: () => {},
   onFoundLate: () => {},
   onDust: () => {},
 })

@@ -91,6 +91,7 @@ async function look(fromBlock: number | null = null): Promise<void> {
     post: (input: PostPurchaseInput) => ledger.postPurchase(input),
     ids: { next: () => `pur_01kbh0c7x5qv3m9t2r8w6e${String(++ids).padStart(4, '0')}` },
     onTokenClosed: () => {},
+    onContradicted: () => {},
     onFoundLate: () => {},
     onDust: () => {},
   }

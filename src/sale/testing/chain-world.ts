@@ -123,6 +123,7 @@ export class ChainWorld {
       onNodeFailure: ({ name }) => void this.events.push(`${name} failed`),
       onTokenClosed: ({ symbol }, decimals) =>
         void this.events.push(`${symbol} has ${decimals} decimals`),
+      onContradicted: (purchaseId) => void this.events.push(`${purchaseId} contradicted`),
       onFoundLate: (deposits) => void this.events.push(`${deposits} found late`),
       onDust: (deposits) => void this.events.push(`${deposits} of dust`),
       ...(blocksAtOnceMax !== undefined && { blocksAtOnceMax }),
@@ -141,8 +142,17 @@ export class ChainWorld {
 
   /** The most that each account can have: its final deposits that are neither below the minimum nor above the ceiling. */
   get finalUnits(): readonly number[] {
+    return this.#unitsOf(this.model.finalLogs)
+  }
+
+  /** As {@link finalUnits}, with the deposits in final blocks that were replaced. */
+  get everFinalUnits(): readonly number[] {
+    return this.#unitsOf(this.model.everFinalLogs)
+  }
+
+  #unitsOf(logs: ModelChain['finalLogs']): readonly number[] {
     return this.addresses.map((address) =>
-      this.model.finalLogs
+      logs
         .filter(({ to, units }) => to === address && 1_000_000n <= units && units <= 50_000_000n)
         .reduce((sum, { units }) => sum + Number(units), 0),
     )

@@ -37,9 +37,13 @@ export class ModelChain {
     { hash: newHash(), mined: [] },
   ]
   finalBlock = 0
+  /** The first block that was final and was replaced; null: none was. */
+  replacedFrom: number | null = null
   /** Whether the second token has a rate: else its contract says other decimals than its setting, which closes it. */
   hasRate = true
   #waiting: Transaction[] = []
+  /** Every transaction that was ever in a final block, by its hash. */
+  readonly #everFinal = new Map<string, Transaction>()
 
   pay(logs: Transaction['logs']): void {
     this.#waiting.push({ hash: newHash(), logs })
@@ -60,14 +64,38 @@ export class ModelChain {
     this.#waiting.push(...(isLossy ? gone.slice(1) : gone))
   }
 
+  /**
+   * Forgets so many blocks that were final, and all above. Their transactions wait again, the newest first. By position:
+   * how many, and the transfers of a transaction when it is mined again; default: the same.
+   */
+  replaceFinal(
+    depth: number,
+    mineAgain: (logs: Transaction['logs']) => Transaction['logs'] = (logs) => logs,
+  ): void {
+    const from = Math.max(1, this.finalBlock + 1 - depth)
+    const gone = this.blocks.splice(from).flatMap(({ mined }) => mined)
+    const again = gone.map(({ hash, logs }) => ({ hash, logs: mineAgain(logs) }))
+    this.#waiting.push(...again.toReversed())
+    this.finalBlock = Math.min(this.finalBlock, from - 1)
+    this.replacedFrom = Math.min(from, this.replacedFrom ?? from)
+  }
+
   finalize(blocks: number): void {
     this.finalBlock = Math.min(this.blocks.length - 1, this.finalBlock + blocks)
+    for (const { mined } of this.blocks.slice(0, this.finalBlock + 1)) {
+      for (const transaction of mined) this.#everFinal.set(transaction.hash, transaction)
+    }
   }
 
   /** Every transfer in final blocks. */
   get finalLogs(): Transaction['logs'] {
     const blocks = this.blocks.slice(0, this.finalBlock + 1)
     return blocks.flatMap(({ mined }) => mined.flatMap(({ logs }) => logs))
+  }
+
+  /** Every transfer that was ever in a final block, even if the block was replaced. */
+  get everFinalLogs(): Transaction['logs'] {
+    return [...this.#everFinal.values()].flatMap(({ logs }) => logs)
   }
 }
 
