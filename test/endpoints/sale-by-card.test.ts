@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { StripeServer } from '../../src/sale/testing/stripe-server.ts'
-import { errorOf, Management, refusal, textOf } from './management.ts'
+import { column, errorOf, Management, refusal, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
 const PATH = '/v1/credit/webhooks/stripe'
@@ -175,6 +175,25 @@ test('a refund is in the purchase, its list and the statement, and is sent to we
     type: 'purchase.reversed',
     data: { account_id: accountId, amount: -5_000_000, remaining: 5_000_000, balance: 5_000_000 },
   })
+})
+
+test('a payment in another currency adds no credit when it is approved: the answer says why, and nothing changes', async () => {
+  const { accountId, apiKey } = await buyer()
+  await buy(apiKey)
+  stripe.pay(String(stripe.sessions.at(-1)?.id), { currency: 'eur' })
+  const { payload, header } = stripe.message()
+  expect(await send(payload, header)).toMatchObject({ httpStatus: 200 })
+  const listed = () => admin.get(`/v1/admin/purchases?account_id=${accountId}`)
+  await expect.poll(async () => column(await listed(), 'state')).toEqual(['held'])
+  const held = await listed()
+  const [id = ''] = column(held, 'id')
+  const approved = await admin.post(`/v1/admin/purchases/${String(id)}/credit`, {})
+  expect(approved).toEqual(refusal(409, 'purchase_not_held'))
+  expect(textOf(objectAt(approved.json, 'error'), 'message')).toBe(
+    'This purchase is on hold. Its payment has no money that can be credited, such as one in another currency. Refund it where it was paid, or dismiss the purchase.',
+  )
+  expect((await listed()).json).toEqual(held.json)
+  expect(await purchases(apiKey)).toMatchObject({ data: [], pending: [{ state: 'held' }] })
 })
 
 test('a message may have signatures of two secrets, while one replaces the other', async () => {
