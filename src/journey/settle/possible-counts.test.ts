@@ -44,6 +44,16 @@ describe('counts are believed', () => {
     ['of a prompt and an answer that fill the window each', '100,000 in, 100,000 out', {}],
     ['of a prompt above a window that is listed too low', '300,000 in', { textTokens: 300_000 }],
     ['of an answer up to a cap above the window', '150,000 out', { outputCapTokens: 150_000 }],
+    [
+      'of thoughts that are counted in addition to a cap above the window',
+      '180,000 out',
+      { outputCapTokens: 150_000, thinkingTokens: 30_000 },
+    ],
+    [
+      'of an answer up to a reasoning budget above the cap and the window',
+      '150,000 out',
+      { outputCapTokens: 1_000, reasoningTokens: 150_000 },
+    ],
     ['of several answers', '300,000 out', { completions: 3 }],
     ['of embeddings of many inputs', '5,000,000 in', { endpoint: 'embeddings', textTokens: 5e6 }],
     [

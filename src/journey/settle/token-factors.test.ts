@@ -134,6 +134,7 @@ describe('a factor', () => {
   test.each([
     ['a short prompt', { promptGuess: 60 * 99 }],
     ['a prompt with a picture', { media: { ...callWith().media, imagesByUrl: 1 } }],
+    ['a conversation that is summarized', { compacts: true }],
     ['a call with a search', { tools: { ...callWith().tools, serverTools: true } }],
   ])('learns nothing of %s', (_, fields) => {
     const factors = new TokenFactors()

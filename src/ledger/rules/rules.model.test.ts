@@ -223,6 +223,18 @@ describe('random commands', () => {
       },
     ],
     [
+      'a second account redeems the code of another',
+      (work, command, terms) => {
+        if (command.kind !== 'redeemCode') return applyCommand(work, command, terms)
+        const { accountId, codeHash } = command.input
+        const code = work.creditCodes.get(codeHash)
+        if (code?.redeemedBy != null && code.redeemedBy !== accountId) {
+          work.creditCodes.load({ ...code, redeemedBy: null })
+        }
+        return applyCommand(work, command, terms)
+      },
+    ],
+    [
       'a hold is one micro-dollar short',
       (work, command, terms) => {
         const verdict = applyCommand(work, command, terms)

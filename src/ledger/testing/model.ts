@@ -1,4 +1,5 @@
 import type { LedgerLimits } from '../ledger.ts'
+import { CodeModel } from './code-model.ts'
 import { LimitModel } from './limit-model.ts'
 import { countOf, type Hold, holdText, learnLate, reservedOf, settledText } from './model-hold.ts'
 import { PurchaseModel } from './purchase-model.ts'
@@ -23,6 +24,7 @@ export class Model {
   readonly #lines: Line[] = []
   readonly #holds: Hold[] = []
   readonly #purchases = new PurchaseModel()
+  readonly #codes = new CodeModel()
   readonly #disabled = new Set<string>()
   readonly #deleted = new Set<string>()
   readonly #expiries = new Map<string, number>()
@@ -56,6 +58,10 @@ export class Model {
         return this.#set(words)
       case 'credit':
         return this.#credit(words)
+      case 'code':
+        return this.#codes.make(words)
+      case 'redeem':
+        return this.#codes.redeem(words, this.#nowMs)
       case 'look':
         return this.#purchases.look(words)
       case 'land':
@@ -309,7 +315,8 @@ export class Model {
     const lines = this.#lines.filter((line) => line.account === account && line.purse === purse)
     const paid = this.#holds.filter((hold) => hold.account === account).flatMap((hold) => hold.paid)
     const added = lines.reduce((sum, { amountMicros }) => sum + amountMicros, 0)
-    const bought = purse === 'backed' ? this.#purchases.added(account) : 0
+    const bought =
+      purse === 'backed' ? this.#purchases.added(account) + this.#codes.added(account) : 0
     return added + bought - paid.filter((from) => from === purse).length
   }
 
@@ -333,7 +340,8 @@ export class Model {
 
   #everBacked(account: string): boolean {
     const isTopUp = (line: Line) => line.account === account && line.kind === 'top_up'
-    return this.#lines.some(isTopUp) || this.#purchases.hasCredited(account)
+    const hasBought = this.#purchases.hasCredited(account) || this.#codes.added(account) > 0
+    return hasBought || this.#lines.some(isTopUp)
   }
 
   #spend(apiKey: string): number {

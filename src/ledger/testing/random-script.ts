@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { type CodeStep, codeStep, codeWords } from './random-codes.ts'
 import { changeTruth, type PurchaseStep, purchaseStep, type Truth } from './random-purchases.ts'
 
 const DAY_MS = 86_400_000
@@ -65,6 +66,7 @@ type Step =
   | { readonly kind: 'expire'; readonly apiKey: string; readonly inMs: number }
   | { readonly kind: 'grant'; readonly words: string; readonly inMs: number; readonly name: string }
   | { readonly kind: 'repeatCredit' }
+  | CodeStep
   | { readonly kind: 'open'; readonly words: string }
   | { readonly kind: 'stand'; readonly action: string; readonly back: readonly number[] }
   | {
@@ -203,6 +205,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: line(topUp) },
   { weight: 2, arbitrary: grant },
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'repeatCredit' }) },
+  { weight: 3, arbitrary: codeStep },
   { weight: 4, arbitrary: stepMs.map((ms): Step => ({ kind: 'wait', stepMs: ms })) },
   { weight: 2, arbitrary: jumpMs.map((ms): Step => ({ kind: 'wait', stepMs: ms })) },
   { weight: 2, arbitrary: turn },
@@ -246,6 +249,7 @@ class ScriptWriter {
   #newestMs: number
   #opened = 0
   #latestCredit = ''
+  #codes = 0
   readonly #truths: Truth[] = []
   #looks = 0
 
@@ -290,6 +294,12 @@ class ScriptWriter {
         return
       case 'repeatCredit':
         this.#lines.push(this.#latestCredit)
+        return
+      case 'code':
+        this.#lines.push(`code C${++this.#codes} ${codeWords(next, this.#nowMs)}`)
+        return
+      case 'redeem':
+        this.#lines.push(`redeem C${Math.max(0, this.#codes - next.back)} ${next.account}`)
         return
       case 'wait':
         if (this.#back === 'never' && (next.stepMs < 0 || next.stepMs >= DAY_MS)) return

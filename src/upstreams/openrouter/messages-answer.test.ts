@@ -130,6 +130,11 @@ describe('a stream', () => {
       '50 in, 950 read, 20 out',
     ],
     [
+      { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 1 },
+      { input_tokens: 0, output_tokens: 20 },
+      '50 in, 950 read, 20 out',
+    ],
+    [
       { input_tokens: 1_000, output_tokens: 1 },
       { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 20 },
       '50 in, 950 read, 20 out',
