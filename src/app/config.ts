@@ -169,6 +169,10 @@ export const SETTINGS = {
     { fallback: 8 },
     'The most requests in flight from one API key without its own limit.',
   ),
+  TOLLGATE_KEYS_PER_ACCOUNT: wholeNumber(
+    { fallback: 1_000 },
+    'The most API keys that the members of an account can have in it, and the most that they can create within 24 hours. Operators and admins can create more.',
+  ),
   TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: wholeNumber(
     { fallback: 100 },
     'The most requests in a minute from one client address without a known API key or admin token. A known key is never refused because of its address.',
@@ -339,6 +343,7 @@ export function keyLimitsOf(config: Config): KeyLimits {
   return {
     requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
     inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
+    accountKeysMax: config.TOLLGATE_KEYS_PER_ACCOUNT,
   }
 }
 

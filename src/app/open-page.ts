@@ -96,7 +96,8 @@ export function openPage(
     clock,
     ids,
     async playgroundCaller(accountId, arrival) {
-      const keyHash = await getPlaygroundKeyHash(accountId, { db, ledger })
+      const keysMax = config.TOLLGATE_KEYS_PER_ACCOUNT
+      const keyHash = await getPlaygroundKeyHash(accountId, { db, ledger, keysMax })
       if (keyHash === null) throw notFound('account', accountId)
       return authenticator.callerOf(keyHash, arrival)
     },

@@ -4,13 +4,14 @@ import { containsText } from '../store/contains-text.ts'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { Page } from '../vocabulary/page.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import { newestOpenedAt } from './activity/newest-request.ts'
 import type { CommandedLedger } from './commands.ts'
-import type { AddApiKeyInput } from './ledger.ts'
+import type { AddApiKeyInput, AddApiKeyVerdict } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
 import type { KeySpending } from './rules/open-hold.ts'
 
-/** Makes a key for an account. Null if there is no such account. */
+/** Makes a key for an account. Null if there is no such account. Throws Problem `too_many_keys`. */
 export async function createApiKey(
   ledger: Pick<CommandedLedger, 'addApiKey'>,
   {
@@ -26,8 +27,23 @@ export async function createApiKey(
   readonly text: string
 } | null> {
   const { text, hash, displayPrefix } = makeApiKey(keyTag)
-  const apiKey = await ledger.addApiKey({ ...input, keyHash: hash, displayPrefix }, by)
+  const made = { ...input, keyHash: hash, displayPrefix }
+  const apiKey = keyOf(await ledger.addApiKey(made, by), made)
   return apiKey === null ? null : { apiKey, text }
+}
+
+/** The key that was made. Throws Problem `too_many_keys` if it would be one too many. */
+function keyOf(
+  verdict: AddApiKeyVerdict,
+  { keysMax }: Pick<AddApiKeyInput, 'keysMax'>,
+): ApiKeyRow | null {
+  if (typeof verdict !== 'string') return verdict
+  const count = keysMax?.toLocaleString('en-US')
+  const message =
+    verdict === 'tooManyKeys'
+      ? `This account has as many API keys as its members can have: ${count}. Delete keys that are no longer used, or ask the operator for more.`
+      : `As many API keys were created in this account within 24 hours as its members can create: ${count}. Try again tomorrow, or ask the operator for more.`
+  throw new Problem('too_many_keys', { message })
 }
 
 /**
@@ -60,16 +76,18 @@ const PLAYGROUND_LIMIT_MICROS = micros(5_000_000)
  * The key that requests of the page's Playground run on, which is made at its first use, and again after it
  * was deleted. The key has no text: the value in place of its hash is no SHA-256, so no text that a client sends can
  * match it. Its ID follows from the account and the number of earlier Playground keys, so two first uses make one key.
- * Null if there is no such account.
+ * It counts as one of the `keysMax` keys that the account may have. Null if there is no such account. Throws Problem `too_many_keys`.
  */
 export async function getPlaygroundKeyHash(
   accountId: string,
   {
     db,
     ledger,
+    keysMax,
   }: {
     readonly db: Kysely<Tables>
     readonly ledger: Pick<CommandedLedger, 'addApiKey'>
+    readonly keysMax: number
   },
 ): Promise<string | null> {
   const earlier = await db
@@ -89,8 +107,9 @@ export async function getPlaygroundKeyHash(
     keyHash,
     displayPrefix: '',
     creditLimitMicros: PLAYGROUND_LIMIT_MICROS,
+    keysMax,
   }
-  const added = await ledger.addApiKey(apiKey, null)
+  const added = keyOf(await ledger.addApiKey(apiKey, null), apiKey)
   return added?.keyHash ?? null
 }
 

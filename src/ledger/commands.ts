@@ -1,6 +1,7 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../store/schema.ts'
 import type {
   AddApiKeyInput,
+  AddApiKeyVerdict,
   AddCreditCodeInput,
   AddCreditInput,
   Corrected,
@@ -43,7 +44,7 @@ import {
   updateApiKey,
 } from './rules/change-account.ts'
 import { addCredit, redeemCode } from './rules/credit.ts'
-import { type Uncounted, uncountedByHold, uncountedChange } from './rules/limits.ts'
+import { type Uncounted, uncountedByHold, uncountedChange, uncountedKeys } from './rules/limits.ts'
 import { type HoldEnded, openHold, type Terms } from './rules/open-hold.ts'
 import {
   type DismissPurchaseInput,
@@ -268,7 +269,7 @@ const ROWS = {
     ...ACCOUNT_CHANGE,
   }),
   /** Makes a key for an account; {@link createApiKey} makes its text. Null if there is no such account. */
-  addApiKey: recorded<AddApiKeyInput, ApiKeyRow | null>({
+  addApiKey: recorded<AddApiKeyInput, AddApiKeyVerdict>({
     rows(named, { accountId, id }) {
       named.accountIds.add(accountId)
       named.apiKeyIds.add(id)
@@ -276,6 +277,8 @@ const ROWS = {
     rule: (work, input, { nowMs }) => addApiKey(work, input, nowMs),
     locks: accountIdOf,
     isRunAgain: true,
+    isDone: (verdict) => typeof verdict === 'object',
+    uncounted: (_, input, nowMs) => uncountedKeys(input, nowMs),
     subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
   }),
   /** Changes the given fields of a key. Null if there is no such key, or it was deleted. */

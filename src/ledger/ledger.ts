@@ -216,7 +216,15 @@ export interface AddApiKeyInput
   readonly creditLimitMicros?: Micros | null
   /** Default null: never. */
   readonly expiresAtMs?: number | null
+  /** The most keys that the account may then have, and that may be made in it in 24 hours. Default null: no limit. */
+  readonly keysMax?: number | null
 }
+
+/**
+ * The new key; null: no such account. Nothing is made if the account has the most keys already, or so many were made in
+ * it in the last 24 hours, deleted ones too.
+ */
+export type AddApiKeyVerdict = ApiKeyRow | 'tooManyKeys' | 'tooManyNewKeys' | null
 
 export interface UpdateApiKeyInput
   extends ModelListsInput,

@@ -40,6 +40,7 @@ export class UnitOfWork {
   /** The rows of the audit log. */
   readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
   readonly #periodCounts = new Map<string, PeriodCount>()
+  readonly #keyCounts = new Map<string, KeyCount>()
 
   /** Loads the sums for the command that is applied next, by the id of the account or key. */
   loadPeriodCount(ownerId: string, count: PeriodCount): void {
@@ -48,6 +49,18 @@ export class UnitOfWork {
 
   periodCount(ownerId: string): PeriodCount | undefined {
     return this.#periodCounts.get(ownerId)
+  }
+
+  /** Loads how many keys an account has, for the command that is applied next. */
+  loadKeyCount(accountId: string, count: KeyCount): void {
+    this.#keyCounts.set(accountId, count)
+  }
+
+  /** Throws if the keys of the account were not counted. */
+  keyCount(accountId: string): KeyCount {
+    const count = this.#keyCounts.get(accountId)
+    if (count === undefined) throw new Error(`the keys of ${accountId} were not counted`)
+    return count
   }
 
   /** The account that another system knows by this id; null and undefined: none. */
@@ -188,6 +201,14 @@ export interface PeriodCount {
   readonly heldMicros: Micros
   /** When the latest hold opened since the period began, also behind its end; null: none has. */
   readonly latestOpenedAtMs: number | null
+}
+
+/** The number of an account's keys. */
+export interface KeyCount {
+  /** Without deleted ones. */
+  readonly present: number
+  /** Those that were made in the span, deleted ones too. */
+  readonly made: number
 }
 
 /** The identity of added credit: its reference, which is unique in an account. */

@@ -27,6 +27,7 @@ import {
 import {
   allowanceGate,
   countAllowance,
+  isMember,
   limitChanges,
   limitFields,
   refuseRaisedLimits,
@@ -87,6 +88,7 @@ function create(parts: OperationParts) {
         ...modelListsOf(models),
         ...limitChanges(limits),
         metadataJson: metadata,
+        keysMax: isMember(caller) ? keyLimits.accountKeysMax : null,
       }
       const created = await createApiKey(ledger, made, by)
       if (created === null) throw notFound('account', accountId)

@@ -130,7 +130,7 @@ export function refuseRaisedLimits(
 }
 
 /** Whether a member acts, and not an operator as one. */
-function isMember(caller: Caller): caller is Extract<Caller, { kind: 'member' }> {
+export function isMember(caller: Caller): caller is Extract<Caller, { kind: 'member' }> {
   return caller.kind === 'member' && caller.actionId === null
 }
 

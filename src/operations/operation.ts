@@ -291,6 +291,8 @@ function paramOf(params: Readonly<Record<string, string>>, name: string): string
 export interface KeyLimits {
   readonly requestsPerMinuteMax: number
   readonly inFlightMax: number
+  /** The most keys that the members of an account can have in it, and can create in 24 hours. */
+  readonly accountKeysMax: number
 }
 
 /** The parts of a process that operations use. */

@@ -57,6 +57,7 @@ export const PROBLEM_PLACES: Readonly<Record<ProblemCode, readonly ProblemPlace[
   last_operator: MANAGING,
   last_owner: MANAGING,
   too_many_invitations: PAGE,
+  too_many_keys: PAGE,
   unknown_credit_code: MANAGING,
   credit_code_redeemed: MANAGING,
   credit_code_expired: MANAGING,

@@ -62,7 +62,7 @@ export function openCommandLine(
   const storeUrl = settings.storeUrl ?? `sqlite:${storeFile}`
   const whole = {
     keyTag: 'tollgate',
-    keyLimits: { requestsPerMinuteMax: 300, inFlightMax: 8 },
+    keyLimits: { requestsPerMinuteMax: 300, inFlightMax: 8, accountKeysMax: 1_000 },
     pageUrl: 'http://localhost:8787',
     // Nothing listens there.
     serverUrl: 'http://127.0.0.1:9',

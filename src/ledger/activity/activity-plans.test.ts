@@ -240,6 +240,7 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     // A period that few of the requests are in.
     [STATEMENTS.read_account_period, ['A1', 'req_999', 0, 1]],
     [STATEMENTS.read_api_key_period, ['K1', 'req_999', 0, 1]],
+    [STATEMENTS.count_keys, ['A1', 0]],
     [STATEMENTS.raise_callers_version, []],
   ])
   // Each of them, and none that was added since.

@@ -2,7 +2,8 @@ import type { StoredRow } from '../../store/table.ts'
 import type { PeriodSpan } from '../../vocabulary/allowance.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
 import { micros } from '../../vocabulary/money.ts'
-import type { PeriodCount } from '../work.ts'
+import type { Uncounted } from '../rules/limits.ts'
+import type { PeriodCount, UnitOfWork } from '../work.ts'
 
 /**
  * Adds up the requests of an owner whose holds opened in a period, over the index of their ids. Its parameters are
@@ -18,8 +19,26 @@ export function periodCountText(ownerColumn: 'account_id' | 'api_key_id'): strin
     from all_requests where ${ownerColumn} = $1 and id >= $2 and opened_at_ms >= $3`
 }
 
+/** Counts the keys of an account, and those that were made since a moment. Its parameters are as above. */
+export const KEY_COUNT_TEXT = `select
+    count(case when deleted_at_ms is null then 1 end) as present,
+    count(case when created_at_ms > $2 then 1 end) as made
+  from api_keys where account_id = $1`
+
+/** The values of a statement that counts: of {@link KEY_COUNT_TEXT}, or of {@link periodCountText}. */
+export function countValues({ owner, id, span }: Uncounted): (string | number)[] {
+  return owner === 'keys' ? [id, span.startsAtMs] : periodCountValues(id, span)
+}
+
+/** Loads what a statement has counted. By position: the unit of work, what was counted, the row of the answer. */
+export function loadCount(work: UnitOfWork, { owner, id }: Uncounted, row: StoredRow | undefined) {
+  if (owner === 'keys') {
+    work.loadKeyCount(id, { present: Number(row?.['present']), made: Number(row?.['made']) })
+  } else work.loadPeriodCount(id, readPeriodCount(row))
+}
+
 /** The owner, an id that sorts before those of all requests of the period, the period's start and its end. */
-export function periodCountValues(
+function periodCountValues(
   ownerId: string,
   { startsAtMs, endsAtMs }: PeriodSpan,
 ): [string, string, number, number] {
@@ -28,7 +47,7 @@ export function periodCountValues(
 }
 
 /** Reads the row of a statement that adds up a period; undefined: no request is in the period. */
-export function readPeriodCount(row: StoredRow | undefined): PeriodCount {
+function readPeriodCount(row: StoredRow | undefined): PeriodCount {
   const latest = row?.['latest'] ?? null
   return {
     spendMicros: micros(Number(row?.['spend'] ?? 0)),

@@ -26,7 +26,7 @@ import type { Uncounted } from '../rules/limits.ts'
 import { UnitOfWork } from '../work.ts'
 import type { CommittedBatch, LedgerEngine } from './batched-ledger.ts'
 import { CommitMemory } from './commit-memory.ts'
-import { periodCountValues, readPeriodCount } from './period-count.ts'
+import { countValues, loadCount } from './period-count.ts'
 import { load, Repeated, save, settleUnread, type UnreadStanding } from './postgres-rows.ts'
 import { STATEMENTS } from './postgres-statements.ts'
 import { PostgresWriter, type Reply, StatementFailed } from './postgres-writer.ts'
@@ -235,7 +235,7 @@ export class PostgresEngine implements LedgerEngine {
     for (const [place, command] of commands.entries()) {
       const atMs = timeOf?.(command) ?? nowMs
       const uncounted = uncountedBy(work, command, atMs)
-      if (uncounted.length > 0) await loadPeriodCounts(writer, { work, uncounted })
+      if (uncounted.length > 0) await loadCounts(writer, { work, uncounted })
       verdicts.push(applyCommand(work, command, { nowMs: atMs, limits }))
       if (command.kind !== 'settleStanding') continue
       const requestIds = command.input.requestIds.filter(
@@ -310,21 +310,25 @@ async function refuseRepeats(
   if (found.rows.length > 0) throw new Repeated()
 }
 
-async function loadPeriodCounts(
+async function loadCounts(
   writer: PostgresWriter,
   { work, uncounted }: { readonly work: UnitOfWork; readonly uncounted: readonly Uncounted[] },
 ): Promise<void> {
   const changes = work.changes()
   await writer.replies(() => save(writer, changes))
   work.saved()
-  for (const { owner, id, span } of uncounted) {
-    const statement =
-      owner === 'account' ? STATEMENTS.read_account_period : STATEMENTS.read_api_key_period
+  for (const each of uncounted) {
     const [reply] = await writer
-      .replies(() => [writer.run(statement, periodCountValues(id, span))])
+      .replies(() => [writer.run(COUNTS[each.owner], countValues(each))])
       .catch(refuseCancelled)
-    work.loadPeriodCount(id, readPeriodCount(reply.rows[0]))
+    loadCount(work, each, reply.rows[0])
   }
+}
+
+const COUNTS = {
+  account: STATEMENTS.read_account_period,
+  apiKey: STATEMENTS.read_api_key_period,
+  keys: STATEMENTS.count_keys,
 }
 
 /** Whether the database ended the transaction in favour of another one, so that it must run again. */

@@ -19,7 +19,7 @@ import type { Uncounted } from '../rules/limits.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { type CreditPlace, FOUND, type NamedRows, type RowChanges, UnitOfWork } from '../work.ts'
 import type { CommittedBatch } from './batched-ledger.ts'
-import { periodCountText, periodCountValues, readPeriodCount } from './period-count.ts'
+import { countValues, KEY_COUNT_TEXT, loadCount, periodCountText } from './period-count.ts'
 
 const CACHED_ROWS_MAX = 10_000
 
@@ -63,7 +63,7 @@ export class SqliteEngine {
         if (uncounted.length > 0) {
           save()
           work.saved()
-          for (const period of uncounted) this.#loadPeriodCount(work, period)
+          for (const each of uncounted) this.#loadCount(work, each)
         }
         const verdict = applyCommand(work, command, terms)
         if (command.kind !== 'settleStanding') return verdict
@@ -169,10 +169,9 @@ export class SqliteEngine {
     loadIfThere(work.entries, this.#statements.credit.get(place.accountId, place.reference))
   }
 
-  #loadPeriodCount(work: UnitOfWork, { owner, id, span }: Uncounted): void {
-    const { accountPeriod, apiKeyPeriod } = this.#statements
-    const statement = owner === 'account' ? accountPeriod : apiKeyPeriod
-    work.loadPeriodCount(id, readPeriodCount(statement.get(...periodCountValues(id, span))))
+  #loadCount(work: UnitOfWork, uncounted: Uncounted): void {
+    const statement = this.#statements.counts[uncounted.owner]
+    loadCount(work, uncounted, statement.get(...countValues(uncounted)))
   }
 
   #save({ rows, changesCallers }: RowChanges): void {
@@ -322,8 +321,11 @@ function prepareStatements(connection: DatabaseSync) {
         union all select id from requests where cost_stands = 0 and state = 'open' and instance_id = ?`,
     ),
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
-    accountPeriod: connection.prepare(periodCountText('account_id').replaceAll('$', '?')),
-    apiKeyPeriod: connection.prepare(periodCountText('api_key_id').replaceAll('$', '?')),
+    counts: {
+      account: connection.prepare(periodCountText('account_id').replaceAll('$', '?')),
+      apiKey: connection.prepare(periodCountText('api_key_id').replaceAll('$', '?')),
+      keys: connection.prepare(KEY_COUNT_TEXT.replaceAll('$', '?')),
+    },
     stand: connection.prepare(
       `update requests set state = 'final', settled_at_ms = ? where ${STANDING}`,
     ),

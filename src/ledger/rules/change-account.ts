@@ -8,6 +8,7 @@ import {
 } from '../../store/schema.ts'
 import type {
   AddApiKeyInput,
+  AddApiKeyVerdict,
   AddCreditCodeInput,
   CreateAccountInput,
   RotateApiKeyInput,
@@ -64,15 +65,20 @@ function suspensionAfter(
   return { disabledAtMs: disabled ? disabledAtMs : nowMs, disabledNote: note }
 }
 
-/** Makes a key. Null if there is no such account. */
+/** Makes a key, unless the account has too many. Null if there is no such account. */
 export function addApiKey(
   work: UnitOfWork,
-  input: AddApiKeyInput,
+  { keysMax = null, ...input }: AddApiKeyInput,
   nowMs: number,
-): ApiKeyRow | null {
+): AddApiKeyVerdict {
   if (work.accounts.get(input.accountId) === undefined) return null
   const earlier = work.apiKeys.get(input.id)
   if (earlier !== undefined) return earlier
+  if (keysMax !== null) {
+    const { present, made } = work.keyCount(input.accountId)
+    if (present >= keysMax) return 'tooManyKeys'
+    if (made >= keysMax) return 'tooManyNewKeys'
+  }
   const period = firstPeriod(input.allowance, nowMs)
   return work.apiKeys.write({ ...API_KEYS.start, ...input, period, createdAtMs: nowMs })
 }

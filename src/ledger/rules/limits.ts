@@ -16,7 +16,13 @@ import {
   readWindow,
   secondOfWindow,
 } from '../../vocabulary/request-window.ts'
-import type { LedgerLimits, LimitOwner, OwnLimits, ReachedLimit } from '../ledger.ts'
+import type {
+  AddApiKeyInput,
+  LedgerLimits,
+  LimitOwner,
+  OwnLimits,
+  ReachedLimit,
+} from '../ledger.ts'
 import type { PeriodCount, UnitOfWork } from '../work.ts'
 
 /** A calendar with the amount of each period. */
@@ -29,11 +35,26 @@ type AllowedRow = Pick<AccountRow | ApiKeyRow, 'id' | 'allowance' | 'period'>
 
 const NONE: readonly Uncounted[] = []
 
-/** A period whose requests must be added up before a command is applied. */
+/** The owner of an allowance, whose requests of a period are added up. */
+type PeriodOwner = 'account' | 'apiKey'
+
+/** A period whose requests, or new keys, must be counted before a command is applied. */
 export interface Uncounted {
-  readonly owner: 'account' | 'apiKey'
+  /** `keys`: all keys of the account that the ID names are counted, and those that were made in the span. */
+  readonly owner: PeriodOwner | 'keys'
   readonly id: string
   readonly span: PeriodSpan
+}
+
+const DAY_MS = 24 * 60 * 60_000
+
+/** The keys of an account that may have only so many. */
+export function uncountedKeys(
+  { accountId: id, keysMax = null }: Pick<AddApiKeyInput, 'accountId' | 'keysMax'>,
+  nowMs: number,
+): readonly Uncounted[] {
+  if (keysMax === null) return NONE
+  return [{ owner: 'keys', id, span: { startsAtMs: nowMs - DAY_MS, endsAtMs: nowMs } }]
 }
 
 /** The periods of the account and the key of a hold that no row has. */
@@ -49,7 +70,7 @@ export function uncountedByHold(
 }
 
 function uncountedOf(
-  owner: Uncounted['owner'],
+  owner: PeriodOwner,
   row: AllowedRow | undefined,
   nowMs: number,
 ): readonly Uncounted[] {
@@ -61,7 +82,7 @@ function uncountedOf(
 
 /** The period of a new allowance, if no row has it. */
 export function uncountedChange(
-  owner: Uncounted['owner'],
+  owner: PeriodOwner,
   {
     row,
     to,

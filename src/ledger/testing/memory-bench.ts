@@ -17,7 +17,7 @@ import type { LedgerLimits } from '../ledger.ts'
 import type { Change } from '../rows.ts'
 import type { Uncounted } from '../rules/limits.ts'
 import type { Terms } from '../rules/open-hold.ts'
-import { type PeriodCount, UnitOfWork } from '../work.ts'
+import { type KeyCount, type PeriodCount, UnitOfWork } from '../work.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 export type Apply = (work: UnitOfWork, command: LedgerCommand, terms: Terms) => LedgerVerdict
@@ -135,7 +135,8 @@ class MemoryBench implements Bench {
     for (const row of this.#receiptNumbers.values()) work.receiptNumbers.load(row)
     for (const entry of this.#entries) work.entries.load(entry)
     for (const uncounted of uncountedBy(work, command, this.#nowMs)) {
-      work.loadPeriodCount(uncounted.id, this.#periodCount(uncounted))
+      if (uncounted.owner === 'keys') work.loadKeyCount(uncounted.id, this.#keyCount(uncounted))
+      else work.loadPeriodCount(uncounted.id, this.#periodCount(uncounted))
     }
     const verdict = this.#verdict(work, command)
     const { accounts, apiKeys, holds, requests, creditCodes, ...others } = work.changes().rows
@@ -150,6 +151,14 @@ class MemoryBench implements Bench {
     this.#entries.push(...entries.inserted)
     // Rules with a bug too answer a command of a kind with a verdict of that kind.
     return verdict as LedgerVerdict<Kind>
+  }
+
+  #keyCount({ id, span }: Uncounted): KeyCount {
+    const own = [...this.#apiKeys.values()].filter(({ accountId }) => accountId === id)
+    return {
+      present: own.filter(({ deletedAtMs }) => deletedAtMs === null).length,
+      made: own.filter(({ createdAtMs }) => createdAtMs > span.startsAtMs).length,
+    }
   }
 
   #periodCount({ owner, id, span }: Uncounted): PeriodCount {

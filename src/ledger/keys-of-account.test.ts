@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { postgresLedger } from './engines/create-ledger.ts'
+import type { AddApiKeyInput } from './ledger.ts'
+import { BENCHES, UNREACHED_LIMITS } from './testing/benches.ts'
+import { createPostgresBench } from './testing/postgres-bench.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+
+function key(name: string, keysMax: number | null = 3): AddApiKeyInput {
+  const made = { id: `key_${name}`, accountId: 'A', name, keyHash: name, displayPrefix: name }
+  return { ...made, keysMax }
+}
+
+describe.each(BENCHES)('on $engine', ({ open }) => {
+  test('an account has so many keys, deleted ones not counted, and so many new ones in a day, deleted ones counted', async () => {
+    const bench = await open()
+    const { ledger } = bench
+    await bench.createAccount('A')
+    await bench.createAccount('B')
+    bench.setNowMs(DAY_MS)
+    await ledger.addApiKey({ ...key('other'), accountId: 'B' })
+    for (const name of ['1', '2', '3']) {
+      expect(await ledger.addApiKey(key(name))).toMatchObject({ name })
+    }
+    expect(await ledger.addApiKey(key('4'))).toBe('tooManyKeys')
+    expect(await ledger.addApiKey(key('2'))).toMatchObject({ name: '2' })
+    await ledger.deleteApiKey('key_1')
+    expect(await ledger.addApiKey(key('4'))).toBe('tooManyNewKeys')
+    bench.setNowMs(2 * DAY_MS)
+    expect(await ledger.addApiKey(key('4'))).toMatchObject({ name: '4' })
+    expect(await ledger.addApiKey(key('5'))).toBe('tooManyKeys')
+    expect(await ledger.addApiKey(key('5', null))).toMatchObject({ name: '5' })
+    await bench.close()
+  })
+
+  test('of keys that are created at the same time, no more than allowed are made', async () => {
+    const bench = await open()
+    await bench.createAccount('A')
+    const names = Array.from({ length: 20 }, (_, number) => String(number))
+    const made = await Promise.all(names.map((name) => bench.ledger.addApiKey(key(name))))
+    expect(made.filter((verdict) => typeof verdict === 'object')).toHaveLength(3)
+    expect(made.filter((verdict) => verdict === 'tooManyKeys')).toHaveLength(17)
+    await bench.close()
+  })
+})
+
+test('of keys that several instances create at the same time, no more than allowed are made', async () => {
+  const bench = await createPostgresBench({ limits: UNREACHED_LIMITS })
+  await bench.createAccount('A')
+  const ledgers = [1, 2, 3].map(() => postgresLedger({ url: bench.url }))
+  const verdicts = await Promise.all(
+    ledgers.flatMap((ledger, place) =>
+      Array.from({ length: 10 }, (_, number) => ledger.addApiKey(key(`${place}-${number}`, 7))),
+    ),
+  )
+  expect(verdicts.filter((verdict) => typeof verdict === 'object')).toHaveLength(7)
+  for (const ledger of ledgers) await ledger.close()
+  await bench.close()
+})
