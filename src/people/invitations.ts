@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { isOpen } from './links.ts'
+import { endSentInvitations } from './removal.ts'
 import { joinAccount, updateUser } from './users.ts'
 
 /** Gives a user the rights of an invitation that was taken. No setup link works from then on. */
@@ -16,6 +17,8 @@ export async function grant(
   // Nor does one that is being taken at this moment.
   await claimFirstUser(trx, userId)
   if (vouched) await updateUser(trx, { userId, nowMs }, { vouched: 1 })
+  // Those that a former owner or operator sent meanwhile do not work again.
+  await endSentInvitations(trx, { userId, nowMs })
   if (isOperator) await updateUser(trx, { userId, nowMs }, { is_operator: 1 })
   if (accountId !== null && role !== null) {
     await joinAccount(trx, { userId, accountId, role, nowMs })

@@ -135,27 +135,38 @@ interface PresentedLink {
   readonly nowMs: number
 }
 
+/** Whether the user who sent an invitation is an owner of its account. */
+export function isOwners({ exists, selectFrom }: ExpressionBuilder<Tables, 'links'>) {
+  return exists(
+    selectFrom('members')
+      .select('members.user_id')
+      .whereRef('members.user_id', '=', 'links.inviter_id')
+      .whereRef('members.account_id', '=', 'links.account_id')
+      .where('members.role', '=', 'owner'),
+  )
+}
+
+/** Whether the user who sent an invitation is an operator. */
+export function isOperators({ exists, selectFrom }: ExpressionBuilder<Tables, 'links'>) {
+  return exists(
+    selectFrom('users')
+      .select('users.id')
+      .whereRef('users.id', '=', 'links.inviter_id')
+      .where('users.is_operator', '=', 1),
+  )
+}
+
 /**
  * Whether a link can still be taken: it was not used, it has not expired, and the user who sent an invitation is still an
  * owner of its account or an operator.
  */
 export function isOpen(nowMs: number) {
-  return ({ and, eb, exists, or, selectFrom }: ExpressionBuilder<Tables, 'links'>) => {
-    const owners = selectFrom('members')
-      .select('members.user_id')
-      .whereRef('members.user_id', '=', 'links.inviter_id')
-      .whereRef('members.account_id', '=', 'links.account_id')
-      .where('members.role', '=', 'owner')
-    const operators = selectFrom('users')
-      .select('users.id')
-      .whereRef('users.id', '=', 'links.inviter_id')
-      .where('users.is_operator', '=', 1)
-    return and([
-      eb('links.used_at_ms', 'is', null),
-      eb('links.expires_at_ms', '>', nowMs),
-      or([eb('links.inviter_id', 'is', null), exists(owners), exists(operators)]),
+  return (of: ExpressionBuilder<Tables, 'links'>) =>
+    of.and([
+      of('links.used_at_ms', 'is', null),
+      of('links.expires_at_ms', '>', nowMs),
+      of.or([of('links.inviter_id', 'is', null), isOwners(of), isOperators(of)]),
     ])
-  }
 }
 
 /** A link that can still be taken; it is not taken by this. Throws Problem `invalid_link`. */
@@ -218,7 +229,7 @@ export interface LinkLook {
   /** The account that it lets the person into; null: none. */
   readonly accountName: string | null
   readonly role: Role | null
-  /** The user who made it; null: the command line or a token did. */
+  /** The user who made it and can send another; null: nobody can, or the command line or a token made it. */
   readonly inviterName: string | null
   readonly expiresAtMs: number
 }
@@ -239,16 +250,16 @@ export async function lookAtLink(
     .executeTakeFirst()
   if (row === undefined) return null
   const link = LINKS.read(row)
-  const open = db.selectFrom('links').select('id').where('id', '=', link.id).where(isOpen(nowMs))
-  const isUsable = (await open.executeTakeFirst()) !== undefined
-  const isTaken = link.usedAtMs !== null || link.expiresAtMs <= nowMs
+  const found = db.selectFrom('links').select('id').where('id', '=', link.id)
+  const isUsable = (await found.where(isOpen(nowMs)).executeTakeFirst()) !== undefined
+  const sendable = found.where((of) => of.or([isOwners(of), isOperators(of)]))
+  const canSendMore = (await sendable.executeTakeFirst()) !== undefined
   return {
     isUsable,
     isOperator: link.isOperator,
     accountName: row.account_name,
     role: link.role,
-    // One who may no longer invite can send no other link.
-    inviterName: isUsable || isTaken ? row.inviter_name : null,
+    inviterName: canSendMore ? row.inviter_name : null,
     expiresAtMs: link.expiresAtMs,
   }
 }

@@ -6,13 +6,13 @@ import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Role } from '../vocabulary/role.ts'
 import { isOpen } from './links.ts'
-import { endInvitations } from './removal.ts'
+import { endInvitations, endSentInvitations } from './removal.ts'
 
 /** The new role of a member of an account. */
 interface MemberChange {
   readonly accountId: string
   readonly userId: string
-  /** Null: the membership ends. Open invitations of the person to the account end then too. */
+  /** Null: the membership ends. Open invitations of the person to the account end then too, as do those that an owner sent. */
   readonly role: Role | null
   /** The owner who changes it; null: an operator or an admin does, or a member leaves. */
   readonly ownerId: string | null
@@ -38,7 +38,8 @@ export function changeMember(
       .where('members.user_id', '=', userId)
       .executeTakeFirst()
     if (user === undefined) return false
-    // Before the members, as where an invitation is accepted, so that the two never wait for each other.
+    // Invitations before the members, as where one is accepted, so that the two never wait for each other.
+    if (role !== user.role) await endSentInvitations(trx, { userId, accountId, nowMs })
     if (role === null) {
       const { email } = user
       await endInvitations(trx, { email, accountId, asOperator: false, isAll: false, nowMs })

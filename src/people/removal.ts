@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { dropFactors } from './factors/own-factors.ts'
-import { endOwnLinks } from './links.ts'
+import { endOwnLinks, isOperators, isOwners } from './links.ts'
 import { endOtherSessions } from './sessions.ts'
 import { findUser, lockPassword, updateUser } from './users.ts'
 
@@ -34,7 +34,11 @@ export function remove(
     const nowMs = clock.nowMs()
     const known = await findUser(trx, email)
     // Rows are locked in the order in which accepting an invitation locks them, so that the two never deadlock.
-    if (known !== null) await lockPassword(trx, known.id)
+    if (known !== null) {
+      await lockPassword(trx, known.id)
+      const sent = { userId: known.id, accountId, asOperator, isAll, nowMs }
+      await endSentInvitations(trx, sent)
+    }
     const invitations = await endInvitations(trx, { ...removal, isAll, nowMs })
     // An invitation that was being accepted has made its user by now.
     const user = known ?? (await findUser(trx, email))
@@ -130,4 +134,35 @@ export async function endInvitations(
     .returning('id')
     .execute()
   return ended.length
+}
+
+/**
+ * Ends for good the open invitations that a user sent and may no longer send: of an account that the user does not own
+ * or, by `accountId`, will not own. An operator's stay, unless `asOperator` is about to end. `isAll`: all of them end.
+ */
+export async function endSentInvitations(
+  trx: Transaction<Tables>,
+  {
+    userId,
+    accountId = null,
+    asOperator = false,
+    isAll = false,
+    nowMs,
+  }: Partial<Omit<Removal, 'email'>> & {
+    readonly userId: string
+    readonly isAll?: boolean
+    readonly nowMs: number
+  },
+): Promise<void> {
+  await trx
+    .updateTable('links')
+    .set({ used_at_ms: nowMs })
+    .where('kind', '=', 'invitation')
+    .where('inviter_id', '=', userId)
+    .where('used_at_ms', 'is', null)
+    .$if(!isAll, (query) =>
+      query.where((of) => of.or([of('account_id', '=', accountId), of.not(isOwners(of))])),
+    )
+    .$if(!isAll && !asOperator, (query) => query.where((of) => of.not(isOperators(of))))
+    .execute()
 }

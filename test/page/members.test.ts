@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { makeLink } from '../../src/people/links.ts'
 import { changeMember } from '../../src/people/members.ts'
+import { remove as endRights } from '../../src/people/removal.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { worldOfEach } from '../world.ts'
-import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
 
 const LAST_OWNER = { httpStatus: 409, code: 'last_owner', param: null }
 const NOT_FOUND = { httpStatus: 404, code: 'not_found', param: null }
@@ -199,6 +201,56 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect((await accept(stays)).httpStatus).toBe(201)
     },
   )
+
+  test.each([
+    [
+      'is made a member and an owner again',
+      async (of: Browser) => {
+        await setRole(owner, of, 'member')
+        expect((await setRole(owner, of, 'owner')).httpStatus).toBe(200)
+      },
+    ],
+    [
+      'is removed and invited again',
+      async (of: Browser) => {
+        await remove(owner, of)
+        const again = await invite(owner, 'other@example.org', 'owner')
+        expect((await accept(again, of)).httpStatus).toBe(201)
+      },
+    ],
+  ])(
+    'the invitations that an owner sent who %s let no one in, and new ones do',
+    async (_, endAndBegin) => {
+      const other = await guest('other', 'owner')
+      const sent = await invite(other, 'second@example.org', 'owner')
+      await endAndBegin(other)
+      expect((await owner.get(`accounts/${accountId}/invitations`)).json['data']).toEqual([])
+      expect((await accept(sent)).httpStatus).toBe(404)
+      const fresh = await invite(other, 'second@example.org')
+      expect((await accept(fresh)).httpStatus).toBe(201)
+    },
+  )
+
+  test('the invitations of an operator who is removed let no one in, also once the person is an operator again', async () => {
+    const email = 'second-operator@example.org'
+    const becomeOperator = async (browser: Browser) => {
+      const purpose = { kind: 'invitation', email, isOperator: true, membership: null } as const
+      const { text } = await makeLink(linkParts(world), purpose)
+      expect((await accept(text, browser)).httpStatus).toBe(201)
+    }
+    const second = new Browser(world)
+    await becomeOperator(second)
+    const sent = await invite(second, 'grace@example.org')
+    const { db } = world.gateway.store
+    const { wasOperator } = await endRights(
+      { db, clock: systemClock },
+      { email, accountId: null, asOperator: true },
+    )
+    expect(wasOperator).toBe(true)
+    await becomeOperator(second)
+    expect((await accept(sent)).httpStatus).toBe(404)
+    expect((await accept(await invite(second, 'grace@example.org'))).httpStatus).toBe(201)
+  })
 
   test('what an owner invites while becoming a member lets no one in', async () => {
     const other = await guest('other', 'owner')
