@@ -29,7 +29,8 @@ export const WEBHOOK_CONDITIONS = new Table('webhook_conditions', {
     event: oneOf(WEBHOOK_EVENTS),
     /**
      * The id of the account, key or request, that of a key with a period, the reference of the entry of a refund or
-     * dispute, the name of the upstream, or `store`.
+     * dispute, the name of the upstream, or `store`. One that ends with "reported" is a mark: `since_ms` is when the event
+     * was last reported.
      */
     subject_id: text,
     since_ms: integer,

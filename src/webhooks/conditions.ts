@@ -10,6 +10,11 @@ import { eventsOf, listWebhooks } from './registry.ts'
 export interface Raised {
   readonly event: WebhookEvent
   readonly subjectId: string
+  /**
+   * Stored with the time at which the condition was reported: conditions with the same mark are reported an hour apart,
+   * because customers can make them begin as often as they like. Absent: each is reported when it begins.
+   */
+  readonly mark?: string
   /** The latest time at which the condition began: webhooks that were made later are sent nothing. */
   readonly sinceMs: number
   /** Fields as the API names them: never a prompt, an answer or a key. */
@@ -48,6 +53,17 @@ export async function raiseConditions(
         .execute()
       if (noted.length === 0) return
       const notedIds = new Set(noted.map(({ subjectId }) => subjectId))
+      for (const { event, subjectId, mark } of some) {
+        if (mark === undefined || !notedIds.has(subjectId)) continue
+        const marked = WEBHOOK_CONDITIONS.record({ event, subjectId: mark, sinceMs: nowMs })
+        await trx
+          .insertInto('webhook_conditions')
+          .values(marked)
+          .onConflict((conflict) =>
+            conflict.columns(['event', 'subject_id']).doUpdateSet({ since_ms: nowMs }),
+          )
+          .execute()
+      }
       const webhooks = (await listWebhooks(trx)).filter(({ disabled }) => !disabled)
       for (const { event, subjectId, sinceMs, fields } of some) {
         if (!notedIds.has(subjectId)) continue
@@ -73,19 +89,19 @@ export async function endConditions(
     .execute()
 }
 
-/** The subjects among these that have a condition. */
+/** The subjects among these that have a condition, or are marks, with the time of each. */
 export async function heldOf(
   db: Kysely<Tables>,
   { event, subjectIds }: { readonly event: WebhookEvent; readonly subjectIds: readonly string[] },
-): Promise<ReadonlySet<string>> {
-  if (subjectIds.length === 0) return new Set()
+): Promise<ReadonlyMap<string, number>> {
+  if (subjectIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('webhook_conditions')
-    .select('subject_id')
+    .select(['subject_id', 'since_ms'])
     .where('event', '=', event)
     .where('subject_id', 'in', subjectIds)
     .execute()
-  return new Set(rows.map((row) => row.subject_id))
+  return new Map(rows.map((row) => [row.subject_id, Number(row.since_ms)]))
 }
 
 /** A page of the subjects of an event's conditions, in the order of their ids, behind `after`. */

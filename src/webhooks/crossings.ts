@@ -62,16 +62,25 @@ export async function nearLimits(
     const owner = { key_id: id, account_id: accountId }
     const near: Raised[] = []
     if (isNear(spend, limit)) {
-      near.push({ ...named, subjectId: id, fields: { ...owner, spend, credit_limit: limit } })
+      const fields = { ...owner, spend, credit_limit: limit }
+      near.push({ ...named, subjectId: id, mark: `${id} limit${MARK_END}`, fields })
     }
     // A row has the period of its latest hold, which may be over.
     if (endsAtMs !== null && nowMs < endsAtMs && isNear(row.periodSpend, allowance)) {
       const resetsAt = new Date(endsAtMs).toISOString()
       const fields = { ...owner, spend: row.periodSpend, allowance, period, resets_at: resetsAt }
-      near.push({ ...named, subjectId: `${id} ${period} until ${resetsAt}`, fields })
+      const subjectId = `${id} ${period} until ${resetsAt}`
+      near.push({ ...named, subjectId, mark: `${id} allowance${MARK_END}`, fields })
     }
     return near
   })
+}
+
+const MARK_END = ' reported'
+
+/** Whether a subject is a mark: when an event was last reported. */
+export function isMark(subjectId: string): boolean {
+  return subjectId.endsWith(MARK_END)
 }
 
 /** The account or key of a subject. */

@@ -12,6 +12,7 @@ import { toldSoFar } from './testing/told.ts'
 import { noteWhatHolds, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
 let bench: StoreBench
 let nowMs: number
@@ -147,7 +148,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await looking.look()
     await spend(1_800)
     await watcher().look()
-    expect((await told()).length).toBe(2)
+    expect((await told()).length).toBe(1)
+    nowMs += HOUR_MS
+    await watcher().look()
+    expect((await told()).slice(1)).toMatchObject([
+      ['key.limit_near', { spend: 1_800, credit_limit: 2_000 }],
+    ])
   })
 
   test('a key is near its allowance once in each period, beside its credit limit', async () => {
@@ -197,7 +203,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const held = await bench.store.db.selectFrom('webhook_conditions').selectAll().execute()
     expect(held.map(({ subject_id }) => subject_id).toSorted()).toEqual([
       'key_1',
+      'key_1 allowance reported',
       'key_1 day until 2027-01-03T00:00:00.000Z',
+      'key_1 limit reported',
     ])
   })
 
@@ -297,7 +305,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['key.limit_near', { spend: 1_800, credit_limit: 2_000 }]])
     await bench.setApiKey('key_1', { creditLimitMicros: micros(3_000) })
     await watcher().look()
-    nowMs += 1
+    nowMs += HOUR_MS
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_500) })
     await watcher().look()
     expect((await told()).map(([, { credit_limit }]) => credit_limit)).toEqual([2_000, 1_500])

@@ -6,6 +6,7 @@ import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { endConditions, heldOf, type Raised, raiseConditions, subjectsOf } from './conditions.ts'
 import {
   awayUpstreams,
+  isMark,
   lowBalances,
   nearLimits,
   oldReversals,
@@ -190,6 +191,9 @@ async function sendReversals({ db, ids, clock }: Parts): Promise<number> {
   return raised.length
 }
 
+/** How long after a report the next one with the same mark waits. */
+const APART_MS = 60 * 60_000
+
 /** Raises the conditions that hold for these subjects, and ends the others. */
 async function judge(
   parts: Parts,
@@ -200,19 +204,28 @@ async function judge(
 ): Promise<void> {
   const { db, clock } = parts
   const ownerIds = [...new Set(subjectIds.map(ownerOf))]
-  const raised = await READS[event](db, { subjectIds: ownerIds, nowMs: clock.nowMs() })
+  const nowMs = clock.nowMs()
+  const raised = await READS[event](db, { subjectIds: ownerIds, nowMs })
   const holding = new Set(raised.map(({ subjectId }) => subjectId))
-  const known = [...new Set([...subjectIds, ...holding])]
+  const marks = raised.flatMap(({ mark }) => (mark === undefined ? [] : [mark]))
+  const known = [...new Set([...subjectIds, ...holding, ...marks])]
   const held = await heldOf(db, { event, subjectIds: known })
-  const ended = [...held].filter((id) => !holding.has(id))
-  await endConditions(db, { event, subjectIds: ended })
-  await raiseOthers(parts, raised, held)
+  const isOver = (id: string, sinceMs: number) =>
+    isMark(id) ? sinceMs <= nowMs - APART_MS : !holding.has(id)
+  const ended = new Set([...held].flatMap(([id, sinceMs]) => (isOver(id, sinceMs) ? [id] : [])))
+  await endConditions(db, { event, subjectIds: [...ended] })
+  const waits = ({ mark = '' }: Raised) => held.has(mark) && !ended.has(mark)
+  await raiseOthers(
+    parts,
+    raised.filter((each) => !waits(each)),
+    held,
+  )
 }
 
 async function raiseOthers(
   { db, ids, clock }: Parts,
   raised: readonly Raised[],
-  held: ReadonlySet<string>,
+  held: ReadonlyMap<string, number>,
 ): Promise<void> {
   const others = raised.filter(({ subjectId }) => !held.has(subjectId))
   await raiseConditions({ db, ids, nowMs: clock.nowMs() }, others)
