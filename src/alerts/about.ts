@@ -11,6 +11,13 @@ interface AllowanceUse {
   readonly resetsAtMs: number
 }
 
+/** The facts of an alert about a key. */
+interface OfKey {
+  readonly keyName: string
+  /** Whether further alerts about keys of the account are not emailed that day. Absent: they are. */
+  readonly isLastOfDay?: true
+}
+
 /** The facts of an alert at the time when it was noted. */
 export type AlertAbout =
   | {
@@ -23,14 +30,13 @@ export type AlertAbout =
       readonly removedMicros: number
     }
   | ({ readonly kind: 'account_allowance' } & AllowanceUse)
-  | {
+  | ({
       readonly kind: 'key_limit'
       readonly step: AlertStep
-      readonly keyName: string
       readonly spendMicros: number
       readonly limitMicros: number
-    }
-  | ({ readonly kind: 'key_allowance'; readonly keyName: string } & AllowanceUse)
+    } & OfKey)
+  | ({ readonly kind: 'key_allowance' } & AllowanceUse & OfKey)
   | {
       readonly kind: 'free_credit_ends'
       readonly amountMicros: number

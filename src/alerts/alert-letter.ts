@@ -26,7 +26,7 @@ export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter)
     to,
     subject: `${subject} (${accountName})`,
     parts: [
-      ...words.map((each) => ({ kind: 'words', words: each }) as const),
+      ...[...words, ...lastWords(about)].map((each) => ({ kind: 'words', words: each }) as const),
       { kind: 'link', words: link.words, url: `${accountUrl}/${link.page}` },
       {
         kind: 'words',
@@ -35,6 +35,13 @@ export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter)
       },
     ],
   })
+}
+
+function lastWords(about: AlertAbout): readonly string[] {
+  if (!('isLastOfDay' in about)) return []
+  return [
+    'Today, 50 alerts about keys of this account were emailed, which is the most in a day (UTC). Further ones of today are not emailed: see the keys.',
+  ]
 }
 
 function textOf(about: AlertAbout, account: string): AlertText {

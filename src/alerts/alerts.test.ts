@@ -8,6 +8,8 @@ import { parseSender, parseSmtpUrl } from '../mail/smtp-url.ts'
 import { startMailbox } from '../mail/testing/mailbox.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
+import type { AlertAbout } from './about.ts'
+import { alertLetter } from './alert-letter.ts'
 import { AlertPost } from './alert-post.ts'
 import { Alerts } from './alerts.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
@@ -112,21 +114,31 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(noted).toHaveLength(1)
   })
 
-  test('whoever changes the limits of keys has owners mailed 50 times in a day, and credit is mailed all the same', async () => {
+  test('whoever changes the limits of keys has owners mailed 50 times in a day, the last mail says so, and credit is mailed all the same', async () => {
     await credit(1_000)
     await spend(700)
     for (let limitMicros = 700; limitMicros > 640; limitMicros--) {
+      pass(1)
       await bench.setApiKey('key_1', { creditLimitMicros: micros(limitMicros) })
       await look()
     }
     expect((await letters()).map((letter) => Object(letter).kind)).toEqual(
       Array(50).fill('key_limit'),
     )
+    const said = (await letters()).map((letter) => Object(letter).isLastOfDay)
+    expect(said).toEqual([...Array(49).fill(undefined), true])
+    const about = (await letters()).at(-1) as AlertAbout
+    const sentTo = { to: 'ada@example.org', accountName: 'Acme', accountUrl: 'https://g/app/a' }
+    expect(alertLetter({ ...sentTo, about }).text).toContain(
+      'Further ones of today are not emailed: see the keys.',
+    )
     await bench.setApiKey('key_1', { creditLimitMicros: null })
     await spend(100)
     await look()
     expect((await letters()).at(-1)).toMatchObject({ kind: 'credit', step: 75 })
-    pass(DAY_MS)
+    expect((await letters()).at(-1)).not.toHaveProperty('isLastOfDay')
+    // The next day, although some are noted less than 24 hours ago.
+    pass(Date.parse('2027-01-02') - nowMs)
     await bench.setApiKey('key_1', { creditLimitMicros: micros(600) })
     await look()
     expect((await letters()).at(-1)).toMatchObject({ kind: 'key_limit', limitMicros: 600 })

@@ -10,7 +10,7 @@ import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from 
 /** More would keep requests from writing for long. */
 const NOTED_AT_ONCE = 50
 
-/** The most alerts about an account's keys that are emailed in a day: any member can make keys and change their limits. */
+/** The most alerts about an account's keys that are emailed in a day (UTC): any member can make keys and change their limits. */
 const MAILED_OF_KEYS_MAX = 50
 const DAY_MS = 24 * 60 * 60_000
 
@@ -56,7 +56,13 @@ export class Alerts {
     }
     for (const page of pagesOf(apiKeyIds)) await noteOf(this.#input, { apiKeyIds: page })
     await noteReversals(this.#input)
-    await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
+    const nowMs = clock.nowMs()
+    await db
+      .deleteFrom('alerts')
+      .where('ends_at_ms', '<=', nowMs)
+      // Those of today are counted.
+      .where('created_at_ms', '<', startOfDay(nowMs))
+      .execute()
   }
 
   /**
@@ -140,15 +146,13 @@ async function noteOne(
   // Another process has noted it meanwhile.
   if (!noted.some(({ step }) => step === steps[0])) return
   if (about.kind === 'credit') await forgetEarlierCredit(trx, crossing)
-  const isMailed = mails && !(await hasManyOfKeys(trx, crossing, createdAtMs))
+  const place = await placeOfDay(trx, crossing, createdAtMs)
+  const isMailed = mails && place <= MAILED_OF_KEYS_MAX
   const userIds = isMailed ? await mailedOwners(trx, accountId) : []
   if (userIds.length === 0) return
-  const letter = {
-    ...ALERT_LETTERS.start,
-    accountId,
-    aboutJson: JSON.stringify(about),
-    createdAtMs,
-  }
+  const said = place === MAILED_OF_KEYS_MAX ? { ...about, isLastOfDay: true } : about
+  const aboutJson = JSON.stringify(said)
+  const letter = { ...ALERT_LETTERS.start, accountId, aboutJson, createdAtMs }
   const rows = userIds.map((userId) =>
     ALERT_LETTERS.record({
       ...letter,
@@ -160,24 +164,31 @@ async function noteOne(
   await trx.insertInto('alert_letters').values(rows).execute()
 }
 
-/** Whether an alert that was just noted is one too many about keys of its account in a day. By position: the alert, and the moment. */
-async function hasManyOfKeys(
+/**
+ * The place of an alert that was just noted among those about keys of its account of the same day, at most one above the
+ * most that are emailed; 0: it is about no key. By position: the alert, and the moment.
+ */
+async function placeOfDay(
   trx: Transaction<Tables>,
   { about: { kind }, accountId }: Crossing,
   nowMs: number,
-): Promise<boolean> {
-  if (kind !== 'key_limit' && kind !== 'key_allowance') return false
+): Promise<number> {
+  if (kind !== 'key_limit' && kind !== 'key_allowance') return 0
   // Steps that were noted together are one alert.
   const noted = await trx
     .selectFrom('alerts')
     .select(['subject', 'created_at_ms'])
     .where('account_id', '=', accountId)
-    .where('created_at_ms', '>', nowMs - DAY_MS)
+    .where('created_at_ms', '>=', startOfDay(nowMs))
     .where('subject', 'like', 'key%')
     .groupBy(['subject', 'created_at_ms'])
     .limit(MAILED_OF_KEYS_MAX + 1)
     .execute()
-  return noted.length > MAILED_OF_KEYS_MAX
+  return noted.length
+}
+
+function startOfDay(atMs: number): number {
+  return atMs - (atMs % DAY_MS)
 }
 
 function* pagesOf(ids: readonly string[]): Iterable<readonly string[]> {
