@@ -107,6 +107,13 @@ test('the audit log has dollars, percent and names of accounts where people read
   expect(changed).toContain('Ada')
 })
 
+test('accounts with low credit are listed by themselves', async () => {
+  const low = ['account', 'list', '--state', 'low_credit', '--sort', 'available'] as const
+  expect((await line.run(...low)).out).not.toContain('Ada')
+  await line.run('credit', 'add', id, '4.99', '--reference', 'invoice-1')
+  expect((await line.run(...low)).out).toContain('Ada')
+})
+
 test('an account below zero shows what it owes, and its own fee', async () => {
   await line.run('credit', 'add', id, '-100.3', '--reference', 'chargeback-1')
   await line.run('account', 'update', id, '--fee', '2.5')

@@ -186,13 +186,13 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         },
         {
           flags: '--state <state>',
-          words: 'only active, suspended or in_debt accounts',
+          words: 'only active, suspended, low_credit or in_debt accounts',
           to: 'query.state',
         },
       ],
       examples: [
         'tollgate account list --search lovelace',
-        'tollgate account list --state in_debt',
+        'tollgate account list --state low_credit --sort available',
         'tollgate account list --sort -charged --since 2027-01-01 --until 2027-02-01',
       ],
       show: (answered) => (hasSums(answered.body) ? CHARGED : ACCOUNTS).page(answered),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
-import { micros } from '../vocabulary/money.ts'
+import { type Micros, micros } from '../vocabulary/money.ts'
 import {
   type ACCOUNT_LIST_STATES,
   ACCOUNT_SORTS,
@@ -85,6 +85,30 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await listed('active')).toEqual(['acct_3', 'acct_1'])
     expect(await listed('suspended')).toEqual(['acct_2'])
     expect(await listed('in_debt')).toEqual(['acct_3'])
+  })
+
+  test('accounts with low credit are active, had paid credit, and have less than their alert but no debt', async () => {
+    const make = async (
+      id: string,
+      paidDollars: number,
+      fields: { lowBalanceMicros?: Micros; disabled?: true } = {},
+    ) => {
+      await ledger.createAccount({ id, name: id })
+      await ledger.updateAccount({ id, ...fields })
+      if (paidDollars === 0) return
+      const amountMicros = micros(paidDollars * 1_000_000)
+      const paid = { purse: 'backed', amountMicros, expiresAtMs: null } as const
+      await ledger.addCredit({ accountId: id, reference: id, ...paid })
+    }
+    await make('acct_at_default', 5)
+    await make('acct_below_default', 4.999999)
+    await make('acct_below_own', 20, { lowBalanceMicros: micros(50_000_000) })
+    await make('acct_above_own', 1, { lowBalanceMicros: micros(0) })
+    await make('acct_in_debt', -1)
+    await make('acct_never_paid', 0)
+    await make('acct_suspended', 1, { disabled: true })
+    const { accounts } = await listAccounts(store.db, { limit: 9, state: 'low_credit' })
+    expect(accounts.map(({ id }) => id)).toEqual(['acct_below_own', 'acct_below_default'])
   })
 
   describe('accounts are sorted', () => {

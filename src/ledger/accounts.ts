@@ -1,8 +1,16 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import {
+  type Kysely,
+  type RawBuilder,
+  type Selectable,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import { containsText } from '../store/contains-text.ts'
 import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
+import { LOW_BALANCE_MICROS_DEFAULT } from '../vocabulary/money.ts'
 import { newestOpenedAt } from './activity/newest-request.ts'
 
 /** Null if there is no such account. */
@@ -26,7 +34,7 @@ export interface AccountFilter {
 }
 
 /** The states by which a list of accounts can be filtered. */
-export const ACCOUNT_LIST_STATES = ['active', 'suspended', 'in_debt'] as const
+export const ACCOUNT_LIST_STATES = ['active', 'suspended', 'low_credit', 'in_debt'] as const
 
 /** The values of accounts by which the store can sort a list. */
 export const ACCOUNT_SORTS = ['created', 'name', 'available', 'held', 'last_request'] as const
@@ -67,8 +75,7 @@ const SORT_VALUES: Readonly<Record<AccountOrder['sort'], RawBuilder<SortValue> |
 
 /**
  * One page of accounts, and the place of its last one; null if no page follows. `search` is a part of a name, an
- * email address or an id, in any case; `externalId` the whole id that another system knows one by; in debt is one
- * whose paid credit is below zero.
+ * email address or an id, in any case; `externalId` the whole id that another system knows one by.
  */
 export async function listAccounts(
   db: Kysely<Tables>,
@@ -118,14 +125,26 @@ export async function getAccounts(
   return accountIds.flatMap((id) => found.get(id) ?? [])
 }
 
+/**
+ * No index has the balances: on PostgreSQL, each charge would then write to every index of accounts. A page of low
+ * accounts or debtors can therefore read all accounts, but nothing of their requests.
+ */
+const IN_STATE: Readonly<Record<(typeof ACCOUNT_LIST_STATES)[number], RawBuilder<SqlBool>>> = {
+  active: sql`disabled = 0`,
+  suspended: sql`disabled = 1`,
+  // Like the event `balance.low`, but without debtors and suspended accounts.
+  low_credit: sql`disabled = 0 and has_backed_credit = 1 and backed_balance_micros >= 0
+    and backed_balance_micros < coalesce(low_balance_micros, ${LOW_BALANCE_MICROS_DEFAULT})`,
+  in_debt: sql`backed_balance_micros < 0`,
+}
+
 function accountsLike(
   db: Kysely<Tables>,
   { search, externalId, state }: AccountFilter,
 ): SelectQueryBuilder<Tables, 'accounts', Selectable<Tables['accounts']>> {
   let query = db.selectFrom('accounts').selectAll()
   if (externalId !== undefined) query = query.where('external_id', '=', externalId)
-  if (state === 'in_debt') query = query.where('backed_balance_micros', '<', 0)
-  else if (state !== undefined) query = query.where('disabled', '=', state === 'active' ? 0 : 1)
+  if (state !== undefined) query = query.where(IN_STATE[state])
   if (search !== undefined) {
     query = query.where(containsText(search, sql`name || ' ' || coalesce(email, '') || ' ' || id`))
   }

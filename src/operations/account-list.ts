@@ -44,7 +44,7 @@ const LIST_QUERY = pageQuery('accounts', {
     .enum(ACCOUNT_LIST_STATES)
     .optional()
     .describe(
-      'The state of the accounts; `in_debt`: their paid credit is below zero. Default: all.',
+      'The state of the accounts. `low_credit`: active accounts that had paid credit, whose paid credit is below their `low_balance` but not below zero; `in_debt`: the paid credit is below zero. Default: all.',
     ),
   sort: accountSortField,
   from: momentField

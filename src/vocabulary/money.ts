@@ -26,6 +26,9 @@ export const FEE_BASIS_POINTS_DEFAULT = 500
 /** The highest platform fee that can be set: 100%. */
 export const FEE_BASIS_POINTS_MAX = 10_000
 
+/** The paid credit, in micro-dollars, below which an account's credit is low where it has no amount of its own: $5. */
+export const LOW_BALANCE_MICROS_DEFAULT = 5_000_000
+
 const COST_BASIS_POINTS = 10_000n
 
 /** A cost with its fee, in hundredths of a percent of the cost. */

@@ -4,11 +4,9 @@ import { newReversals } from '../ledger/purchases.ts'
 import { REMOVAL_TOLD_MS } from '../ledger/removed-credit.ts'
 import { listStoreGaps } from '../ledger/store-gaps.ts'
 import type { Tables } from '../store/schema.ts'
+import { LOW_BALANCE_MICROS_DEFAULT } from '../vocabulary/money.ts'
 import { reversalOf } from '../vocabulary/purchase.ts'
 import type { Raised } from './conditions.ts'
-
-/** Credit below which an account is low, where it has no amount of its own: $5. */
-const LOW_BALANCE_MICROS = 5_000_000
 
 /** Accounts or keys that are looked at, and when. */
 interface Looked {
@@ -30,7 +28,7 @@ export async function lowBalances(
     .where('has_backed_credit', '=', 1)
     .execute()
   return rows.flatMap(({ id, balance, below }): Raised[] => {
-    const threshold = below ?? LOW_BALANCE_MICROS
+    const threshold = below ?? LOW_BALANCE_MICROS_DEFAULT
     if (balance >= threshold) return []
     const fields = { account_id: id, balance, low_balance: threshold }
     return [{ event: 'balance.low', subjectId: id, sinceMs: nowMs, fields }]

@@ -50,6 +50,7 @@ test('what needs attention leads to where it is looked at', async ({ page, serve
   await follow('2 purchases are on hold', 'purchases')
   await follow('3 unsettled requests', 'unsettled')
   await follow('Tern & Co owes $4.20', 'accounts/**')
+  await follow('1 account with low credit', 'accounts?state=low_credit&sort=available')
 })
 
 test('a row that needs attention is one link with a chevron', async ({ page, server }) => {

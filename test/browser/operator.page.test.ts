@@ -29,6 +29,7 @@ const SCREENS: readonly Screen[] = [
   ...answeredScreens({ path: `${at('accounts')}?state=in_debt`, pathEnd: '/operator/accounts' }, [
     ['op-accounts-in-debt', json(EMPTY), 'No account is in debt.'],
   ]),
+  { name: 'op-accounts-low', path: `${at('accounts')}?state=low_credit`, text: 'Old pilot' },
   {
     name: 'op-accounts-stale',
     path: at('accounts'),

@@ -147,9 +147,11 @@ const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown]
     '/operator/accounts',
     (query) =>
       list(
-        query.get('state') === 'in_debt'
-          ? ACCOUNTS.filter(({ credit }) => credit.backed.balance < 0)
-          : ACCOUNTS,
+        ACCOUNTS.filter(({ credit: { backed } }) => {
+          const state = query.get('state')
+          if (state === 'in_debt') return backed.balance < 0
+          return state !== 'low_credit' || (backed.balance > 0 && backed.balance < 5_000_000)
+        }),
       ),
   ],
   ['/operator/top-ups', (query) => (query.has('account') ? TOP_UPS_OF_HELIX : TOP_UPS)],

@@ -51,7 +51,7 @@ function pages<Page extends { readonly next_cursor: string | null }>(
 }
 
 /** By which accounts are listed. */
-export type AccountState = 'active' | 'suspended' | 'in_debt'
+export type AccountState = NonNullable<Input<'listAccounts', 'operator'>['state']>
 
 /** Values by which accounts are listed; behind a `-`, the greatest first. */
 export type AccountsOrder = NonNullable<Input<'listAccounts', 'operator'>['sort']>

@@ -12,6 +12,10 @@ type NeedLink =
   | { readonly to: '/operator/upstreams/$name'; readonly params: { readonly name: string } }
   | { readonly to: '/operator/accounts/$account'; readonly params: { readonly account: string } }
   | { readonly to: '/operator/webhooks/$id'; readonly params: { readonly id: string } }
+  | {
+      readonly to: '/operator/accounts'
+      readonly search: { readonly state: 'low_credit'; readonly sort: 'available' }
+    }
   | { readonly to: '/operator/purchases' | '/operator/unsettled' | '/operator/health' }
 
 /** Something that a person should look at, and where. */

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { LOW_BALANCE_MICROS_DEFAULT } from '../../../src/vocabulary/money.ts'
 import type { Account } from '../../api/answers.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
@@ -27,8 +28,6 @@ export function AccountTerms({ accountId }: { readonly accountId: string }) {
   )
 }
 
-const LOW_BALANCE_DEFAULT_MICROS = 5_000_000
-
 function Terms({ account }: { readonly account: Account }) {
   const { allowance, limits, models } = account
   const limit = (value: number | null) => (value === null ? 'No limit' : count(value))
@@ -40,7 +39,7 @@ function Terms({ account }: { readonly account: Account }) {
     ['Allowance', allowance === null ? 'None' : `${money(allowance.amount)} a ${allowance.period}`],
     ...LIMIT_NAMES.map((name) => [LIMITS[name].word, limit(limits[name])] as const),
     ['Models', models === null ? 'All' : <OnlyModels key="models" models={models} />],
-    ['Low-credit alert', `Below ${money(account.low_balance ?? LOW_BALANCE_DEFAULT_MICROS)}`],
+    ['Low-credit alert', `Below ${money(account.low_balance ?? LOW_BALANCE_MICROS_DEFAULT)}`],
     ...(Object.keys(account.metadata).length === 0
       ? []
       : [['Metadata', <MetadataLine key="metadata" metadata={account.metadata} />] as const]),

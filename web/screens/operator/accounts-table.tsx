@@ -97,6 +97,7 @@ export function AccountTable({ filters, span, onCreate, onSort }: AccountTablePr
 const NONE_IN: Readonly<Record<AccountState, string>> = {
   active: 'No account is active.',
   suspended: 'No account is suspended.',
+  low_credit: 'No account has low credit.',
   in_debt: 'No account is in debt.',
 }
 

@@ -130,5 +130,6 @@ const STATES = [
   { value: 'all', text: 'All' },
   { value: 'active', text: 'Active' },
   { value: 'suspended', text: 'Suspended' },
+  { value: 'low_credit', text: 'Low credit' },
   { value: 'in_debt', text: 'In debt' },
 ] as const

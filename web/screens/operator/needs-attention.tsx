@@ -36,23 +36,27 @@ export function NeedsAttention() {
   )
 }
 
+const LOW_CREDIT = { state: 'low_credit', sort: 'available' } as const
+
 /** All that is known, whether some of it is still read, and the read that failed. */
 function useKnown() {
   const upstreams = useQuery(upstreamsQuery)
   const held = useInfiniteQuery(purchasesQuery('held'))
   const unsettled = useInfiniteQuery(unsettledQuery)
   const debtors = useInfiniteQuery(accountsQuery('', { state: 'in_debt' }))
+  const low = useInfiniteQuery(accountsQuery('', LOW_CREDIT))
   const health = useQuery(healthQuery)
   const audit = useQuery(auditQuery)
   const webhooks = useQuery(webhooksQuery)
   const listed = webhooks.data?.data ?? []
   const newest = useQueries({ queries: listed.map(({ id }) => newestDeliveryQuery(id)) })
-  const reads = [upstreams, held, unsettled, debtors, health, webhooks]
+  const reads = [upstreams, held, unsettled, debtors, low, health, webhooks]
   const known: Known = {
     upstreams: upstreams.data?.data,
     held: held.data?.pages[0],
     unsettled: unsettled.data?.pages[0],
     debtors: debtors.data?.pages[0]?.data,
+    low: low.data?.pages[0],
     health: health.data,
     audit: audit.data,
     webhooks: listed.map((webhook, place) => ({

@@ -7,6 +7,7 @@ const NOTHING: Known = {
   held: { data: [], has_more: false },
   unsettled: { data: [], has_more: false },
   debtors: [],
+  low: { data: [], has_more: false },
   health: undefined,
   audit: undefined,
   webhooks: [],

@@ -22,6 +22,8 @@ export interface Known {
   readonly held: Page<ListedPurchase> | undefined
   readonly unsettled: Page<UnsettledRequest> | undefined
   readonly debtors: readonly ListedAccount[] | undefined
+  /** Accounts whose credit is low, the lowest first. */
+  readonly low: Page<ListedAccount> | undefined
   readonly health: Health | undefined
   /** The last audit of this browser; undefined: none was run. */
   readonly audit: Audit | undefined
@@ -39,6 +41,7 @@ export function attentionOf(known: Known): readonly Need[] {
     ...(known.unsettled === undefined ? [] : ofUnsettled(known.unsettled)),
     ...known.webhooks.flatMap(ofWebhook),
     ...(known.debtors ?? []).map(ofDebtor),
+    ...(known.low === undefined ? [] : ofLow(known.low)),
   ]
   const urgency = { bad: 0, wait: 1, info: 2 }
   return items.toSorted((one, other) => urgency[one.tone] - urgency[other.tone])
@@ -193,4 +196,19 @@ function ofDebtor({ id, name, credit }: ListedAccount): Need {
     note: 'Its requests are refused until credit is added.',
     link: { to: '/operator/accounts/$account', params: { account: id } },
   }
+}
+
+function ofLow({ data, has_more: hasMore }: NonNullable<Known['low']>): readonly Need[] {
+  if (data.length === 0) return []
+  const item: Need = {
+    tone: 'info',
+    icon: 'credit',
+    title: `${countedOf(data.length, hasMore, 'account')} with low credit`,
+    note: data
+      .slice(0, NAMED)
+      .map(({ name, credit }) => `${name}, ${money(credit.backed.available)}`)
+      .join(' · '),
+    link: { to: '/operator/accounts', search: { state: 'low_credit', sort: 'available' } },
+  }
+  return [item]
 }

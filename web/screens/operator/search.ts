@@ -29,7 +29,12 @@ export function readAccountsSearch(search: Record<string, unknown>): AccountsSea
   }
 }
 
-const STATES = ['active', 'suspended', 'in_debt'] as const satisfies readonly AccountState[]
+const STATES = [
+  'active',
+  'suspended',
+  'low_credit',
+  'in_debt',
+] as const satisfies readonly AccountState[]
 
 /** The search of the purchases' address. */
 export interface PurchasesSearch {
