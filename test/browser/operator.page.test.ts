@@ -54,10 +54,20 @@ const SCREENS: readonly Screen[] = [
       json({ ...HELIX, disabled: true, disabled_at: HELIX.created_at, disabled_note: 'Unpaid.' }),
       /This account is suspended since/,
     ],
-    ['op-account-in-debt', json({ ...HELIX, credit: OWING }), 'This account owes $4.20.'],
     ['op-account-error', down, 'The account could not be loaded.'],
     ['op-account-loading', silent, 'Keys'],
   ]),
+  {
+    name: 'op-account-in-debt',
+    path: ONE,
+    before(server) {
+      server.answer(`/operator/accounts/${HELIX.id}`, json({ ...HELIX, credit: OWING }))
+      const credit = { ...OVERVIEW.credit, ...OWING, available: 0, days_left: null }
+      server.answer('/overview', json({ ...OVERVIEW, credit }))
+    },
+    act: (page) => page.getByText('This account owes $4.20.').waitFor(),
+    text: /^Paid credit−\u2060\$4\.20$/,
+  },
   { name: 'op-account-usage', path: `${ONE}/usage?compare=before`, text: 'Spend by day' },
   { name: 'op-account-activity', path: `${ONE}/activity`, text: /coding agents/ },
   {
@@ -176,7 +186,7 @@ test('links of a tab lead to the tabs of the same account', async ({ page, serve
   await page.getByRole('heading', { level: 1, name: HELIX.name }).waitFor()
   await page.locator('a.open-it').first().click()
   await page.waitForURL(/operator\/accounts\/.*activity\?.*request=req_/)
-  await page.getByText('Provider cost').waitFor()
+  await page.getByRole('complementary').getByText('Provider cost').waitFor()
 })
 
 test('Credit of a tab is read as operators do, and its links lead to the tabs of the same account', async ({

@@ -29,7 +29,7 @@ export function requestHeads({ isForOperators, isOfAll }: RequestHeadsProps): re
     { text: 'Tokens', className: isOfAll ? 'num hide-m' : 'num hide-t' },
     { text: 'Duration', className: isForOperators ? 'num hide-m beside' : 'num hide-m' },
     { text: 'Charge', className: 'num' },
-    ...only(isForOperators, { text: 'Cost', className: 'num hide-m' }),
+    ...only(isForOperators, { text: 'Provider cost', className: 'num hide-m' }),
     { text: 'State' },
   ]
 }

@@ -17,7 +17,7 @@ const HEADS = [
   { text: 'Requests', className: 'num' },
   { text: 'Errors', className: 'num' },
   { text: 'First byte, 24 h', className: 'num hide-m' },
-  { text: 'Cost', className: 'num' },
+  { text: 'Provider cost', className: 'num' },
   { text: 'State' },
 ] as const
 

@@ -23,7 +23,7 @@ const HEADS = [
   { text: 'Requests', className: 'num' },
   { text: 'Errors', className: 'num' },
   { text: 'First byte', className: 'num hide-m' },
-  { text: 'Cost', className: 'num' },
+  { text: 'Provider cost', className: 'num' },
   { text: 'In flight', className: 'num' },
   { text: 'Last list', className: 'hide-m' },
 ] as const
@@ -175,7 +175,7 @@ function Figures({ upstream }: { upstream: ListedUpstream }) {
           {stat('Requests', count(requests), 'in the last 24 hours')}
           {stat('Errors', percent(failed, requests), counted(failed, 'request'))}
           {stat('First byte', firstByteMs === null ? '–' : duration(firstByteMs), 'median')}
-          {stat('Cost', money(upstream.cost), 'in the last 24 hours')}
+          {stat('Provider cost', money(upstream.cost), 'in the last 24 hours')}
           {stat('In flight', count(running), most === null ? 'no maximum' : `of ${count(most)}`)}
           {stat('Models', count(models), 'in its last list')}
         </section>
