@@ -12,6 +12,13 @@ import { accountOption } from './rows.ts'
 import { CUT_WIDTH_MIN, counted, fittingTable, moment, table } from './table.ts'
 import { readSince, readSinceOrDate, SINCE_FORMS } from './times.ts'
 
+const keyOption: OperationCommand['takes'][number] = {
+  flags: '--key <key>',
+  words: 'only this API key, also if it was deleted: its shown part or ID',
+  to: 'query.key',
+  find: (text, opened) => findId('key', text, { ...opened, alsoEnded: true }),
+}
+
 /** `tollgate usage`: sums of requests. */
 export const USAGE_COMMAND: OperationCommand = {
   name: 'usage',
@@ -48,12 +55,7 @@ export const USAGE_COMMAND: OperationCommand = {
       fallback: 'UTC',
     },
     accountOption('query.account'),
-    {
-      flags: '--key <key>',
-      words: 'only this API key, also if it was deleted: its shown part or ID',
-      to: 'query.key',
-      find: (text, opened) => findId('key', text, { ...opened, alsoEnded: true }),
-    },
+    keyOption,
     { flags: '--model <model>', words: 'only this model ID', to: 'query.model' },
     { flags: '--upstream <name>', words: 'only this upstream', to: 'query.upstream' },
     { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
@@ -186,6 +188,7 @@ export const REFUSALS_COMMAND: OperationCommand = {
       to: 'query.to',
       read: readSince,
     },
+    keyOption,
   ],
   help: `Such requests are not in \`tollgate request list\`: they are only counted, by
 hour, error code and API key. Counts are kept for ${REFUSALS_KEPT_DAYS} days.`,

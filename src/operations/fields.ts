@@ -204,6 +204,12 @@ export function idFilterField(prefix: 'acct' | 'key') {
     )
 }
 
+/** Filters by API keys. */
+export const keysFilterField = anyOf(
+  idFilterField('key'),
+  'must be an ID that begins with key_',
+).describe('Only requests with these API keys, by ID (`key_…`), comma-separated.')
+
 const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'
 
 /** The most rows of a page: text in the query, read as a number. */

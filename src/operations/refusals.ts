@@ -3,7 +3,7 @@ import { getNamedKeys } from '../ledger/api-keys.ts'
 import { REFUSALS_KEPT_DAYS, readRefusals } from '../usage/refusals.ts'
 import { problemOfCode } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
-import { idField, momentField, timeAnswer, timeField } from './fields.ts'
+import { idField, keysFilterField, momentField, timeAnswer, timeField } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation } from './operation.ts'
 import { accountPaths } from './paths.ts'
@@ -23,6 +23,7 @@ export function refusalOperations({ store, clock }: OperationParts) {
       paths: accountPaths('/refusals'),
       summary: `Counts of the account's requests that were refused before they were forwarded, by error code and API key. Such requests are not in Activity. Counts are kept for ${REFUSALS_KEPT_DAYS} days. Those of the last few seconds are missing.`,
       query: z.strictObject({
+        key: keysFilterField.optional(),
         from: momentField
           .optional()
           .describe(
@@ -40,11 +41,13 @@ export function refusalOperations({ store, clock }: OperationParts) {
         const db = store.searches(reader)
         const names = await readNames(db, 'accounts', [accountId])
         if (names.size === 0) throw notFound('account', accountId)
-        const { fromMs, toMs } = chartRange({ ...query, days: RANGE_DAYS_DEFAULT }, clock.nowMs())
+        const { from, to } = query
+        const { fromMs, toMs } = chartRange({ from, to, days: RANGE_DAYS_DEFAULT }, clock.nowMs())
         const fromHour = Math.floor(fromMs / HOUR_MS)
         const untilHour = Math.ceil(toMs / HOUR_MS)
         const hours = { accountId, fromHour, untilHour }
-        const { codes, keys } = await readRefusals(db, { ...hours, keysMax: KEYS_MAX })
+        const only = { apiKeyIds: query.key ?? null, keysMax: KEYS_MAX }
+        const { codes, keys } = await readRefusals(db, { ...hours, ...only })
         const apiKeyIds = [...new Set(keys.map(({ api_key_id }) => api_key_id))]
         const apiKeys = await getNamedKeys(db, { accountId, apiKeyIds })
         return {
@@ -116,7 +119,7 @@ export const refusalsShape = z
         }),
       )
       .describe(
-        `By API key and error code, the ${KEYS_MAX} most frequent. Where an account is refused by very many keys in an hour, the others are counted only in \`codes\`.`,
+        `By API key and error code, the ${KEYS_MAX} most frequent. Where an account is refused by very many keys in an hour, the others are counted only in \`codes\`, and not with \`key\`.`,
       ),
   })
   .meta({ id: 'Refusals' })

@@ -19,6 +19,7 @@ import {
   idCursor,
   idField,
   idFilterField,
+  keysFilterField,
   listAnswer,
   listShape,
   momentField,
@@ -43,9 +44,7 @@ export function requestOperations(parts: OperationParts) {
 
 /** The filters of requests that every query string has. */
 const requestFilters = {
-  key: anyOf(idFilterField('key'), 'must be an ID that begins with key_')
-    .optional()
-    .describe('Only requests with these API keys, by ID (`key_…`), comma-separated.'),
+  key: keysFilterField.optional(),
   state: anyOf(z.enum(REQUEST_STATES), `must be ${oneOf(REQUEST_STATES)}`)
     .optional()
     .describe(`Only requests in these states, comma-separated: ${namesOf(REQUEST_STATES)}.`),

@@ -80,7 +80,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       ['0 acct_2 key_3 insufficient_credit', 1],
       ['1 acct_1 key_1 insufficient_credit', 1],
     ])
-    const read = { accountId: 'acct_1', untilHour: HOUR + 1, keysMax: 2 }
+    const read = { accountId: 'acct_1', untilHour: HOUR + 1, apiKeyIds: null, keysMax: 2 }
     expect(await readRefusals(store.db, { ...read, fromHour: HOUR })).toEqual({
       codes: [
         { code: 'insufficient_credit', requests: 8, latest_at_ms: HOUR * HOUR_MS + 2_000 },
@@ -94,6 +94,11 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     expect(await readRefusals(store.db, { ...read, fromHour: HOUR + 1 })).toEqual({
       codes: [],
       keys: [],
+    })
+    const apiKeyIds = ['key_2', 'key_3']
+    expect(await readRefusals(store.db, { ...read, fromHour: HOUR, apiKeyIds })).toEqual({
+      codes: [expect.objectContaining({ code: 'insufficient_credit', requests: 1 })],
+      keys: [expect.objectContaining({ api_key_id: 'key_2', requests: 1 })],
     })
   })
 
@@ -129,7 +134,12 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       ['0 acct_2 key_1 insufficient_credit', 2],
     ])
     const hours = { fromHour: HOUR, untilHour: HOUR + 1 }
-    const read = await readRefusals(store.db, { accountId: 'acct_1', ...hours, keysMax: 9 })
+    const read = await readRefusals(store.db, {
+      accountId: 'acct_1',
+      ...hours,
+      apiKeyIds: null,
+      keysMax: 9,
+    })
     expect(read.codes).toMatchObject([{ requests: 100 }])
     expect(read.keys).toMatchObject([{ api_key_id: 'key_1' }, { api_key_id: 'key_2' }])
     nowMs += HOUR_MS

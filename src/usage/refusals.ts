@@ -196,6 +196,8 @@ interface RefusalsQuery {
   /** Hours since the Unix epoch: from the first on, before the other. */
   readonly fromHour: number
   readonly untilHour: number
+  /** Only requests with these API keys; null: with any. */
+  readonly apiKeyIds: readonly string[] | null
   /** The most rows by API key and code. */
   readonly keysMax: number
 }
@@ -218,10 +220,11 @@ interface CountedRefusals {
 /** Counts the refused requests of an account in whole hours. */
 export async function readRefusals(
   db: Kysely<Tables>,
-  { accountId, fromHour, untilHour, keysMax }: RefusalsQuery,
+  { accountId, fromHour, untilHour, apiKeyIds, keysMax }: RefusalsQuery,
 ): Promise<CountedRefusals> {
   const figures = sql`cast(sum(requests) as bigint) as requests, max(latest_at_ms) as latest_at_ms`
-  const where = sql`account_id = ${accountId} and hour >= ${fromHour} and hour < ${untilHour}`
+  const ofKeys = apiKeyIds === null ? sql`` : sql`and api_key_id in (${sql.join(apiKeyIds)})`
+  const where = sql`account_id = ${accountId} and hour >= ${fromHour} and hour < ${untilHour} ${ofKeys}`
   const { rows: codes } = await sql<CountedCode>`
     select code, ${figures} from refusals where ${where}
     group by code order by 2 desc, code`.execute(db)

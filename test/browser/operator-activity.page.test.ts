@@ -252,6 +252,39 @@ test('a member sees the charged prices of a request, and an operator those of th
   await page.getByText('With the fee of 5%, the charge is $0.002701.').waitFor()
 })
 
+test('refused requests are counted with the picked key, and other filters are said not to apply', async ({
+  page,
+  server,
+}) => {
+  const key = KEYS[1]?.id
+  await page.goto(
+    `${server.address}/app/${HELIX.id}/activity?key=${key}&model=acme/sage&tag=nightly`,
+  )
+  await page.getByText('9 requests with this key were refused before they were forwarded').waitFor()
+  await page.getByText('not filtered by model and tag').waitFor()
+  const [asked = ''] = server.asked.filter((one) => one.includes('/refusals'))
+  expect(asked).toContain(`key=${key}`)
+  server.answer('/refusals', json({ ...REFUSALS, requests: 0, codes: [], keys: [] }))
+  await page.reload()
+  await page.getByText('No requests with this key were refused before they were').waitFor()
+})
+
+test('refused requests of the last hour are of that hour', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?range=1h`)
+  await page.getByText('22 requests were refused before they were forwarded').waitFor()
+  expect(await page.locator('summary').textContent()).not.toContain('rate_limited')
+})
+
+test.for([`operator/accounts/${HELIX.id}`, `${HELIX.id}/overview`] as const)(
+  'refused requests are one click from the figures of %s',
+  async (path, { page, server }) => {
+    await page.goto(`${server.address}/app/${path}`)
+    await page.getByRole('link', { name: '41 refused' }).click()
+    await page.waitForURL(/\/activity\?range=30d$/)
+    await page.getByText('41 requests were refused').waitFor()
+  },
+)
+
 test('an account without refused requests says so, and one whose counts fail says why', async ({
   page,
   server,

@@ -248,6 +248,23 @@ export const REFUSALS: Refusals = {
   ],
 }
 
+/** Those of a range, which begins at an hour, and of the API keys that a query names. */
+export function refusalsOf(query: URLSearchParams): Refusals {
+  const fromMs = Math.floor(Date.parse(query.get('from') ?? REFUSALS.from) / 3_600_000) * 3_600_000
+  const named = query.get('key')?.split(',')
+  const keys = REFUSALS.keys.filter(
+    ({ key_id, latest_at }) =>
+      Date.parse(latest_at) >= fromMs && (named === undefined || named.includes(key_id)),
+  )
+  const sumOf = (counted: typeof keys) => counted.reduce((sum, { requests }) => sum + requests, 0)
+  const codes = REFUSALS.codes.flatMap((each) => {
+    const ofCode = keys.filter(({ code }) => code === each.code)
+    return ofCode.length === 0 ? [] : { ...each, requests: sumOf(ofCode) }
+  })
+  const from = new Date(fromMs).toISOString()
+  return { ...REFUSALS, from, requests: sumOf(keys), codes, keys }
+}
+
 interface Refused {
   readonly requests: number
   readonly agoMs: number

@@ -25,7 +25,7 @@ import {
   WEBHOOKS,
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
-import { PRICED, pricesOf, REFUSALS, REQUESTS, SUMMARY } from './stand-in-requests.ts'
+import { PRICED, pricesOf, REQUESTS, refusalsOf, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
 import {
   operatorReport,
@@ -157,6 +157,7 @@ const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown]
   ['/operator/top-ups', (query) => (query.has('account') ? TOP_UPS_OF_HELIX : TOP_UPS)],
   ['/operator/usage', (query) => operatorUsage(query.get('by'))],
   ['/operator/usage/report', operatorReport],
+  ['/refusals', refusalsOf],
 ]
 
 const asCustomersReadIt = (request: unknown): unknown =>
@@ -201,7 +202,6 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/requests', list(REQUESTS.map(asCustomersReadIt), 'older')],
     ['/operator/requests', list(NAMED_REQUESTS, 'older')],
     ['/requests/summary', SUMMARY],
-    ['/refusals', REFUSALS],
     ['/models', MODEL_LIST],
     ['/operator/models', OFFERED_MODELS],
     ['/playground/estimate', { object: 'hold_estimate', hold: 21_400, available: 184_270_000 }],

@@ -70,6 +70,24 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(JSON.parse(line)).toMatchObject({ accountId, apiKeyId: disabled.id })
   })
 
+  test('counts can be of some API keys alone', async () => {
+    const accountId = await admin.account()
+    const [one, other] = [await admin.apiKey(accountId), await admin.apiKey(accountId)]
+    for (const { text } of [one, one, other]) {
+      expect(await admin.chat(text)).toEqual(refusal(402, 'insufficient_credit'))
+    }
+    await counts(accountId)
+    const of = async (query: string) =>
+      (await admin.get(`/v1/admin/accounts/${accountId}/refusals?key=${query}`)).json
+    expect(await of(one.id)).toMatchObject({
+      requests: 2,
+      codes: [{ code: 'insufficient_credit', requests: 2 }],
+      keys: [{ key_id: one.id }],
+    })
+    expect(await of(`${one.id},${other.id}`)).toMatchObject({ requests: 3 })
+    expect(await of('key_unknown')).toMatchObject({ requests: 0, codes: [], keys: [] })
+  })
+
   test('a flood of refusals is a few rows', async () => {
     const accountId = await admin.account()
     const { text } = await admin.apiKey(accountId)

@@ -1,6 +1,9 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
+import { count } from '../../format/numbers.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
+import { useRequestSource } from './use-activity.ts'
+import { useRefusals } from './use-refusals.ts'
 
 /** The title of each figure of failed requests. */
 export const FAILED_COUNTS =
@@ -26,5 +29,29 @@ export function FailedLink({ range, children }: FailedLinkProps) {
     <Link to={paths.activity} params={{ account }} {...look}>
       {children}
     </Link>
+  )
+}
+
+/** The number of the shown account's refused requests of a range, as a link to why; nothing if there are none. */
+export function RefusedLink({ range }: Pick<FailedLinkProps, 'range'>) {
+  const { account } = useParams({ strict: false })
+  const paths = useAccountPaths()
+  const { data } = useRefusals(
+    { ...useRequestSource(), accountId: account ?? null },
+    searchOf(range),
+  )
+  if (account === undefined || data === undefined || data.requests === 0) return null
+  return (
+    <p className="refused">
+      <Link
+        className="to-failed"
+        title="Requests that were refused before they were forwarded. Show why."
+        to={paths.activity}
+        params={{ account }}
+        search={searchOf(range)}
+      >
+        {count(data.requests)} refused
+      </Link>
+    </p>
   )
 }

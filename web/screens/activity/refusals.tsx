@@ -8,7 +8,8 @@ import { Prose } from '../../parts/prose.tsx'
 import { Grey, NotLoaded } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import type { ActivitySearch } from './search.ts'
-import { type RequestSource, useRefusals } from './use-activity.ts'
+import type { RequestSource } from './use-activity.ts'
+import { useRefusals } from './use-refusals.ts'
 
 const CODES_MAX = 2
 // Each takes a line there, or nearly.
@@ -48,20 +49,42 @@ export function Refusals({ source, search }: RefusalsProps) {
       </p>
     )
   }
+  const withKeys = withKeysOf(search)
   if (data.requests === 0) {
     const isKept = Date.parse(data.from) >= Date.now() - KEPT_MS
     return (
       <p className="note mb-3.5">
         {isKept
-          ? 'No requests were refused before they were forwarded.'
-          : 'No refused requests in this range. Counts are kept for 30 days.'}
+          ? `No requests${withKeys} were refused before they were forwarded.`
+          : `No refused requests${withKeys} in this range. Counts are kept for 30 days.`}
       </p>
     )
   }
-  return <Reasons counts={data} />
+  return <Reasons counts={data} withKeys={withKeys} unapplied={unappliedOf(search)} />
 }
 
-function Reasons({ counts }: { counts: Counted }) {
+function withKeysOf({ key = [] }: ActivitySearch): string {
+  return key.length === 0 ? '' : key.length === 1 ? ' with this key' : ' with these keys'
+}
+
+/** `model and tag`: the filters of the list that do not apply, because nothing else of such a request is kept. */
+function unappliedOf({ failed, state, ...search }: ActivitySearch): string {
+  const named = { ...search, state: failed ?? state }
+  const names = (['model', 'upstream', 'state', 'endpoint', 'tag'] as const).filter(
+    (name) => named[name] !== undefined,
+  )
+  return new Intl.ListFormat('en-GB').format(names)
+}
+
+interface ReasonsProps {
+  readonly counts: Counted
+  /** ` with this key`; empty: of all keys. */
+  readonly withKeys: string
+  /** Empty: there are none. */
+  readonly unapplied: string
+}
+
+function Reasons({ counts, withKeys, unapplied }: ReasonsProps) {
   const { requests, codes } = counts
   const [isOpen, setOpen] = useState(false)
   return (
@@ -72,9 +95,11 @@ function Reasons({ counts }: { counts: Counted }) {
     >
       <summary>
         <span>
-          <b>{counted(requests, 'request')}</b> {requests === 1 ? 'was' : 'were'} refused before{' '}
+          <b>{counted(requests, 'request')}</b>
+          {withKeys} {requests === 1 ? 'was' : 'were'} refused before{' '}
           {requests === 1 ? 'it was' : 'they were'} forwarded
         </span>
+        {unapplied !== '' && <span>not filtered by {unapplied}</span>}
         {codes.slice(0, CODES_MAX).map(({ code, requests: times, latest_at }, place) => (
           <span key={code} className={place < PHONE_CODES_MAX ? '' : 'hide-s'}>
             <b>{count(times)}</b> <span className="mono">{code}</span>, last{' '}

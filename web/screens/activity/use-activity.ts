@@ -3,9 +3,8 @@ import { useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import type { FoundRequests } from '../../api/answers.ts'
-import { asMember, asOperator, callAs, hrefOf, type Input } from '../../api/calls.ts'
+import { asMember, asOperator, hrefOf, type Input } from '../../api/calls.ts'
 import { pollDelayMs } from '../../api/live.ts'
-import { momentsOf } from '../../api/queries.ts'
 import { useAccountCaller } from '../../shell/account-screen.tsx'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
@@ -161,27 +160,6 @@ export function useSummary(
   return isShown ? query : null
 }
 
-// Counts are kept for 30 days and begin at an hour: no longer range has more.
-const REFUSALS_SPAN_MS_MAX = 31 * 24 * HOUR_MS
-
-/** Counts of the account's requests that were refused in the range. Filters do not apply; never asked for all accounts. */
-export function useRefusals(source: RequestSource, search: ActivitySearch) {
-  const spanOf = useSpanOf()
-  const range = rangeOf(search)
-  const { as, accountId } = source
-  return useQuery({
-    queryKey: ['refusals', as, accountId, range],
-    queryFn: ({ signal }) => {
-      const { fromMs, toMs } = activitySpan(range, spanOf)
-      const sinceMs = Math.max(fromMs, toMs - REFUSALS_SPAN_MS_MAX)
-      const moments = momentsOf({ fromMs: sinceMs, toMs })
-      return callAs(as)('getRefusals', { account_id: accountId ?? '', ...moments }, signal)
-    },
-    enabled: accountId !== null,
-    refetchInterval: MINUTE_MS / 4,
-  })
-}
-
 /** The address of the requests that match as CSV. */
 export function csvHref(source: RequestSource, search: ActivitySearch, spanOf: SpanOf): string {
   const range = rangeOf(search)
@@ -202,7 +180,7 @@ function filtersOf({ model, key, upstream, state, endpoint, tag, failed }: Activ
 type SpanOf = (range: DateRange) => TimeSpan
 
 /** The start and end of a range; a range that includes now ends now. */
-function activitySpan(range: ActivityRange, spanOf: SpanOf): TimeSpan {
+export function activitySpan(range: ActivityRange, spanOf: SpanOf): TimeSpan {
   // Whole minutes, so that an address stays the same, and its answer's tag with it, for a while.
   const minuteMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
   if (range.kind === 'hours') {

@@ -2,7 +2,7 @@ import type { DateRange } from '../../../src/vocabulary/date-range.ts'
 import type { OperatorReport, TopUps } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted, percent, shortChange } from '../../format/numbers.ts'
-import { FAILED_COUNTS, FailedLink } from '../activity/failed-link.tsx'
+import { FAILED_COUNTS, FailedLink, RefusedLink } from '../activity/failed-link.tsx'
 
 /** The sums of requests. */
 export type MarginTotals = OperatorReport['totals']
@@ -47,6 +47,7 @@ export function MarginFigures(props: MarginFiguresProps) {
               note
             )}
           </p>
+          {title === 'Failed' && <RefusedLink range={range} />}
         </div>
       ))}
     </section>

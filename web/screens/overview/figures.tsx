@@ -5,7 +5,7 @@ import { money } from '../../format/money.ts'
 import { change, count, percent, shortCount } from '../../format/numbers.ts'
 import { comparedPhrase, comparedText } from '../../format/ranges.ts'
 import { Grey } from '../../parts/states.tsx'
-import { FAILED_COUNTS, FailedLink } from '../activity/failed-link.tsx'
+import { FAILED_COUNTS, FailedLink, RefusedLink } from '../activity/failed-link.tsx'
 
 interface Figure {
   readonly title: string
@@ -36,6 +36,7 @@ export function Figures(props: FiguresProps) {
               note
             )}
           </p>
+          {title === 'Failed' && <RefusedLink range={props.range} />}
         </div>
       ))}
     </section>
