@@ -120,7 +120,8 @@ cost from the provider; a cost of 0 charges nothing.`,
 const NOT_BY_PRICES = {
   none: 'nothing is charged',
   reported:
-    'the cost behind the charge was reported by the provider or entered by an operator: it is not the tokens times the listed prices',
+    'the cost behind the charge was reported by the provider: it is not the tokens times the listed prices',
+  settled: 'an operator settled the request, and entered the cost behind the charge',
   estimate: 'no cost was reported: the charge is an estimate',
 } as const
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables.ts'
-import type { Tables } from '../store/schema.ts'
+import type { RequestRow, Tables } from '../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../vocabulary/ids.ts'
 import type { Page } from '../vocabulary/page.ts'
 
@@ -152,6 +152,26 @@ export async function listOperatorActions(
     accountName: row.account_name,
   }))
   return { actions, nextCursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null }
+}
+
+/** Whether an operator settled a request, or an admin by token. */
+export async function isSettledByOperator(
+  db: Kysely<Tables>,
+  { id, accountId, settledAtMs }: Pick<RequestRow, 'id' | 'accountId' | 'settledAtMs'>,
+): Promise<boolean> {
+  if (settledAtMs === null) return false
+  // The bounds on IDs spare a search of all changes of the account.
+  const found = await db
+    .selectFrom('operator_actions')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', '>=', idAt(settledAtMs - ID_AGE_MS_MAX))
+    .where('id', '<', idAt(settledAtMs + ID_AGE_MS_MAX))
+    .where('action', '=', 'settleRequest')
+    .where('target_id', '=', id)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
 }
 
 function idAt(timeMs: number): string {

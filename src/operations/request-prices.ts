@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { readPrices } from '../catalog/catalog-store.ts'
 import { BILLED_KINDS, billedParts, costOfUsage } from '../journey/settle/usage-charge.ts'
 import { getRequest } from '../ledger/activity/activity.ts'
+import { isSettledByOperator } from '../ledger/operator-actions.ts'
 import type { RequestRow } from '../store/schema.ts'
 import {
   chargeForCost,
@@ -38,13 +39,14 @@ export function requestPriceOperations({ store }: OperationParts) {
         const row = await getRequest(db, requestId)
         if (row === null || !mayOpen(caller, row.accountId)) throw await noRequest(store, requestId)
         const prices = chargeOf(row) === 0 ? null : await readPrices(db, row.priceSnapshotId)
-        return pricesAnswer(row, prices)
+        const isSettled = await isSettledByOperator(db, row)
+        return pricesAnswer(row, { prices, isSettled })
       },
     }),
   ]
 }
 
-const BASES = ['prices', 'reported', 'estimate', 'none'] as const
+const BASES = ['prices', 'reported', 'settled', 'estimate', 'none'] as const
 
 const lineShape = z.object({
   kind: z
@@ -69,7 +71,7 @@ export const requestPricesShape = z
     basis: z
       .enum(BASES)
       .describe(
-        '`prices`: the charge is the sum of `lines`, rounded to a micro-dollar. `reported`: the cost behind the charge was reported, and is not tokens times these prices. `estimate`: the charge is an estimate, because no cost was reported. `none`: nothing is charged.',
+        '`prices`: the charge is the sum of `lines`, rounded to a micro-dollar. `reported`: the cost behind the charge was reported, and is not tokens times these prices. `settled`: an operator settled the request, and entered the cost behind the charge. `estimate`: the charge is an estimate, because no cost was reported. `none`: nothing is charged.',
       ),
     charge: moneyField.describe('The charge with corrections, in micro-dollars.'),
     fee_basis_points: feeShape.describe(
@@ -81,9 +83,16 @@ export const requestPricesShape = z
 
 type RequestPrices = z.infer<typeof requestPricesShape>
 
-/** By position: the request, and the prices at which it ran; null: they are not known, or nothing is charged. */
-function pricesAnswer(row: RequestRow, prices: PriceTable | null): RequestPrices {
-  const basis = basisOf(row, prices)
+interface Charged {
+  /** The prices at which the request ran; null: they are not known, or nothing is charged. */
+  readonly prices: PriceTable | null
+  /** Whether an operator settled it. */
+  readonly isSettled: boolean
+}
+
+function pricesAnswer(row: RequestRow, charged: Charged): RequestPrices {
+  const basis = basisOf(row, charged)
+  const { prices } = charged
   const { usage, feeBasisPoints } = row
   const isShown = basis === 'prices' && usage !== null && prices !== null
   const parts = isShown ? billedParts({ usage, prices }) : []
@@ -108,10 +117,11 @@ function pricesAnswer(row: RequestRow, prices: PriceTable | null): RequestPrices
   }
 }
 
-function basisOf(row: RequestRow, prices: PriceTable | null): RequestPrices['basis'] {
+function basisOf(row: RequestRow, { prices, isSettled }: Charged): RequestPrices['basis'] {
   const { usage, costUsd, feeBasisPoints } = row
   const chargeMicros = chargeOf(row)
   if (chargeMicros === 0) return 'none'
+  if (isSettled) return 'settled'
   if (usage !== null && prices !== null) {
     const cost = costOfUsage({ usage, prices })
     const isCharged = chargeForCost(cost, feeBasisPoints) === chargeMicros

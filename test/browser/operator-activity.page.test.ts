@@ -4,7 +4,7 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 import { ACCOUNTS, NAMED_REQUESTS } from './stand-in-operator.ts'
-import { PRICED, REFUSALS, REQUESTS } from './stand-in-requests.ts'
+import { PRICED, pricesOf, REFUSALS, REQUESTS } from './stand-in-requests.ts'
 
 /** The requests of all accounts, for operators. */
 
@@ -238,6 +238,24 @@ test('a request whose cost the provider reported says so, and shows no products'
   const drawer = page.getByRole('complementary', { name: 'Request' })
   await drawer.getByText('The charge follows the provider’s own report of its cost.').waitFor()
   expect(await drawer.getByText('per million').count()).toBe(0)
+})
+
+test('a request that an operator settled says so, to operators with the cost', async ({
+  page,
+  server,
+}) => {
+  const settled = REQUESTS[4] ?? PRICED
+  const { id, charge } = settled
+  const prices = { ...pricesOf(settled), basis: 'settled' }
+  server.answer(`/requests/${id}/prices`, json({ ...prices, charge }))
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?request=${id}`)
+  const drawer = page.getByRole('complementary', { name: 'Request' })
+  await drawer.getByText('The operator settled this request: the charge follows').waitFor()
+  server.answer(`/operator/requests/${id}/prices`, json(prices))
+  await page.goto(`${server.address}/app/${ACTIVITY}?request=${id}`)
+  await drawer.getByText('An operator settled this request at a provider cost of $0.0176').waitFor()
+  await drawer.getByRole('link', { name: 'Audit log' }).click()
+  await page.waitForURL(/audit-log\?account=acct_.*&kind=settleRequest$/)
 })
 
 test('a member sees the charged prices of a request, and an operator those of the provider and the fee', async ({

@@ -71,6 +71,14 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(failed.json).toMatchObject({ basis: 'none', charge: 0, lines: [] })
   })
 
+  test('a request that an operator settled says so', async () => {
+    const { id } = await chat({ cut: { at: { afterBytes: 40 }, how: 'reset' } })
+    const path = `/v1/admin/requests/${id}`
+    await admin.post(`${path}/settle`, { cost: '0.0321' })
+    const { json } = await admin.get(`${path}/prices`)
+    expect(json).toMatchObject({ basis: 'settled', charge: 36_061, lines: [] })
+  })
+
   test('a member reads the charged prices alone, and nobody the prices of another account', async () => {
     const operator = await setUpOperator(admin.world)
     const { id, lines, json: whole } = await chat()

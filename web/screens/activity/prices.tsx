@@ -1,6 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { showDollarText } from '../../../src/vocabulary/money.ts'
-import type { ActivityRequest, OperatorRequestPrices, RequestPrices } from '../../api/answers.ts'
+import type {
+  ActivityRequest,
+  OperatorRequest,
+  OperatorRequestPrices,
+  RequestPrices,
+} from '../../api/answers.ts'
 import { requestPricesQuery } from '../../api/queries.ts'
 import { money, perMillionText } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
@@ -39,7 +45,7 @@ export function Prices({ request, source }: PricesProps) {
   return (
     <DrawerPart title="Why this charge">
       {data !== undefined ? (
-        <Reason prices={data} />
+        <Reason prices={data} request={request} />
       ) : isError ? (
         <p className="note">
           <NotLoaded what="The prices could not be loaded" query={query} />
@@ -51,7 +57,13 @@ export function Prices({ request, source }: PricesProps) {
   )
 }
 
-function Reason({ prices }: { prices: RequestPrices | OperatorRequestPrices }) {
+interface ReasonProps {
+  readonly prices: RequestPrices | OperatorRequestPrices
+  readonly request: ActivityRequest | OperatorRequest
+}
+
+function Reason({ prices, request }: ReasonProps) {
+  if (prices.basis === 'settled') return <Settled request={request} />
   if (prices.basis !== 'prices') {
     return (
       <p className="note">
@@ -85,6 +97,32 @@ function Reason({ prices }: { prices: RequestPrices | OperatorRequestPrices }) {
         {money(prices.charge, 6)}
       </Line>
     </dl>
+  )
+}
+
+/** Operators read the cost that one of them entered, and find who it was. */
+function Settled({ request }: Pick<ReasonProps, 'request'>) {
+  if (!('provider_cost' in request) || request.provider_cost === null) {
+    return (
+      <p className="note">
+        The operator settled this request: the charge follows the provider cost that the operator
+        entered.
+      </p>
+    )
+  }
+  return (
+    <p className="note">
+      An operator settled this request at a provider cost of {showDollarText(request.provider_cost)}
+      . With the fee of {percentOf(request.fee_basis_points)}, the charge is{' '}
+      {money(request.charge, 6)}.{' '}
+      <Link
+        className="link"
+        to="/operator/audit-log"
+        search={{ account: request.account_id, kind: ['settleRequest'] }}
+      >
+        Audit log
+      </Link>
+    </p>
   )
 }
 
