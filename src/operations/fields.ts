@@ -88,10 +88,16 @@ export function isStorable(value: string): boolean {
 
 const EXTERNAL_ID = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u
 
+/** Text of a query, where a field that is given twice is a list. */
+export const queryText = z.string({
+  error: ({ input }) => (Array.isArray(input) ? 'must be given once' : undefined),
+})
+
 /** The id of an account in another system. */
-export const externalIdField = z
-  .string('must be given once')
-  .refine((value) => EXTERNAL_ID.test(value), 'must be 1 to 255 printable characters')
+export const externalIdField = queryText.refine(
+  (value) => EXTERNAL_ID.test(value),
+  'must be 1 to 255 printable characters',
+)
 
 /**
  * Text without control characters, trimmed. `missing` is the message if it is missing; default: that it
@@ -170,8 +176,7 @@ export function idCursor(list: ListName, after: string | null): string | null {
 }
 
 /** A filter of a list: text, given once. */
-export const filterField = z
-  .string('must be given once')
+export const filterField = queryText
   .min(1, 'must not be empty')
   .refine((value) => !UNSTORABLE.test(value), 'must have no control characters')
 
@@ -213,8 +218,7 @@ export const keysFilterField = anyOf(
 const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'
 
 /** The most rows of a page: text in the query, read as a number. */
-export const limitField = z
-  .string('must be given once')
+export const limitField = queryText
   .refine(
     (value) => /^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= 100,
     'must be a whole number from 1 to 100',
@@ -224,8 +228,7 @@ export const limitField = z
   .describe('The maximum number of rows. Default: 20.')
 
 function cursorField(list: ListName) {
-  return z
-    .string('must be given once')
+  return queryText
     .transform((value, checked) => {
       const after = readCursor(list, value)
       if (after !== null) return after

@@ -25,6 +25,7 @@ import {
   listShape,
   moneyField,
   purchasesPageQuery,
+  queryText,
   timeField,
   timeOrNull,
 } from './fields.ts'
@@ -123,8 +124,7 @@ export function generationOperations({ store, clock }: OperationParts) {
       paths: { key: OWN_GENERATION_PATH },
       summary: "One request of the calling key in the layout of OpenRouter's generations.",
       query: z.object({
-        id: z
-          .string('must be given once')
+        id: queryText
           .refine(
             (id) => /^[\w.:-]{1,200}$/.test(id),
             'must be the ID of a request or of a generation',

@@ -8,7 +8,7 @@ import type { Clock } from '../vocabulary/clock.ts'
 import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
 import { invalidParameter, Problem } from '../vocabulary/problem.ts'
 import { type ExchangeTerms, formatUnits, unitsFor } from '../vocabulary/purchase.ts'
-import { filterField, moneyField, timeAnswer, timeField } from './fields.ts'
+import { filterField, moneyField, queryText, timeAnswer, timeField } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type Answered, type OperationParts, operation } from './operation.ts'
 import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
@@ -72,8 +72,7 @@ function quote(sale: Sale, clock: Clock) {
     paths: { anyone: '/v1/credit/quote' },
     summary: 'The price of an amount of credit.',
     query: z.strictObject({
-      amount: z
-        .string('must be given once')
+      amount: queryText
         .refine((typed) => /^\d{1,16}$/.test(typed), 'must be a whole number of micro-dollars')
         .transform(Number)
         .describe(amountWords),

@@ -65,6 +65,22 @@ test('an unknown model is named, without what steers a terminal and at most 200 
   expect(await messageOfModel('acme/none')).toContain('"acme/none"')
 })
 
+test('a field that is missing, given twice or of the wrong type is called that', async () => {
+  const generation = { method: 'GET', token: apiKey } as const
+  const account = { method: 'POST', path: '/v1/admin/accounts' } as const
+  expect([
+    await messageOf({ ...generation, path: '/v1/generation' }),
+    await messageOf({ ...generation, path: '/v1/generation?id=a&id=b' }),
+    await messageOf({ ...generation, path: '/v1/requests?limit=1&limit=2' }),
+    await messageOf({ ...account, body: { name: 'Ada', external_id: 5 } }),
+  ]).toEqual([
+    '`id` is required.',
+    '`id` must be given once.',
+    '`limit` must be given once.',
+    '`external_id` must be a string.',
+  ])
+})
+
 test('a key in place of a model is not repeated', async () => {
   const said = [
     await chat(apiKey),
