@@ -1,5 +1,6 @@
 import type { ModelListing } from '../upstreams/listing/listing.ts'
 import { type ListedPricing, pricingWithFee } from '../upstreams/listing/pricing.ts'
+import { decimalOfPicos, formatDecimal, type Picos, priceWithFee } from '../vocabulary/money.ts'
 
 /** The prices that `pricing` of `GET /v1/models` has: the provider's, or those that are charged. */
 export type PricesListed = 'provider' | 'charged'
@@ -31,6 +32,11 @@ interface ModelToServe {
   readonly feeBasisPoints: number
 }
 
+interface ModelToCharge extends ModelToServe {
+  /** The highest flat price of a generated image; zero: it has none. */
+  readonly imageFlat: Picos
+}
+
 /** An item of the list. By position: the model, and whose prices `pricing` has. */
 export function servedModel(
   { listing, endpoints, feeBasisPoints }: ModelToServe,
@@ -54,9 +60,20 @@ export function servedModel(
 }
 
 /** A model at the prices that are charged, and at no others. */
-export function chargedModel(model: ModelToServe): ChargedModel {
+export function chargedModel(model: ModelToCharge): ChargedModel {
   const { charged_pricing: _, ...charged } = servedModel(model, 'charged')
-  return charged
+  const { imageFlat, feeBasisPoints } = model
+  return { ...charged, pricing: withImageFlat(charged.pricing, { imageFlat, feeBasisPoints }) }
+}
+
+/** Prices with the flat price of an image, which providers name apart from their lists, as `image_flat`. */
+export function withImageFlat(
+  pricing: ListedPricing,
+  { imageFlat, feeBasisPoints }: Pick<ModelToCharge, 'imageFlat' | 'feeBasisPoints'>,
+): ListedPricing {
+  if (imageFlat === 0n) return pricing
+  const price = priceWithFee(decimalOfPicos(imageFlat), feeBasisPoints)
+  return { ...pricing, image_flat: formatDecimal(price) }
 }
 
 /** The list as UTF-8 JSON. Shared: do not write to it. */
@@ -93,14 +110,14 @@ class KeptByFee<Made> {
 
 /** The models of one refresh as they are served: a list is made once for each fee that is asked for. */
 export class ServedModels {
-  readonly #models: readonly ModelToServe[]
+  readonly #models: readonly ModelToCharge[]
   readonly #pricesListed: PricesListed
   readonly #lists = new KeptByFee((feeBasisPoints) => this.#listAt(feeBasisPoints))
   readonly #charged = new KeptByFee((feeBasisPoints) =>
     this.#atFee(feeBasisPoints).map(chargedModel),
   )
 
-  constructor(models: readonly ModelToServe[], pricesListed: PricesListed) {
+  constructor(models: readonly ModelToCharge[], pricesListed: PricesListed) {
     this.#models = models
     this.#pricesListed = pricesListed
   }
@@ -115,7 +132,7 @@ export class ServedModels {
     return this.#charged.at(feeBasisPoints)
   }
 
-  #atFee(feeBasisPoints: number | null): readonly ModelToServe[] {
+  #atFee(feeBasisPoints: number | null): readonly ModelToCharge[] {
     if (feeBasisPoints === null) return this.#models
     return this.#models.map((model) => ({ ...model, feeBasisPoints }))
   }

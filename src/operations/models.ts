@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { CatalogRow } from '../catalog/claims.ts'
-import { type ChargedModel, chargedModel } from '../catalog/served-models.ts'
+import { type ChargedModel, chargedModel, withImageFlat } from '../catalog/served-models.ts'
 import { ModelAccess } from '../journey/gate/caller.ts'
 import { feeShape, listAnswer, listShape } from './fields.ts'
 import { notFound } from './not-found.ts'
@@ -57,7 +57,7 @@ const overrideShape = z.record(z.string(), z.union([z.string(), z.number(), z.ar
 const pricingShape = z
   .record(z.string(), z.union([z.string(), z.array(overrideShape)]))
   .describe(
-    'Dollars for one token, image or request, as exact decimals; `overrides` are prices under a condition, such as for long prompts.',
+    'Dollars for one token, image or request, as exact decimals; `overrides` are prices under a condition, such as for long prompts; `image_flat` is the highest price of a generated image at a flat price, in place of `image_output`.',
   )
 
 const tokensOrNull = z.int().nullable()
@@ -145,10 +145,12 @@ function offeredAnswer(
   doubted: boolean,
 ): z.input<typeof offeredModelShape> {
   const { endpoints, feeBasisPoints, upstream } = offer
+  const { imageFlat } = offer.prices
+  const pricing = withImageFlat(listing.pricing, { imageFlat, feeBasisPoints: 0 })
   return {
-    ...modelAnswer(chargedModel({ listing, endpoints, feeBasisPoints })),
+    ...modelAnswer(chargedModel({ listing, endpoints, feeBasisPoints, imageFlat })),
     upstream,
-    provider_pricing: pricingAnswer(listing),
+    provider_pricing: pricingAnswer({ pricing }),
     fee_basis_points: feeBasisPoints,
     doubted,
   }

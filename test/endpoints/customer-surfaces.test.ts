@@ -163,12 +163,25 @@ describe("the provider's prices", () => {
       await byKey.json(),
     )
     const charged: { id: string; pricing: object }[] = Object(json)['data']
-    expect(charged.map(({ id, pricing }) => [id, pricing])).toEqual(
+    // The flat price of an image is in no list of a provider.
+    const listedAlone = ({ image_flat: _, ...pricing }: Record<string, unknown>) => pricing
+    expect(charged.map(({ id, pricing }) => [id, listedAlone({ ...pricing })])).toEqual(
       listed.map(({ id, charged_pricing }) => [id, charged_pricing]),
     )
     const provider = pricesIn({ data: listed }, 'pricing')
     const [price] = pricesIn(json, 'pricing')
     expect(provider.has(String(price))).toBe(false)
+  })
+
+  test('have the highest flat price of an image, with the fee for members and without for operators', async () => {
+    const pricingOf = (json: unknown, field: string) =>
+      Object(Object(json)['data'].find(({ id }: { id: string }) => id === 'sim/image-flat'))[field]
+    const { json: own } = await member.get(`accounts/${account.id}/models`)
+    const { json: offered } = await operator.get('operator/models')
+    expect(pricingOf(offered, 'provider_pricing')).toMatchObject({ image_flat: '0.1' })
+    expect(pricingOf(offered, 'pricing')).toMatchObject({ image_flat: '0.105' })
+    expect(pricingOf(own, 'pricing')['image_flat']).toMatch(/^0\.1\d*$/)
+    expect(pricingOf(own, 'pricing')['image_flat']).not.toBe('0.1')
   })
 
   test('are read by operators beside the fee and what accounts are charged', async () => {

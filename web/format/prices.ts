@@ -18,24 +18,30 @@ export function inputPrice({ pricing }: Priced): string | null {
   return isCharged(completion) ? '$0.00' : null
 }
 
-/** `$15.75` for a million tokens of output, of images for a model that only draws; null: there is none. */
+/** `$15.75` for a million tokens of output, of images for a model that only draws, or `up to $0.105 an image`; null: there is none. */
 export function outputPrice({ pricing, architecture }: Priced): string | null {
-  const { completion, image_output: imageTokens } = pricing
+  const { completion, image_output: imageTokens, image_flat: imageFlat } = pricing
   if (isCharged(completion)) return perMillionText(completion)
+  if (isCharged(imageFlat)) return flatText(imageFlat)
   return draws(architecture) && isCharged(imageTokens) ? perMillionText(imageTokens) : null
+}
+
+function flatText(imageFlat: string): string {
+  return `up to ${showDollarText(imageFlat)} an image`
 }
 
 function draws({ output_modalities: writes }: Priced['architecture']): boolean {
   return writes.includes('image')
 }
 
-/** `$3.15 → $15.75` for a million tokens, `$0.042 an image`, `$0.01 a request`, or `Free`. */
+/** `$3.15 → $15.75` for a million tokens, `$0.042 an image`, `up to $0.105 an image`, `$0.01 a request`, or `Free`. */
 export function pricesText(model: Priced): string {
   const { pricing, architecture } = model
   const input = inputPrice(model)
   const output = outputPrice(model)
   if (input !== null) return output === null ? input : `${input} → ${output}`
-  const { image, request } = pricing
+  const { image, image_flat: imageFlat, request } = pricing
+  if (isCharged(imageFlat)) return flatText(imageFlat)
   if (output !== null) return `${output} per M image tokens`
   if (draws(architecture) && isCharged(image)) return `${showDollarText(image)} an image`
   if (isCharged(request)) return `${showDollarText(request)} a request`
@@ -71,8 +77,9 @@ const EACH: readonly (readonly [field: string, term: string])[] = [
 
 /** Every price above zero of the listing. */
 export function priceLines({ pricing }: Priced): readonly PriceLine[] {
+  const flat = pricing['image_flat']
   const byToken = BY_TOKEN.flatMap(([field, term, isPart]) => {
-    const price = pricing[field]
+    const price = field === 'image_output' && isCharged(flat) ? undefined : pricing[field]
     const text = isCharged(price) ? perMillionText(price) : null
     const withReasoning = field === 'completion' && !isCharged(pricing['internal_reasoning'])
     const named = withReasoning ? `${term}, reasoning included` : term
@@ -82,7 +89,10 @@ export function priceLines({ pricing }: Priced): readonly PriceLine[] {
     const price = pricing[field]
     return isCharged(price) ? [{ term, text: `${showDollarText(price)} each`, isPart: false }] : []
   })
-  return [...byToken, ...each]
+  const ofImage = isCharged(flat)
+    ? [{ term: 'Image output', text: `up to ${showDollarText(flat)} each`, isPart: false }]
+    : []
+  return [...byToken, ...ofImage, ...each]
 }
 
 /** A sentence for each tier: `Above 200,000 input tokens: $6.30 in, $23.625 out.` */
