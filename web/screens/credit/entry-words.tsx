@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { purchaseIdOf, reversalCauseOf } from '../../../src/vocabulary/purchase.ts'
 import type { Entry } from '../../api/answers.ts'
+import { shortId } from '../../format/ids.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { reversalName } from './purchase-words.ts'
@@ -72,11 +73,13 @@ export function Origin({ entry }: { entry: Origins }) {
   return (
     <Link
       className="hover:underline"
+      title={request}
       to={paths.activity}
       params={{ account }}
       search={{ range: 'all', request }}
     >
-      {request}
+      <span className="hide-t">{request}</span>
+      <span className="only-t whitespace-nowrap">{shortId(request)}</span>
     </Link>
   )
 }

@@ -13,9 +13,9 @@ const route = getRouteApi('/operator/models')
 
 const HEADS = [
   { text: 'Model' },
-  { text: 'Upstream', className: 'beside' },
+  { text: 'Upstream', className: 'beside hide-t' },
   { text: 'Provider price', className: 'num' },
-  { text: 'Fee', className: 'num' },
+  { text: 'Fee', className: 'num hide-t' },
   { text: 'Charged price', className: 'num' },
 ] as const
 
@@ -81,11 +81,14 @@ function Row({ model }: { model: OfferedModel }) {
           {name}
           {doubted && <span className="text-wait"> · doubted price</span>}
         </small>
+        <small className="two only-t">
+          {upstream}, fee {percentOf(feeBasisPoints)}
+        </small>
       </td>
-      <td className="beside hide-s text-ink-2">{upstream}</td>
-      <td className="num hide-s">{pricesText({ pricing, architecture })}</td>
-      <td className="num hide-s">{percentOf(feeBasisPoints)}</td>
-      <td className="num">{pricesText(model)}</td>
+      <td className="beside hide-s hide-t text-ink-2">{upstream}</td>
+      <td className="num nowrap hide-s">{pricesText({ pricing, architecture })}</td>
+      <td className="num hide-s hide-t">{percentOf(feeBasisPoints)}</td>
+      <td className="num nowrap">{pricesText(model)}</td>
       <td className="only-s wide dimmed">
         {upstream} · {pricesText({ pricing, architecture })}, fee {percentOf(feeBasisPoints)}
       </td>

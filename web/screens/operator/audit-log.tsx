@@ -9,6 +9,7 @@ import {
   tokensQuery,
   usersQuery,
 } from '../../api/operator.ts'
+import { shortId } from '../../format/ids.ts'
 import { money } from '../../format/money.ts'
 import { listTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -85,7 +86,7 @@ const HEADS = [
   { text: 'Change' },
   { text: 'Account' },
   { text: 'Amount', className: 'num' },
-  { text: 'By' },
+  { text: 'By', className: 'hide-t' },
   { text: 'Time' },
 ] as const
 
@@ -127,7 +128,13 @@ function ActionRow({ action }: { action: OperatorAction }) {
       <td className="wide wrap-anywhere">
         <b>{actionWords(action)}</b>
         {words !== '' && <span className="two">{words}</span>}
-        {targetId !== null && targetId !== id && <span className="two mono">{targetId}</span>}
+        {targetId !== null && targetId !== id && (
+          <span className="two mono" title={targetId}>
+            <span className="hide-t">{targetId}</span>
+            <span className="only-t">{shortId(targetId)}</span>
+          </span>
+        )}
+        <span className="two only-t">by {actorWords(action)}</span>
       </td>
       <td className="name part" title={name ?? id ?? undefined}>
         {id === null ? (
@@ -149,7 +156,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
           money(amount, action.action === 'settleRequest' ? 4 : 2)
         )}
       </td>
-      <td className="name part text-ink-2" title={actorWords(action)}>
+      <td className="name part hide-t text-ink-2" title={actorWords(action)}>
         {actorWords(action)}
       </td>
       <td className="end text-ink-2">

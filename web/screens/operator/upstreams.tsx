@@ -24,7 +24,7 @@ const HEADS = [
   { text: 'Errors', className: 'num' },
   { text: 'First byte', className: 'num hide-m' },
   { text: 'Provider cost', className: 'num' },
-  { text: 'In flight', className: 'num' },
+  { text: 'In flight', className: 'num hide-t' },
   { text: 'Last list', className: 'hide-m' },
 ] as const
 
@@ -45,7 +45,7 @@ export function UpstreamsScreen() {
         row={(upstream) => <UpstreamRow key={upstream.name} upstream={upstream} />}
       />
       {query.data !== undefined && query.data.data.length > 0 && (
-        <p className="note mt-3">Requests, errors, first byte and cost: last 24 hours.</p>
+        <p className="note mt-3">Requests, errors, first byte and provider cost: last 24 hours.</p>
       )}
     </>
   )
@@ -64,12 +64,12 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
         {count(requests)}
         <span className="only-s dimmed"> {requests === 1 ? 'request' : 'requests'}</span>
       </td>
-      <td className="num">
+      <td className="num nowrap">
         <Errors requests={requests} failed={failed} />
       </td>
       <FirstByteCell ms={firstByteMs} />
       <td className="num hide-s">{money(upstream.cost)}</td>
-      <td className="num hide-s">
+      <td className="num hide-s hide-t">
         <InFlight upstream={upstream} />
       </td>
       <td className="hide-s hide-m text-ink-2">
