@@ -54,6 +54,8 @@ export interface PriceLine {
   readonly text: string
   /** Whether it is a part of the line above. */
   readonly isPart: boolean
+  /** Whether it is the price of a million tokens. */
+  readonly isByToken: boolean
 }
 
 const BY_TOKEN: readonly (readonly [field: string, term: string, isPart: boolean])[] = [
@@ -75,6 +77,8 @@ const EACH: readonly (readonly [field: string, term: string])[] = [
   ['web_search', 'Web search'],
 ]
 
+const ONE = { isPart: false, isByToken: false } as const
+
 /** Every price above zero of the listing. */
 export function priceLines({ pricing }: Priced): readonly PriceLine[] {
   const flat = pricing['image_flat']
@@ -83,14 +87,14 @@ export function priceLines({ pricing }: Priced): readonly PriceLine[] {
     const text = isCharged(price) ? perMillionText(price) : null
     const withReasoning = field === 'completion' && !isCharged(pricing['internal_reasoning'])
     const named = withReasoning ? `${term}, reasoning included` : term
-    return text === null ? [] : [{ term: named, text, isPart }]
+    return text === null ? [] : [{ term: named, text, isPart, isByToken: true }]
   })
   const each = EACH.flatMap(([field, term]) => {
     const price = pricing[field]
-    return isCharged(price) ? [{ term, text: `${showDollarText(price)} each`, isPart: false }] : []
+    return isCharged(price) ? [{ term, text: `${showDollarText(price)} each`, ...ONE }] : []
   })
   const ofImage = isCharged(flat)
-    ? [{ term: 'Image output', text: `up to ${showDollarText(flat)} each`, isPart: false }]
+    ? [{ term: 'Image output', text: `up to ${showDollarText(flat)} each`, ...ONE }]
     : []
   return [...byToken, ...ofImage, ...each]
 }

@@ -53,9 +53,7 @@ export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
           </Link>
         </div>
       </section>
-      <DrawerPart title="Prices per million tokens">
-        <Prices model={model} />
-      </DrawerPart>
+      <Prices model={model} />
       <DrawerPart title="Limits">
         <Limits model={model} />
       </DrawerPart>
@@ -78,8 +76,9 @@ const CHATS: ReadonlySet<string> = new Set(['chat', 'messages', 'responses'])
 
 function Prices({ model }: { model: Model }) {
   const lines = priceLines(model)
+  const isByToken = lines.some((line) => line.isByToken)
   return (
-    <>
+    <DrawerPart title={isByToken ? 'Prices per million tokens' : 'Prices'}>
       {lines.length === 0 ? (
         <p className="note">Free.</p>
       ) : (
@@ -96,7 +95,7 @@ function Prices({ model }: { model: Model }) {
           {sentence}
         </p>
       ))}
-    </>
+    </DrawerPart>
   )
 }
 
