@@ -123,7 +123,7 @@ function NoRequests({ activity, search, source, onRange, onClear }: RequestListP
   const isAll = range.kind === 'moving' && range.range === 'all'
   if (activity.hasOlder) {
     return (
-      <Empty title="No request matches so far">
+      <Empty title="No request matches so far.">
         <p>Few requests match. Still searching earlier requests.</p>
       </Empty>
     )

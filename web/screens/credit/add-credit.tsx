@@ -32,7 +32,7 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
     <Dialog title="Add credit" onClose={onClose}>
       {method === undefined ? (
         <>
-          <Empty title="This gateway does not sell credit">
+          <Empty title="This gateway does not sell credit.">
             <p>Ask the operator for a code, and redeem it.</p>
           </Empty>
           <CloseFooter />

@@ -116,7 +116,7 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
             </button>
           </Empty>
         ) : (
-          <Empty title="No keys yet">
+          <Empty title="No keys yet.">
             <p>
               Clients send a key with each request. Create one, with or without a limit, and put it
               into <span className="mono">{KEY_VARIABLE}</span> for the lines below.

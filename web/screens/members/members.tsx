@@ -80,7 +80,7 @@ function MemberTable() {
       query={query}
       rows={query.data?.data}
       empty={
-        <Empty title="No members yet">
+        <Empty title="No members yet.">
           <p>Invite people by email. They choose their own password.</p>
         </Empty>
       }

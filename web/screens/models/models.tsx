@@ -105,7 +105,7 @@ const HEADS = [
 function Nothing({ isEmpty }: { isEmpty: boolean }) {
   const account = useAccountId()
   return isEmpty ? (
-    <Empty title="The catalog is empty">
+    <Empty title="The catalog is empty.">
       <p>No upstream lists models yet. The log says why.</p>
     </Empty>
   ) : (

@@ -45,7 +45,7 @@ export function OfferedModelsScreen() {
         rows={found}
         failed="The models could not be loaded."
         empty={
-          <Empty title={models?.length === 0 ? 'The catalog is empty' : 'No model matches.'}>
+          <Empty title={models?.length === 0 ? 'The catalog is empty.' : 'No model matches.'}>
             {models?.length === 0 ? (
               <p>No upstream lists models yet. The log says why.</p>
             ) : (

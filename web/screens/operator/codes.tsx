@@ -68,7 +68,7 @@ function CodeTable() {
       query={query}
       rows={query.data?.pages.flatMap(({ data }) => data)}
       empty={
-        <Empty title="No codes yet">
+        <Empty title="No codes yet.">
           <p>A credit code can be redeemed once. Create one and send it to your customer.</p>
         </Empty>
       }

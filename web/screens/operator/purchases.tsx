@@ -83,14 +83,14 @@ export function PurchasesScreen() {
 
 const NOTHING = {
   held: {
-    title: 'No purchases on hold',
+    title: 'No purchases on hold.',
     words: 'Payments that differ from their purchase, or are above a ceiling, appear here.',
   },
   reversed: {
-    title: 'No refunds or disputes',
+    title: 'No refunds or disputes.',
     words: 'Purchases that were refunded or disputed at the card provider appear here.',
   },
-  all: { title: 'No purchases yet', words: 'Purchases by card or with tokens appear here.' },
+  all: { title: 'No purchases yet.', words: 'Purchases by card or with tokens appear here.' },
 } as const
 
 function Nothing({ list }: { readonly list: PurchaseList }) {

@@ -50,7 +50,7 @@ export function TokensScreen() {
 
 function NoTokens() {
   return (
-    <Empty title="No tokens yet">
+    <Empty title="No tokens yet.">
       <p>Give each program its own admin token, with only the scopes that it needs.</p>
     </Empty>
   )

@@ -88,7 +88,7 @@ function Waiting() {
         query={query}
         rows={requests}
         empty={
-          <Empty title="No unsettled requests">
+          <Empty title="No unsettled requests.">
             <p>All finished requests have a final charge.</p>
           </Empty>
         }

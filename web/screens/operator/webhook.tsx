@@ -42,7 +42,7 @@ export function OneWebhookScreen() {
         {() =>
           webhook === undefined ? (
             <section className="card">
-              <Empty title="Webhook not found">
+              <Empty title="Webhook not found.">
                 <p>The webhook was deleted, with all its messages.</p>
               </Empty>
             </section>
@@ -183,7 +183,7 @@ function Deliveries({ webhookId }: { webhookId: string }) {
       query={query}
       rows={query.data?.pages.flatMap(({ data }) => data)}
       empty={
-        <Empty title="No messages yet">
+        <Empty title="No messages yet.">
           <p>Send a test to see that the receiver answers.</p>
         </Empty>
       }

@@ -57,7 +57,7 @@ function WebhookTable() {
       query={query}
       rows={query.data?.data}
       empty={
-        <Empty title="No webhooks yet">
+        <Empty title="No webhooks yet.">
           <p>
             A webhook is an https address of yours. The gateway posts to it when credit is low, a
             key is near its limit, or something needs attention.

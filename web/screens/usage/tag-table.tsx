@@ -24,7 +24,7 @@ export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
   if (tags.length === 0) {
     return (
       <section className="card">
-        <Empty title="No request in this period has a tag">
+        <Empty title="No request in this period has a tag.">
           <p>
             Send the header <code>x-service-tags: nightly, team-two</code> with requests to see the
             spend by tag.
