@@ -57,7 +57,7 @@ export async function openChain(
     })
     const job = new ChainJob({
       watch,
-      onLook: (look) => {
+      onPass: (look) => {
         telemetry.metrics?.chainLooked(look)
         nodes.looked()
         logLook(look)

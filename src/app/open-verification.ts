@@ -183,7 +183,7 @@ class WatchedUpstream {
             db: store.reports,
             clock,
             doubts,
-            onLook: (look) => this.#looked(look),
+            onPass: (look) => this.#looked(look),
           })
     this.#sayIfBlind()
   }

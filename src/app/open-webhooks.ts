@@ -32,7 +32,7 @@ export function openWebhooks(
     upstreams: configured.upstreams.map(({ name }) => name),
     awayAfterMs: REFRESHES_MISSED * config.TOLLGATE_CATALOG_REFRESH_MS,
     // Only the page has users. Without a mail server alerts are noted too, so that emails begin with later ones.
-    alsoLook: hasPage ? (looked) => alerts.look(looked) : null,
+    onPass: hasPage ? (looked) => alerts.look(looked) : null,
     onFailure: warning(log, 'the conditions of webhooks and alerts could not be checked'),
   })
   if (settings !== null && hasPage) {

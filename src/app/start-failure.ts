@@ -74,12 +74,12 @@ function storeFailure(error: SystemError, config: Config): string | null {
   const url = storeUrlOf(config)
   const location = parseDatabaseUrl(url)
   const { path: file, message: fileMessage } = fileFailureOf(error)
-  const isOfStore = file !== null && location.kind === 'sqlite' && location.file.startsWith(file)
-  if (file !== null && !isOfStore) {
+  const isStoreFile = file !== null && location.kind === 'sqlite' && location.file.startsWith(file)
+  if (file !== null && !isStoreFile) {
     return `${file} cannot be written: ${fileMessage}. Check that this user can write there.`
   }
   const isOther = !(error instanceof StoreUnavailable) && code !== 'ERR_SQLITE_ERROR'
-  if (isOther && !isOfStore) return null
+  if (isOther && !isStoreFile) return null
   const advice = location.kind === 'postgres' ? postgresAdvice(message) : sqliteAdvice(message)
   return `the store ${showDatabaseUrl(url)} cannot be used: ${message}. ${advice}`
 }

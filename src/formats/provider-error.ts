@@ -16,7 +16,7 @@ export interface ProviderError {
   /**
    * Whether a refusal of our account is only likely: nothing that the provider says is about an account. Default: no.
    */
-  readonly isUnsaid?: true
+  readonly isOnlyLikely?: true
 }
 
 /** The client's problem for a provider's error. */
@@ -79,13 +79,13 @@ function isPlainKind(kind: string): boolean {
 /** The cause of a problem for a provider's error. */
 class ProviderRefusal {
   readonly httpStatus: number | null
-  readonly isUnsaid: boolean
+  readonly isOnlyLikely: boolean
   /** The machine-readable words for the log, none of which is text of a client. */
   readonly words: readonly string[]
 
-  constructor({ httpStatus, kinds, param = '', isUnsaid }: ProviderError) {
+  constructor({ httpStatus, kinds, param = '', isOnlyLikely }: ProviderError) {
     this.httpStatus = httpStatus
-    this.isUnsaid = isUnsaid === true
+    this.isOnlyLikely = isOnlyLikely === true
     const [field = ''] = /^\w*/.exec(param) ?? []
     // The part after the field's name can be a name that the client chose.
     this.words = [
@@ -108,7 +108,7 @@ export function providerWords(cause: unknown): string | null {
 export function accountRefusal({ code, cause }: Problem): 'said' | 'likely' | null {
   if (code !== 'service_unavailable' || !(cause instanceof ProviderRefusal)) return null
   if (cause.httpStatus !== 401 && cause.httpStatus !== 402) return null
-  return cause.isUnsaid ? 'likely' : 'said'
+  return cause.isOnlyLikely ? 'likely' : 'said'
 }
 
 /** Statuses about the request, which are kept, with the codes of their fixed messages. */

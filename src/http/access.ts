@@ -46,14 +46,14 @@ export function adminAccess(input: {
   readonly onAnswered: (call: AnsweredCall) => void
 }): Access {
   const { adminToken, knownTokens, ids, unknownCallers, onAnswered } = input
-  const isOfSettings = bearerCheck(adminToken)
+  const isConfiguredToken = bearerCheck(adminToken)
   return {
     kind: 'admin',
     guards: '/v1/admin',
     onAnswered,
     async authenticate(arrival) {
       const { authorization } = arrival.headers
-      if (isOfSettings(authorization)) {
+      if (isConfiguredToken(authorization)) {
         return { kind: 'admin', token: { ...TOKEN_OF_SETTINGS, actionId: ids.next('act') } }
       }
       const presented = bearerOf(authorization)

@@ -73,8 +73,8 @@ export class KnownRoutes {
   }
 
   #adviceOn(path: string): string {
-    const isOfAdmins = /^\/v1\/admin(?:\/|$)/.test(path)
-    if (isOfAdmins && !this.#routes.some(({ url }) => url.startsWith('/v1/admin/'))) {
+    const isAdminPath = /^\/v1\/admin(?:\/|$)/.test(path)
+    if (isAdminPath && !this.#routes.some(({ url }) => url.startsWith('/v1/admin/'))) {
       return 'the admin API is off. The setting ADMIN_API_TOKEN turns it on.'
     }
     const vendors = VENDORS_PATHS.find(([pattern]) => pattern.test(path))

@@ -91,8 +91,8 @@ function refusalOf(cause: unknown, timeoutMs: number | null): MailRefused {
   const answer = typeof fault.response === 'string' ? `: ${shown(fault.response)}` : ''
   // 5yz is final: by RFC 5321, 4.2.1, the same must not be sent again.
   const isTemporary = !(reply >= 500 && reply < 600) && code !== 'EAUTH'
-  const isOfTls = code === 'ETLS' || /certificate|\bSSL\b|\bTLS\b/i.test(String(fault.message))
-  return new MailRefused(`${wordsOf(isOfTls ? 'ETLS' : code)}${answer}`, { isTemporary, cause })
+  const isTlsFault = code === 'ETLS' || /certificate|\bSSL\b|\bTLS\b/i.test(String(fault.message))
+  return new MailRefused(`${wordsOf(isTlsFault ? 'ETLS' : code)}${answer}`, { isTemporary, cause })
 }
 
 function wordsOf(code: string): string {

@@ -66,8 +66,8 @@ export function accountPlace({ sort }: ListOrder, text: string | undefined): Acc
   const [, hex, accountId = ''] = /^([0-9a-f]{2,})_(acct_\w+)$/.exec(text) ?? []
   if (hex === undefined && isByAge) return { id: text, value: null }
   const [name, value] = hexValue.safeParse(hex).data ?? []
-  const isOfOrder = name === sort && !isByAge && (typeof value === 'string') === (sort === 'name')
-  if (isOfOrder && value !== undefined) return { id: accountId, value }
+  const fitsOrder = name === sort && !isByAge && (typeof value === 'string') === (sort === 'name')
+  if (fitsOrder && value !== undefined) return { id: accountId, value }
   throw invalidParameter('cursor', '`cursor` must be the `next_cursor` of a page with this `sort`.')
 }
 

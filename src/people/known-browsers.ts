@@ -45,8 +45,8 @@ export class KnownBrowsers {
     return this.#clock.nowMs() - Number.parseInt(signedAt, 36) < KNOWN_MS
   }
 
-  /** Whether a text is of a browser in which any user signed in. */
-  async isOfAny(text: string | null): Promise<boolean> {
+  /** Whether a text is the cookie of a browser in which any user signed in. */
+  async isKnown(text: string | null): Promise<boolean> {
     const [userId = ''] = (text ?? '').split('.')
     const user = userId === '' ? null : await getUser(this.#db, userId)
     return user !== null && this.isOf(text, user)

@@ -186,7 +186,7 @@ export async function readLink(
 }
 
 /** Takes a link that was read, in the transaction that gives its rights. Throws as `takeLink` does. */
-export async function takeFound(
+export async function takeReadLink(
   trx: Transaction<Tables>,
   { id, nowMs }: { readonly id: string; readonly nowMs: number },
 ): Promise<void> {

@@ -10,7 +10,7 @@ import { dropFactors } from './factors/own-factors.ts'
 import { type FactorProof, SecondFactors } from './factors/second-factors.ts'
 import { claimFirstUser, grant } from './invitations.ts'
 import { KnownBrowsers } from './known-browsers.ts'
-import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
+import { endOwnLinks, readLink, takeLink, takeReadLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
 import { type Checked, noPassword, PasswordChecks, type Passwords } from './passwords.ts'
@@ -230,7 +230,7 @@ export class People {
     const checked = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       const stored = await lockPassword(trx, user.id)
-      await takeFound(trx, { id, nowMs })
+      await takeReadLink(trx, { id, nowMs })
       // Removed since the link was read.
       if (stored === null) throw new Problem('invalid_link')
       const proof = { userId: user.id, passwordHash: noPassword(), nowMs }
@@ -248,7 +248,7 @@ export class People {
     await signUp.count({ email, address: visitor.address })
     const made = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
-      await takeFound(trx, { id, nowMs })
+      await takeReadLink(trx, { id, nowMs })
       return signUp.addNewcomer(trx, { email, nowMs })
     })
     return this.#startSession(made, visitor)

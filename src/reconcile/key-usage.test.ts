@@ -61,7 +61,7 @@ class World {
           this.told.push('agreed')
         },
       },
-      onLook: (look) => this.looks.push(look),
+      onPass: (look) => this.looks.push(look),
     })
   }
 

@@ -21,7 +21,7 @@ interface KeyUsageInput {
   readonly clock: Clock
   readonly doubts: Pick<Doubts, 'agreed' | 'differed'>
   /** Called with each look. Must not throw. */
-  readonly onLook: (look: KeyUsageLook) => void
+  readonly onPass: (look: KeyUsageLook) => void
 }
 
 /** The result of a look at the key's usage. */
@@ -97,16 +97,16 @@ export class KeyUsage {
   }
 
   async #look(): Promise<void> {
-    const { upstream, fetchKeyUsage, clock, doubts, onLook } = this.#input
+    const { upstream, fetchKeyUsage, clock, doubts, onPass } = this.#input
     const askedAtMs = clock.nowMs()
     const answer = await fetchKeyUsage()
     try {
       const look = await this.#judge(answer, { askedAtMs, answeredAtMs: clock.nowMs() })
       if (look.kind === 'differs') await doubts.differed(wholeOf(upstream))
       if (look.kind === 'agrees') await doubts.agreed(wholeOf(upstream), AGREED_COMPARISONS_MIN)
-      onLook(look)
+      onPass(look)
     } catch (cause) {
-      onLook({ kind: 'unavailable', cause })
+      onPass({ kind: 'unavailable', cause })
     }
   }
 

@@ -54,12 +54,12 @@ export class ChainJob {
 
   constructor({
     watch,
-    onLook,
+    onPass,
     onFailure,
   }: {
     readonly watch: { look(): Promise<ChainLook> }
     /** Called after each look. */
-    readonly onLook: (look: ChainLook) => void
+    readonly onPass: (look: ChainLook) => void
     /** Called with the cause of a look that has failed, such as a store that is away. */
     readonly onFailure: (cause: unknown) => void
   }) {
@@ -69,7 +69,7 @@ export class ChainJob {
       pass: async () => {
         while (!this.#passes.stopped) {
           const look = await watch.look()
-          onLook(look)
+          onPass(look)
           if (!hasMoreToScan(look)) return
         }
       },

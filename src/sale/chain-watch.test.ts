@@ -138,7 +138,7 @@ test('the job looks at once again until a token is caught up', async () => {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const job = new ChainJob({
     watch: world.watch(),
-    onLook: (look) => {
+    onPass: (look) => {
       if (!hasMoreToScan(look)) resolve()
     },
     onFailure: reject,

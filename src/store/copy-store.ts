@@ -88,11 +88,11 @@ async function namingStore<T>(url: string, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    const isOfStore =
+    const isStoreFault =
       error instanceof StoreUnavailable ||
       error instanceof StoreRefused ||
       error instanceof SchemaMismatch
-    if (!isOfStore) throw error
+    if (!isStoreFault) throw error
     const isAway = error instanceof StoreUnavailable && parseDatabaseUrl(url).kind === 'postgres'
     const advice = isAway ? '. Check that the database is running, then copy again' : ''
     throw new CopyFailed(`${showDatabaseUrl(url)}: ${error.message}${advice}`, { cause: error })

@@ -67,8 +67,8 @@ export function ofAccount(error: ProviderError): ProviderError {
   const isForbidden = httpStatus === 403 && !refusesContent(error)
   const isWrongKey = httpStatus === 400 && WRONG_KEY.test(message)
   if (!isForbidden && !isWrongKey) return error
-  const isUnsaid = isForbidden && !namesAccount(error)
-  return { ...error, httpStatus: 402, ...(isUnsaid ? { isUnsaid } : {}) }
+  const isOnlyLikely = isForbidden && !namesAccount(error)
+  return { ...error, httpStatus: 402, ...(isOnlyLikely ? { isOnlyLikely } : {}) }
 }
 
 /**

@@ -195,8 +195,8 @@ describe('our account', () => {
       wire(anthropic, 'messages'),
     ]) {
       const read = of.readError(error(said), 403)
-      const isUnsaid = certainty === 'probably' ? true : undefined
-      expect([read.httpStatus, read.isUnsaid]).toEqual([402, isUnsaid])
+      const isOnlyLikely = certainty === 'probably' ? true : undefined
+      expect([read.httpStatus, read.isOnlyLikely]).toEqual([402, isOnlyLikely])
     }
   })
 })

@@ -129,8 +129,8 @@ async function readOwn(
     readonly ownIds: readonly string[] | 'all'
   },
 ): Promise<readonly SumRow[]> {
-  const isOfKeys = part.source === 'usage_days' && query.by === 'key'
-  if (ownIds === 'all' || ownIds.length === 0 || !isOfKeys) return readRolled(view, labelled, part)
+  const readsKeys = part.source === 'usage_days' && query.by === 'key'
+  if (ownIds === 'all' || ownIds.length === 0 || !readsKeys) return readRolled(view, labelled, part)
   // An account may have a thousand keys: the others are the sum of all less the account's own groups.
   const own = await readRolled(view, { ...query, apiKeyId: ownIds }, part)
   const all = await readRolled(view, { ...query, by: null }, part)

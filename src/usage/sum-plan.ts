@@ -101,8 +101,8 @@ export async function planSums(
   }
   const isFromDay = (day: number): boolean => {
     if (!days.has(day) || detail === 'tags') return false
-    const isOfKeys = detail === 'keys' || detail === 'finest'
-    return plan.isWhole(dayAt(day)) || (isOfKeys && day * DAY_MS <= prunedMs)
+    const readsKeys = detail === 'keys' || detail === 'finest'
+    return plan.isWhole(dayAt(day)) || (readsKeys && day * DAY_MS <= prunedMs)
   }
   const isByHour = detail === 'kinds' || detail === 'keysOfHours'
   for (let day = Math.floor(beginsAtMs / DAY_MS); day * DAY_MS < periods.untilMs; day++) {

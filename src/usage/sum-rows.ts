@@ -176,10 +176,10 @@ export function ownersOf(
   { accountId, apiKeyId, by }: RowsQuery,
   source: RolledPart['source'],
 ): RawBuilder<unknown> {
-  const isOfDays = source === 'usage_days'
-  const keys = isOfDays ? keyIs(apiKeyId, by) : sql``
+  const readsDays = source === 'usage_days'
+  const keys = readsDays ? keyIs(apiKeyId, by) : sql``
   if (accountId !== null) return sql`${isOneOf('account_id', accountId)} ${keys}`
-  if (isOfDays && isByKey(by)) return keys
+  if (readsDays && isByKey(by)) return keys
   return by === 'account'
     ? sql`and account_id <> '' ${keys}`
     : sql`${isOneOf('account_id', '')} ${keys}`

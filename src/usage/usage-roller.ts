@@ -239,11 +239,11 @@ async function unsettledHours(
 ): Promise<ReadonlySet<number>> {
   const { untilId } = requestIdsOf({ fromHour: 0, untilHour: closedHour })
   const hours = new Set<number>()
-  for (const isOfState of [...UNSETTLED_STATES.map((state) => isUnsettled(state)), isStanding]) {
+  for (const isInState of [...UNSETTLED_STATES.map((state) => isUnsettled(state)), isStanding]) {
     const rows = await db
       .selectFrom('all_requests')
       .select('id')
-      .where(isOfState)
+      .where(isInState)
       .where('id', '<', untilId)
       .execute()
     for (const row of rows) hours.add(Math.floor((timeOfId(row.id) ?? 0) / HOUR_MS))

@@ -68,8 +68,8 @@ export async function raiseConditions(
       for (const { event, subjectId, sinceMs, fields } of some) {
         if (!notedIds.has(subjectId)) continue
         for (const webhook of webhooks) {
-          const isTold = webhook.createdAtMs <= sinceMs && eventsOf(webhook).includes(event)
-          if (isTold) await addMessage(trx, { ids, nowMs, webhook, event, fields })
+          const isSubscribed = webhook.createdAtMs <= sinceMs && eventsOf(webhook).includes(event)
+          if (isSubscribed) await addMessage(trx, { ids, nowMs, webhook, event, fields })
         }
       }
     })

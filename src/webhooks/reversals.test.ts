@@ -7,7 +7,7 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createWebhook } from './registry.ts'
 import { toldSoFar } from './testing/told.ts'
-import { noteWhatHolds, Watcher } from './watcher.ts'
+import { noteConditions, Watcher } from './watcher.ts'
 
 /** The event of refunds and disputes of purchases. */
 
@@ -23,7 +23,7 @@ const onFailure = (cause: unknown) => {
   throw cause
 }
 const watcher = () => {
-  const asked = { upstreams: [], awayAfterMs: 7 * DAY_MS, alsoLook: null, onFailure }
+  const asked = { upstreams: [], awayAfterMs: 7 * DAY_MS, onPass: null, onFailure }
   return new Watcher({ ...asked, db: bench.store.db, ids, clock })
 }
 const look = () => watcher().look()
@@ -32,7 +32,7 @@ const told = () => toldSoFar(bench.store.db)
 async function makeWebhook(): Promise<void> {
   const parts = { db: bench.store.db, ids, clock }
   const events = ['purchase.reversed'] as const
-  await noteWhatHolds(parts, events)
+  await noteConditions(parts, events)
   await createWebhook(parts, { url: 'https://receiver.example/', events, by: null })
 }
 
@@ -66,26 +66,26 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await look()
     expect(await told()).toEqual([])
     const expected: object[] = []
-    const expectTold = async (fields: object) => {
+    const expectSent = async (fields: object) => {
       expected.push(posted(fields))
       await Promise.all([look(), look(), look()])
       await look()
       expect(await told()).toEqual(expected.map((data) => ['purchase.reversed', data]))
     }
     await find('P', { back: 3n })
-    await expectTold({
+    await expectSent({
       ...{ amount: -300, reversal: 'partly_refunded', reversed: 300, remaining: 700, balance: 700 },
     })
     await find('P', { back: 10n, isDisputed: true })
-    await expectTold({
+    await expectSent({
       ...{ amount: -700, reversal: 'disputed', reversed: 1_000, remaining: 0, balance: 0 },
     })
     await find('P', { back: 3n })
-    await expectTold({
+    await expectSent({
       ...{ amount: 700, reversal: 'partly_refunded', reversed: 300, remaining: 700, balance: 700 },
     })
     await find('P', { back: 10n })
-    await expectTold({
+    await expectSent({
       ...{ amount: -700, reversal: 'refunded', reversed: 1_000, remaining: 0, balance: 0 },
     })
   })

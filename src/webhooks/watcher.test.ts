@@ -9,7 +9,7 @@ import { WEBHOOK_EVENTS } from '../vocabulary/webhook-event.ts'
 import { endConditions, raiseConditions } from './conditions.ts'
 import { createWebhook } from './registry.ts'
 import { toldSoFar } from './testing/told.ts'
-import { noteWhatHolds, Watcher } from './watcher.ts'
+import { noteConditions, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -28,7 +28,7 @@ function watcher(upstreams = ['near', 'far']): Watcher {
     clock,
     upstreams,
     awayAfterMs: 15 * MINUTE_MS,
-    alsoLook: null,
+    onPass: null,
     onFailure: (cause) => {
       throw cause
     },
@@ -36,7 +36,7 @@ function watcher(upstreams = ['near', 'far']): Watcher {
 }
 
 async function tellAll() {
-  await noteWhatHolds({ db: bench.store.db, ids, clock }, WEBHOOK_EVENTS)
+  await noteConditions({ db: bench.store.db, ids, clock }, WEBHOOK_EVENTS)
   const made = { url: 'https://receiver.example/', events: [...WEBHOOK_EVENTS], by: null }
   return createWebhook({ db: bench.store.db, ids, clock }, made)
 }

@@ -33,7 +33,7 @@ interface WatcherInput extends DbWithIds {
   /** How long an upstream may list no models before it is away. */
   readonly awayAfterMs: number
   /** Another listener for accounts and keys that may have changed, called at each pass; null: none. */
-  readonly alsoLook:
+  readonly onPass:
     | ((looked: {
         readonly accountIds: readonly string[]
         readonly apiKeyIds: readonly string[]
@@ -93,12 +93,12 @@ export class Watcher {
     const { db } = this.#input
     const webhooks = (await listWebhooks(db)).filter(({ disabled }) => !disabled)
     const asked = new Set(webhooks.flatMap(eventsOf))
-    const { alsoLook } = this.#input
-    const accountIds = await this.#accounts.next(alsoLook !== null || asked.has('balance.low'))
+    const { onPass } = this.#input
+    const accountIds = await this.#accounts.next(onPass !== null || asked.has('balance.low'))
     if (asked.has('balance.low')) await this.#judgeWithHeld('balance.low', accountIds)
-    const apiKeyIds = await this.#apiKeys.next(alsoLook !== null || asked.has('key.limit_near'))
+    const apiKeyIds = await this.#apiKeys.next(onPass !== null || asked.has('key.limit_near'))
     if (asked.has('key.limit_near')) await this.#judgeWithHeld('key.limit_near', apiKeyIds)
-    await alsoLook?.({ accountIds, apiKeyIds })
+    await onPass?.({ accountIds, apiKeyIds })
     if (asked.has('request.unresolved')) await this.#lookAtUnresolved()
     if (asked.has('purchase.reversed')) await this.#lookAtReversals()
     if (asked.has('upstream.away')) await this.#lookAtUpstreams()
@@ -170,7 +170,7 @@ type Parts = Pick<WatcherInput, 'db' | 'ids' | 'clock'>
  * Notes the conditions of accounts and keys, and the refunds and disputes until now, and sends them to the webhooks
  * that subscribe to them. A webhook that is created or subscribed later gets only later ones.
  */
-export async function noteWhatHolds(parts: Parts, events: readonly WebhookEvent[]): Promise<void> {
+export async function noteConditions(parts: Parts, events: readonly WebhookEvent[]): Promise<void> {
   if (events.includes('purchase.reversed')) while ((await sendReversals(parts)) === PAGE);
   for (const [event, table] of [
     ['balance.low', 'accounts'],

@@ -149,11 +149,11 @@ export async function letIn(
   if (signedIn === null) return { object: 'factor_needed' }
   const known = await people.knownBrowsers.textFor(signedIn.user)
   reply.header('set-cookie', site.knownCookie(arrival, known))
-  return meOf(input, { signedIn, arrival })
+  return readMe(input, { signedIn, arrival })
 }
 
 /** The answer of `GET me`. */
-export async function meOf(
+export async function readMe(
   input: PageCallsInput,
   { signedIn, arrival }: { readonly signedIn: SignedIn; readonly arrival: Arrival },
 ): Promise<MeAnswer> {
@@ -210,7 +210,7 @@ export async function guessing<T>(
   })
 
   async function isKnown(): Promise<boolean> {
-    if (email === undefined) return people.knownBrowsers.isOfAny(known)
+    if (email === undefined) return people.knownBrowsers.isKnown(known)
     const user = known === null ? null : await findUser(db, email)
     return user !== null && people.knownBrowsers.isOf(known, user)
   }

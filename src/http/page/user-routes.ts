@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { updateUser } from '../../people/users.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { proofFields, proofOf } from './factor-proof.ts'
-import { enter, meOf, type PageCall, type PageCallsInput, pageCall } from './page-calls.ts'
+import { enter, type PageCall, type PageCallsInput, pageCall, readMe } from './page-calls.ts'
 import { type MeAnswer, sessionAnswer } from './session-answers.ts'
 import { newPasswordField, passwordField } from './session-routes.ts'
 
@@ -15,7 +15,7 @@ const changeBody = z.strictObject({
 
 async function me(input: PageCallsInput, call: PageCall): Promise<MeAnswer> {
   const signedIn = await enter(input, call)
-  return meOf(input, { signedIn, arrival: call.arrival })
+  return readMe(input, { signedIn, arrival: call.arrival })
 }
 
 async function changePassword(input: PageCallsInput, call: PageCall<typeof changeBody>) {

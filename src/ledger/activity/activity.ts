@@ -60,7 +60,7 @@ export async function newestLike(
       .execute()
     return rows.map((row) => REQUESTS.read(row))
   }
-  if (isOfUnsettled(filter)) return read('all_requests')
+  if (wantsOnlyUnsettled(filter)) return read('all_requests')
   // Two reads, because PostgreSQL without statistics sorts all requests of an account before it merges two tables. A
   // request that ends between the reads is in both.
   const open = mayBeOpen(filter) ? await read('all_requests', { state: 'open' }) : []
@@ -90,7 +90,7 @@ export function requestsLike(
   const ofWhom = (name: 'account_id' | 'api_key_id') =>
     // Few requests are unsettled, even of all accounts: the expression keeps the database from using the indexes of
     // accounts and keys.
-    isOfUnsettled(filter) ? sql<string>`${sql.ref(name)} || ''` : sql.ref<string>(name)
+    wantsOnlyUnsettled(filter) ? sql<string>`${sql.ref(name)} || ''` : sql.ref<string>(name)
   if (filter.accountId !== undefined) {
     query = query.where(ofWhom('account_id'), '=', filter.accountId)
   }
@@ -119,7 +119,7 @@ export function requestsLike(
 }
 
 /** Whether only open and unresolved requests match, which are few and have an index of their own. */
-export function isOfUnsettled({ state }: RequestFilter): boolean {
+export function wantsOnlyUnsettled({ state }: RequestFilter): boolean {
   return state !== undefined && listOf(state).every(isOpenOrUnresolved)
 }
 

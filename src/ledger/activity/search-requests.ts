@@ -3,7 +3,7 @@ import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX, timeOfId } from '../../vocabulary/ids.ts'
 import type { Page } from '../../vocabulary/page.ts'
 import { HOUR_MS } from '../../vocabulary/usage-step.ts'
-import { isOfUnsettled, listRequests, newestLike, type RequestFilter } from './activity.ts'
+import { listRequests, newestLike, type RequestFilter, wantsOnlyUnsettled } from './activity.ts'
 
 interface SearchInput extends RequestFilter, Page {
   /** A clock that never steps, in milliseconds. Default the process's own. */
@@ -47,7 +47,7 @@ export async function searchRequests(
 
 /** Whether an index has the matching requests together: all of an account, of a key, or unsettled. */
 function isIndexed(filter: RequestFilter): boolean {
-  if (isOfUnsettled(filter)) return true
+  if (wantsOnlyUnsettled(filter)) return true
   const { apiKeyId, state, modelId, endpoint, upstream, failed, tag } = filter
   if (state !== undefined || modelId !== undefined || upstream !== undefined) return false
   if (endpoint !== undefined || failed !== undefined || tag !== undefined) return false

@@ -210,8 +210,8 @@ export class PostgresEngine implements LedgerEngine {
       const { verdicts } = await this.#commitOn(writer, { commands, patience, timeOf })
       rebooking.ran(commands, verdicts)
     } catch (error) {
-      const isOfOne = error instanceof StoreRefused || error instanceof RowsLocked
-      if (!isOfOne) throw new NotSent(messageOf(error), { cause: error })
+      const isRefusal = error instanceof StoreRefused || error instanceof RowsLocked
+      if (!isRefusal) throw new NotSent(messageOf(error), { cause: error })
       const [only, ...others] = commands
       if (only !== undefined && others.length === 0) rebooking.refused(only)
       else

@@ -10,9 +10,9 @@ import { runScript } from '../testing/script.ts'
 /** The gateway that runs a line: each request stays with the one that opened it, as a client's connection does. */
 function placeOf(line: string, salt: number): number {
   const [action = '', subject = ''] = line.trim().split(/\s+/)
-  const isOfRequest = ['open', 'settle', 'correct', 'stand', 'note'].includes(action)
+  const namesRequest = ['open', 'settle', 'correct', 'stand', 'note'].includes(action)
   let sum = salt
-  for (const char of isOfRequest ? subject : line) sum = (sum * 31 + char.charCodeAt(0)) % 65_537
+  for (const char of namesRequest ? subject : line) sum = (sum * 31 + char.charCodeAt(0)) % 65_537
   return sum % 2
 }
 

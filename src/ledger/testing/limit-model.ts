@@ -118,8 +118,8 @@ export class LimitModel {
   admit(asking: Asking): Counted | null {
     const { account, apiKey, nowMs, tokens } = asking
     const limits = this.#minuteLimits(asking)
-    const isOfAccount = limits.some(({ owner, what }) => owner === account && what === 'requests')
-    for (const name of [`${apiKey} requests`, ...(isOfAccount ? [`${account} requests`] : [])]) {
+    const countsAccount = limits.some(({ owner, what }) => owner === account && what === 'requests')
+    for (const name of [`${apiKey} requests`, ...(countsAccount ? [`${account} requests`] : [])]) {
       this.#count(name, { second: this.#secondOf(name, nowMs), count: 1 })
     }
     if (!limits.some(({ what }) => what === 'tokens')) return null

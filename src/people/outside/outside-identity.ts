@@ -4,7 +4,7 @@ import type { Tables } from '../../store/schema.ts'
 import type { IdSource } from '../../vocabulary/ids.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { grant, takeOpenInvitations } from '../invitations.ts'
-import { readLink, takeFound } from '../links.ts'
+import { readLink, takeReadLink } from '../links.ts'
 import { noPassword } from '../passwords.ts'
 import { proveAddress } from '../proof.ts'
 import { addUser, findIdentity, findUser, lockPassword, type StoredPassword } from '../users.ts'
@@ -68,7 +68,7 @@ async function enterAs(
   if (stored === null) throw new Problem('sign_in_refused')
   if (link !== null) {
     if (link.email !== user.email) throw notTheirs()
-    await takeFound(trx, { id: link.id, nowMs })
+    await takeReadLink(trx, { id: link.id, nowMs })
   }
   const proof = { userId, passwordHash: noPassword(), nowMs }
   const isProved = identity.verifiedEmail === user.email || link?.mailed === true
@@ -92,7 +92,7 @@ async function enterAsNew(
     throw new Problem('not_invited')
   }
   if (link !== null) {
-    await takeFound(trx, { id: link.id, nowMs })
+    await takeReadLink(trx, { id: link.id, nowMs })
     // The link alone does not prove that the person is this user.
     if ((await findUser(trx, email)) !== null) throw notTheirs()
   }
