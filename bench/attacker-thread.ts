@@ -9,7 +9,7 @@ import type { Answers, AttackerInput } from './busy-thread.ts'
  */
 const AFTER_LIMIT_MS = 200
 
-const { address, attacks, connectionsMax } = workerData as AttackerInput // what busy-thread.ts starts it with
+const { address, attacks, connectionsMax } = workerData as AttackerInput // the input from busy-thread.ts
 const { host, hostname, port } = new URL(address)
 const answers: Answers = {}
 const open = new Set<Socket>()

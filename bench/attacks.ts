@@ -2,10 +2,10 @@ import { gzipSync } from 'node:zlib'
 import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
-/** Which of the attacker's accounts an attack is sent by. */
+/** The account of the attacker that sends an attack. */
 type Attacker = 'almost no credit' | 'no credit' | 'nobody'
 
-/** One try of an attack: what is written, and what is done then. */
+/** One try of an attack: the bytes that are written, and the next step. */
 export interface Shot {
   /** Written one after the other, as fast as the gateway reads. */
   readonly pieces: Iterable<Buffer>
@@ -22,7 +22,7 @@ export interface Attack {
   readonly by: Attacker
   /** How many do it at once: by a key, as many as the key may have in flight. */
   readonly connections: number
-  /** Makes what is sent with a key. Whatever is expensive to make is made here, once. */
+  /** Makes the bytes that are sent with a key. Expensive parts are made here, once. */
   aim(target: { readonly host: string; readonly apiKey: string }): () => Shot
 }
 
@@ -101,7 +101,7 @@ const ONE_BYTE_CHUNKS: Attack = {
 interface Upload {
   readonly name: string
   readonly by: Attacker
-  /** By its head, and of it what is really written. */
+  /** The size that its head declares; `sentBytes` is the part that is really sent. */
   readonly declaredBytes: number
   readonly sentBytes: number
   readonly afterwards: Shot['afterwards']
@@ -149,7 +149,7 @@ const PIPELINING: Attack = {
 }
 
 /**
- * The worst that is known of what a client can send: what costs the gateway much and the client little.
+ * The worst known requests: they cost the gateway much and the client little.
  * None of it ever opens a hold.
  */
 export const ATTACKS: readonly Attack[] = [

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 
 /*
- * The least that can stand between a client and its provider, and so what everything is compared with:
+ * The smallest proxy between a client and its provider, which everything is compared with:
  * read the body, parse it, send the same bytes on, relay the answer. No keys, no money, no checks, no
  * back-pressure. `node bench/bare-proxy.ts <base URL ending in /v1>` prints its address when it listens.
  */

@@ -33,7 +33,7 @@ export function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** One run: the programs that its scenarios share, and what went wrong. */
+/** One run: the programs that its scenarios share, and the faults. */
 export class Bench {
   readonly flags: Flags
   /** For stores and logs; deleted at the end. */
@@ -133,7 +133,7 @@ export class Bench {
     return [...this.failures, ...this.#running.flatMap(({ witness }) => witness.failures)]
   }
 
-  /** Ends a target before the run does, and notes what was wrong with it. */
+  /** Ends a target before the run does, and notes its faults. */
   async end(target: RunningTarget): Promise<void> {
     const at = this.#running.indexOf(target)
     if (at !== -1) this.#running.splice(at, 1)
@@ -144,7 +144,7 @@ export class Bench {
     }
   }
 
-  /** Ends everything, last started first, and notes what was wrong with any. */
+  /** Ends everything, last started first, and notes all faults. */
   async close(): Promise<void> {
     for (const target of this.#running.toReversed()) await this.end(target)
   }

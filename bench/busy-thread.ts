@@ -20,7 +20,10 @@ export interface ProberInput {
   readonly probe: Probe
 }
 
-/** Work that goes on until it is stopped, in a thread of its own, so that it and the measurement don't wait for each other. */
+/**
+ * Work that continues until it is stopped, in a separate thread, so that it and the measurement don't wait for each
+ * other.
+ */
 export class BusyThread<Result> {
   readonly #worker: Worker
 

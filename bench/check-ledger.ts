@@ -7,9 +7,9 @@ import type { SeededActivity } from './seed-activity.ts'
 import type { Witness } from './witness.ts'
 
 export interface CheckLedgerInput {
-  /** Of a gateway that has ended. */
+  /** The store of a gateway that has ended. */
   readonly url: string
-  /** Who looked at every answer of that gateway. */
+  /** The witness of every answer of that gateway. */
   readonly witness: Witness
   /** The content of the store before the run. */
   readonly seeded: SeededActivity

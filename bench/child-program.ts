@@ -11,11 +11,11 @@ export interface StartProgramInput {
   readonly folder: string
   /** The whole environment, apart from `PATH`. */
   readonly env?: Readonly<Record<string, string>>
-  /** As for `taskset -c`; absent: those of this process. */
+  /** The cores, in the syntax of `taskset -c`; absent: those of this process. */
   readonly cores?: string | undefined
   /** The file that its output goes to, so that its pipes need no reader. */
   readonly logFile: string
-  /** Finds its address in what it wrote so far; null: not there yet. */
+  /** Finds its address in its output so far; null: not there yet. */
   readonly findAddress: (written: string) => string | null | Promise<string | null>
 }
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpus } from 'node:os'
 
-/** Which cores the programs of a run may use, in the words of `taskset -c`. */
+/** The cores that the programs of a run may use, in the syntax of `taskset -c`. */
 export interface Cores {
   /** The cores of the gateway, and of the bare proxy in its turn. */
   readonly gateway: string
@@ -52,7 +52,7 @@ function rangeText(first: number, last: number): string {
   return first === last ? String(first) : `${first}-${last}`
 }
 
-/** Keeps this process, all of its threads and what it starts from now on to some cores. */
+/** Keeps this process, all of its threads and its later child processes on some cores. */
 export function pinThisProcess(cores: string): void {
   const pid = String(process.pid)
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', cores, pid], { stdio: 'ignore' })

@@ -7,9 +7,9 @@ interface CpuMeasuresInput {
   /** The noun that is counted: `request`, `stream`. */
   readonly noun: string
   readonly gateway: readonly Round[]
-  /** Of a gateway that looks each cost up; absent: it was not measured. */
+  /** The rounds of a gateway that looks each cost up; absent: it was not measured. */
   readonly lookingAllUp?: readonly Round[]
-  /** Of a gateway that may use all cores; absent: it was not measured. */
+  /** The rounds of a gateway that may use all cores; absent: it was not measured. */
   readonly onAllCores?: readonly Round[] | undefined
   readonly bare: readonly Round[]
   /** The most that the gateway may take of the bare proxy's time; null: shown, and not judged. */

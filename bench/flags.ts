@@ -6,18 +6,18 @@ export interface Flags {
   readonly help: boolean
   /** One round of few requests: for errors, not for speed. */
   readonly quick: boolean
-  /** Stores as large as they are ever meant to be. */
+  /** Stores of the largest intended size. */
   readonly full: boolean
   /** Names of scenarios; empty: the canonical ones. */
   readonly scenarios: readonly string[]
   readonly rounds: number
   /** How many cores the gateway has; null: one, where the machine can pin, and all in a quick run. */
   readonly cores: number | null
-  /** Where stores are made: on the disk to measure. */
+  /** The folder of the stores, on the disk to measure. */
   readonly storeFolder: string
-  /** Where the JSON goes; null: `bench/results/`, by time. */
+  /** The file for the JSON; null: one in `bench/results/`, named by the time. */
   readonly resultFile: string | null
-  /** Where the gateway's profiles go; null: none are taken. */
+  /** The folder for the gateway's profiles; null: none are taken. */
   readonly profileFolder: string | null
   /** Another checkout of tollgate to measure; undefined: this one. */
   readonly checkout: string | undefined
@@ -27,7 +27,7 @@ export interface Flags {
   readonly peers: readonly PeerFlag[]
 }
 
-/** A gateway that somebody has started. */
+/** A gateway that is already running. */
 export interface PeerFlag {
   readonly name: string
   /** Without a path. */
@@ -77,7 +77,7 @@ export function readFlags(args: readonly string[]): Flags {
   }
 }
 
-/** By position: the flag's name, then what was given for it. */
+/** By position: the flag's name, and its value. */
 function wholeNumber(name: string, text: string | undefined): number | null {
   if (text === undefined) return null
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError(`--${name} takes a whole number above 0`)

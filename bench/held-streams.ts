@@ -19,7 +19,7 @@ export interface HeldStreams {
   readonly windowMs: number
   /** Events that clients got in the window. */
   readonly events: number
-  /** Of the streams that began after the ramp. */
+  /** The times to the first event of the streams that began after the ramp. */
   readonly firstEventMs: readonly number[]
   /** The most that it occupied. */
   readonly residentPeakBytes: number

@@ -35,11 +35,11 @@ const NEWLINE = 0x0a
 const EVENT_MARK = 'data: '
 
 /**
- * A keep-alive connection that has one request under way at a time. Reads just as much of HTTP/1.1 as
- * a gateway answers with, so that the load generator costs less than what it loads.
+ * A keep-alive connection with one running request at a time. Reads just as much of HTTP/1.1 as
+ * a gateway answers with, so that the load generator costs less than its target.
  *
  * States: `idle` → `head` → `sized` or `chunkSize` → `chunk` → `chunkEnd` → `chunkSize` … → `trailer`
- * → `idle`; a fault or a close rejects the exchange under way.
+ * → `idle`; a fault or a close rejects the running exchange.
  */
 export class LoadConnection {
   readonly #socket: Socket

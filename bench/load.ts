@@ -13,7 +13,7 @@ export interface Workload {
 export interface LoadResult {
   readonly requests: number
   readonly latenciesMs: readonly number[]
-  /** Of streams: from sending to the first event. */
+  /** For streams: from sending to the first event. */
   readonly firstEventMs: readonly number[]
 }
 
@@ -23,7 +23,7 @@ export interface LoadInput {
   readonly requests: number
 }
 
-/** As many clients as that, each with its next request as soon as it has its answer. */
+/** This many clients; each sends its next request as soon as it has an answer. */
 export async function closedLoop(
   input: LoadInput & { readonly clients: number },
 ): Promise<LoadResult> {
@@ -123,7 +123,7 @@ export class Sender {
     }
   }
 
-  /** Of everything that was answered so far. */
+  /** The figures of all answers so far. */
   result(): LoadResult {
     return {
       requests: this.#latenciesMs.length,

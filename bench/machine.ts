@@ -7,7 +7,7 @@ import { median } from './statistics.ts'
 
 /** The machine on which a result was measured. */
 export interface Machine {
-  /** Of the checkout; with `+` where files have changed since. */
+  /** The commit of the checkout, with `+` if files have changed since. */
   readonly commit: string
   readonly node: string
   readonly processor: string
@@ -29,7 +29,7 @@ export interface Disk {
 
 const TMPFS = 0x01021994
 const SAMPLES = 200
-// Above it, other work takes part of what is measured.
+// Above it, other work takes part of the measured time.
 const LOAD_MAX = 1
 
 /** Throws Error where a folder is in memory: nothing is durable there. */

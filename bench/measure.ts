@@ -12,7 +12,7 @@ export type Unit =
   | 'streams'
   | 'answers'
 
-/** One line of the result: a figure of each round, and what it has to keep to. */
+/** One line of the result: a figure of each round, and its budget. */
 export interface Measure {
   readonly name: string
   readonly unit: Unit

@@ -21,7 +21,7 @@ export class PageReaders {
     this.#reading = Array.from({ length: this.#input.readers }, () => this.#read())
   }
 
-  /** Resolves with what went wrong. */
+  /** Resolves with the faults. */
   async stop(): Promise<readonly string[]> {
     this.#stopping.abort()
     await Promise.all(this.#reading)

@@ -8,7 +8,7 @@ import { LoadConnection } from './load-connection.ts'
  */
 const BETWEEN_MS = 2
 
-const { address, probe } = workerData as ProberInput // what busy-thread.ts starts it with
+const { address, probe } = workerData as ProberInput // the input from busy-thread.ts
 const body = Buffer.from(probe.body)
 const head = Buffer.from(
   `${probe.method} ${probe.path} HTTP/1.1\r\nhost: bench\r\ncontent-length: ${body.length}\r\n\r\n`,

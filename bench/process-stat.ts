@@ -44,7 +44,7 @@ export function treeOf(stats: readonly ProcessStat[], rootPid: number): ProcessS
   return tree
 }
 
-/** Ticks of a whole tree, with what its ended processes used. */
+/** Ticks of a whole tree, including its ended processes. */
 export function cpuTicksOf(tree: readonly ProcessStat[]): number {
   return tree.reduce((sum, stat) => sum + stat.cpuTicks + stat.endedChildrenCpuTicks, 0)
 }

@@ -7,7 +7,7 @@ export interface Round extends LoadResult {
   readonly wallMs: number
   /** Processor time from the first request until nothing of the round is left to do. */
   readonly cpuMs: number
-  /** Of it, on the main thread. */
+  /** The part on the main thread. */
   readonly mainThreadCpuMs: number
   /** Processor time of its database server; 0 if it has none. */
   readonly serverCpuMs: number

@@ -3,7 +3,7 @@ import { firstIdOf } from '../src/vocabulary/ids.ts'
 import type { SeededKey } from './seed-store.ts'
 
 export interface SeedActivityInput {
-  /** Of a SQLite store that no process has open. */
+  /** The file of a SQLite store that no process has open. */
   readonly file: string
   /** Each has about as many of the requests. */
   readonly apiKeys: readonly SeededKey[]
@@ -58,7 +58,7 @@ export function seedActivity(input: SeedActivityInput): SeededActivity {
   return { requests, chargedMicros: requests * CHARGE.micros }
 }
 
-/** Drops what can be made again faster than it is kept up, and makes it again. */
+/** Drops the indexes, runs `write` and makes them again, which is faster than maintaining them. */
 function withoutIndexes(database: DatabaseSync, write: () => void): void {
   const indexes = database
     .prepare(

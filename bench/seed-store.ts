@@ -8,7 +8,7 @@ import { micros } from '../src/vocabulary/money.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
 export interface SeedStoreInput {
-  /** As in `DATABASE_URL`; no process may be serving from it. */
+  /** The URL of the store, as in `DATABASE_URL`; no process may serve from it. */
   readonly url: string
   /** How many keys each account has. */
   readonly apiKeyCounts: readonly number[]
@@ -20,7 +20,7 @@ export interface SeedStoreInput {
 export interface SeededKey {
   readonly apiKeyId: string
   readonly accountId: string
-  /** What a client sends. */
+  /** The key that a client sends. */
   readonly text: string
 }
 
@@ -105,7 +105,7 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
   return apiKeys.map(({ apiKeyId, accountId, text }) => ({ apiKeyId, accountId, text }))
 }
 
-/** As many rows of a table at once as one statement takes. */
+/** The most rows of a table that one statement takes. */
 function* pagesOf<T>(
   rows: readonly T[],
   { columns }: { readonly columns: readonly unknown[] },

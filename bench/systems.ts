@@ -11,7 +11,7 @@ import { Witness } from './witness.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const FIRST_ADDRESS = /^(http:\/\/\S+)$/m
-// Refused by what forwards nothing but inference.
+// Refused by targets that forward nothing but inference.
 const EMPTY_OBJECT: Probe = { method: 'POST', path: '/', body: '{}' }
 const HEALTH: Probe = { method: 'GET', path: '/healthz', body: '' }
 const BEARER = { authorization: 'Bearer bench' }
@@ -22,7 +22,7 @@ const NODE_ENV = { MALLOC_ARENA_MAX: '2' }
 
 /** A target with the means to end it. */
 export interface RunningTarget extends Target {
-  /** Ends it, and resolves with what was wrong with it: failed answers, a ledger that is not exact. */
+  /** Ends it, and resolves with its faults: failed answers, a ledger that is not exact. */
   close(): Promise<string[]>
 }
 
@@ -43,7 +43,7 @@ export interface StartProxyInput {
   readonly folder: string
   /** Its cores, as for `taskset -c`; absent: those of the bench. */
   readonly cores?: string | undefined
-  /** Of the simulator, without `/v1`. */
+  /** The address of the simulator, without `/v1`. */
   readonly upstreamAddress: string
 }
 
@@ -64,15 +64,15 @@ export async function startBareProxy(input: StartProxyInput): Promise<RunningTar
 export interface StartGatewayInput extends StartProxyInput {
   /** Its name among the gateways of the run. */
   readonly name: string
-  /** As `DATABASE_URL`; absent: a SQLite store in the folder. */
+  /** The store, as in `DATABASE_URL`; absent: a SQLite store in the folder. */
   readonly databaseUrl?: string
-  /** Of that database. */
+  /** The processes of that database's server. */
   readonly server?: ProcessTree
   /** The checkout that it is started from; absent: this one. */
   readonly checkout?: string | undefined
   /** Whether it looks the cost of each request up. Default: as a gateway does by itself. */
   readonly looksAllUp?: boolean
-  /** Of Node. Absent: none. */
+  /** Options of Node. Absent: none. */
   readonly nodeArgs?: readonly string[]
   /** Settings in addition to those that a bench needs. */
   readonly settings?: Readonly<Record<string, string>>
@@ -189,7 +189,7 @@ interface TargetOfInput {
   readonly program: ChildProgram
   readonly callers: Target['callers']
   readonly givesRequestIds?: boolean
-  /** Default: an empty object, to be refused. */
+  /** Default: an empty object, which is refused. */
   readonly probe?: Probe
 }
 

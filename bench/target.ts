@@ -23,7 +23,7 @@ export interface Target {
   /** Checks every answer. */
   readonly witness: Witness
   /**
-   * Counts answered requests that are not final yet; null where nothing becomes final. They are looked up, or stand, a
+   * Counts answered requests that are not final yet; null if nothing becomes final. They are looked up, or stand, a
    * second after each, so that the work of a round is not over with its last answer.
    */
   readonly countUnsettled: (() => Promise<number>) | null

@@ -8,7 +8,7 @@ export interface Expected {
 
 const EXAMPLES_MAX = 10
 
-/** Looks at every answer of one target, and remembers what was wrong with any. */
+/** Checks every answer of one target, and remembers the faults. */
 export class Witness {
   readonly name: string
   /** Whether answers carry a request id, which is then never given twice. */
@@ -89,7 +89,7 @@ export class Witness {
 }
 
 /**
- * An answer without what differs from one to the next, the generation's id and its second, and without the
+ * An answer without the parts that differ from one to the next: the generation's id and its second, and without the
  * words of comments in a stream, which a gateway need not relay.
  */
 export function normalize(body: string): string {

@@ -57,7 +57,7 @@ export function pictureBody(bodyBytes: number): Buffer {
   return Buffer.from(JSON.stringify({ model: 'sim/image', prompt: 'A gate.', input_references }))
 }
 
-/** A chat body with what the provider itself answers to it, which is what every gateway has to answer. */
+/** A chat body with the provider's own answer to it, which every gateway must relay. */
 export function chatWorkload(direct: Target, body: Buffer): Promise<Workload> {
   return workloadOf(direct, { path: CHAT, body })
 }

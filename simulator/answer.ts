@@ -46,7 +46,7 @@ function piecesOf(text: string): readonly string[] {
   return text.match(PIECE) ?? []
 }
 
-/** A request, what is said to it, and what all of that costs. */
+/** A request, its answer, and their cost. */
 export interface Answered {
   readonly ask: Ask
   readonly answer: Answer

@@ -18,7 +18,7 @@ export interface RowSketch {
   readonly inputs?: readonly string[]
   /** Default text alone. */
   readonly outputs?: readonly string[]
-  /** Default: what a chat model with tools and structured outputs takes. */
+  /** Default: the parameters of a chat model with tools and structured outputs. */
   readonly parameters?: readonly string[]
   readonly aliasTarget?: { readonly name: string; readonly slug: string }
 }

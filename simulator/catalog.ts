@@ -65,7 +65,7 @@ export type CatalogRow = {
   readonly links: { readonly details: string }
 }
 
-/** How the simulator plays a row, beyond what the wire says of it. */
+/** The behaviour of a row in the simulator that its listing does not show. */
 export interface Traits {
   /** False: its answers name no cost. Default true. */
   readonly reportsCost: boolean

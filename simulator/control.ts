@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, objectOr, stringOr } from './json-valu
 import type { RecordedRequest } from './recorder.ts'
 import type { World } from './world.ts'
 
-/** Answers one request below `/simulator/`: what the JavaScript interface does, over HTTP. */
+/** Answers one request below `/simulator/`: the JavaScript interface over HTTP. */
 export async function control(
   world: World,
   request: IncomingMessage,

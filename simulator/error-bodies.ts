@@ -75,12 +75,12 @@ export function responsesErrorCode(httpStatus: number): string {
   return RESPONSES_CODES[httpStatus] ?? 'server_error'
 }
 
-/** The error type that stands in metadata for a status. */
+/** The error type in the metadata for a status. */
 export function metadataErrorType(httpStatus: number): string {
   return ERROR_TYPES[httpStatus] ?? 'server'
 }
 
-/** A short, clean error body in a skin: what the simulator says when it refuses by itself. */
+/** A short error body in a skin, for refusals by the simulator itself. */
 export function errorBody(skin: Skin, httpStatus: number, message: string): JsonObject {
   switch (skin) {
     case 'messages':

@@ -146,7 +146,7 @@ function asRefusal(error: unknown): Refusal {
   throw error
 }
 
-/** Any bearer token will do, but for those whose text says what is wrong with them. */
+/** Any bearer token is accepted, except those whose text names a fault. */
 function refusedKey(authorization: string | undefined): Refusal | null {
   if (authorization === undefined || !authorization.startsWith('Bearer ')) {
     return new Refusal(401, 'No auth credentials found')
@@ -301,7 +301,7 @@ function refusedBody({ world }: Exchange, skin: Format['skin'], refusal: Refusal
   )
 }
 
-/** A scripted error in the vendor's words; bodies that are no error objects stay as they are. */
+/** A scripted error in the vendor's words; bodies that are not error objects are unchanged. */
 function wrongPayload(
   vendor: Vendor | null,
   fault: Fault,

@@ -64,7 +64,7 @@ const FAULT = z.strictObject({
   status: z.int().min(200).max(599).optional(),
   /** With `status`: an error of a recognised wording. */
   kind: errorKind.optional(),
-  /** With `status`: what kind of body. Default `json`; `skinless` is the chat envelope on every path. */
+  /** With `status`: the kind of the body. Default `json`; `skinless` is the chat envelope on every path. */
   errorBody: z.enum(['json', 'skinless', 'html', 'empty']).optional(),
   /** With `status`: the cost that the failed request reports although it failed, in dollars. */
   errorCostUsd: z.number().optional(),
@@ -72,7 +72,7 @@ const FAULT = z.strictObject({
   rawBody: z.string().optional(),
 
   /**
-   * What stands in a 200 body in the place of the answer: an error envelope; an answer that failed half-way
+   * The content of a 200 body in place of the answer: an error envelope; an answer that failed half-way
    * (`finish_reason: error`, or a response of status failed); in a stream, one event that is no JSON, after
    * the first that is; half an answer; nothing.
    */
@@ -88,7 +88,7 @@ const FAULT = z.strictObject({
   costUsd: z.number().optional(),
   /** The cost that the generation look-up reports, in dollars. */
   lookupCostUsd: z.number().optional(),
-  /** Replaces what matches this regular expression in the body, or in each event. */
+  /** Replaces matches of this regular expression in the body, or in each event. */
   rewrite: z
     .strictObject({ pattern: z.string().refine(isPattern), replacement: z.string() })
     .optional(),
@@ -111,7 +111,7 @@ const FAULT = z.strictObject({
   eventsPerWrite: positive.optional(),
   /**
    * `most`: it costs the most that the sent request allows, for any answer. `mostByMarks`: but of a prompt with cache
-   * marks nothing behind the last one is written, as Anthropic documents.
+   * marks no text after the last one is written, as Anthropic documents.
    */
   bills: z.enum(['most', 'mostByMarks']).optional(),
   lineEnds: z.literal('crlf').optional(),
@@ -120,7 +120,7 @@ const FAULT = z.strictObject({
 })
 
 /**
- * One fault: which requests it applies to, what is answered instead, what is changed in the answer, and
+ * One fault: the requests that it applies to, the answer in their place, the changes of the answer, and
  * how it is delivered. The parts combine. All of it is JSON, so that it can be posted.
  */
 export type Fault = Readonly<z.infer<typeof FAULT>>
@@ -174,7 +174,7 @@ export class FaultScript {
     this.addJson(faults)
   }
 
-  /** Adds what came as JSON: a fault or a list of them. Throws TypeError for anything else. */
+  /** Adds a fault, or a list of faults, that came as JSON. Throws TypeError for anything else. */
   addJson(faults: unknown): void {
     const list: readonly unknown[] = Array.isArray(faults) ? faults : [faults]
     const read = list.map(readFault)

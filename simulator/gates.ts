@@ -41,7 +41,7 @@ export class Gate {
   }
 }
 
-/** All gates by name; a gate is there, and shut, as soon as it is named. */
+/** All gates by name; a gate exists, and is shut, as soon as it is named. */
 export class Gates {
   readonly #byName = new Map<string, Gate>()
 

@@ -39,7 +39,7 @@ export class Generations {
     return Number(this.#usedPicos) / PICOS_PER_DOLLAR
   }
 
-  /** Adds to what the key has used, as another program with the same key does. */
+  /** Adds to the usage of the key, as another program with the same key does. */
   use(usd: number): void {
     this.#usedPicos += BigInt(Math.round(usd * PICOS_PER_DOLLAR))
   }

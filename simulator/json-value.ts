@@ -42,7 +42,7 @@ export function stringOr(value: unknown): string {
 // A schema that refers to itself has no smallest instance to find by walking; this ends the walk.
 const DEPTH_MAX = 12
 
-/** Makes a value that fits a JSON Schema of the usual simple kind; `words` stands in its strings. */
+/** Makes a value that fits a JSON Schema of the usual simple kind; `words` is the text of its strings. */
 export function instanceOf(schema: JsonValue | undefined, words: string): JsonValue {
   return build({ schema, words, root: objectOr(schema), depth: 0 })
 }

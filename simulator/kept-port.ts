@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 
-/** Where a server listened that is to listen there again. */
+/** The port of a server that will listen there again. */
 export interface KeptPortInput {
   readonly host: string
   readonly port: number
 }
 
 /**
- * Keeps a port at which nothing listens: whoever connects is refused, and the system gives the port to no other server,
- * as it else does with one that it has named itself. The returned function lets go of it.
+ * Keeps a port at which nothing listens: clients that connect are refused, and the system gives the port to no other
+ * server, as it else does with one that it has named itself. The returned function lets go of it.
  */
 export async function keepPort({ host, port }: KeptPortInput): Promise<() => void> {
   // A connection has the port at its own end. It goes to a server that is there for nothing else.

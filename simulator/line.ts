@@ -69,7 +69,7 @@ export class Line {
     response.flushHeaders()
     const { socket } = response
     if (socket === null) return
-    // Node corks the first write of an answer until the tick's end: what is asked for here is behind it.
+    // Node corks the first write of an answer until the tick's end: a callback from here runs after it.
     await this.pause(null)
     await this.wait((done) => socket.write('', () => done()))
   }

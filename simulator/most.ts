@@ -4,7 +4,7 @@ import { arrayOr, type JsonObject, objectOr, stringOr } from './json-value.ts'
 import { type Counts, NO_COUNTS, promptTokensOf } from './price.ts'
 import { FILE_TOKENS, IMAGE_TOKENS } from './prompt-meter.ts'
 
-/** The most that a provider may bill for a request, by what is documented of each of its options. */
+/** The most that a provider may bill for a request, by the documentation of each of its options. */
 
 /** The size of an unknown window. */
 const WINDOW_TOKENS = 1_000_000
@@ -26,7 +26,7 @@ const SEARCHES_IN_A_ROW = 7
 /** A summary of the conversation, under however short a cap. */
 const SUMMARY_TOKENS = 8_192
 
-/** The most expensive of all ways in which the request as it stands may be run. */
+/** The most expensive of all ways in which the request may be run. */
 export function mostBill(ask: Ask, input: AnswerInput): Bill {
   const bills: Bill[] = []
   for (const isFast of ask.isFast ? [true, false] : [false]) {
@@ -74,7 +74,7 @@ function billOfRun(run: Run): Bill {
   return withSearches(sumOf(bills), { searches, input, isFast })
 }
 
-/** A prompt that no search adds to. A vendor that writes by marks alone writes nothing behind the last of them. */
+/** A prompt that no search adds to. A vendor that writes by marks alone writes no text after the last of them. */
 function promptCounts({ ask, input, cache }: Run, tokens: number): Partial<Counts> {
   const { prompt } = ask
   const isWrite = cache === 'cacheWriteTokens' || cache === 'cacheWriteLongTokens'
@@ -134,7 +134,7 @@ function mediaFees(
   return { inputImages: isByImage ? prompt.inputImages : 0, parsedFiles }
 }
 
-/** What the whole prompt may be billed as. Models with one price for all writes may write unasked. */
+/** The tokens that the whole prompt may be billed as. Models with one price for all writes may write unasked. */
 function cacheClasses({ prompt }: Ask, { row, body }: AnswerInput): readonly CacheClass[] {
   const classes: CacheClass[] = ['inputTokens', 'cacheReadTokens']
   const { input_cache_write: write, input_cache_write_1h: writeLong } = row.pricing
@@ -237,7 +237,7 @@ function searchTools(body: JsonObject): readonly JsonObject[] {
     .filter((tool) => stringOr(tool['type']).includes('web_search'))
 }
 
-// Nothing but the tool's own setting bounds it.
+// Only the tool's own setting bounds it.
 function usesMost(tool: JsonObject): number {
   const uses = tool['max_uses'] ?? objectOr(tool['parameters'])['max_uses']
   return typeof uses === 'number' ? uses : 4 * STEPS_MAX

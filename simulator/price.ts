@@ -102,7 +102,7 @@ export function costOf(input: {
   readonly counts: Counts
   /** Dollars a picture, where the model has a flat price; null otherwise. */
   readonly flatImageUsd: string | null
-  /** What the tokens count at the tier that it runs at. */
+  /** The factor of the tokens at the tier of the request. */
   readonly tierFactor: number
   readonly nowMs: number
 }): Cost {

@@ -22,7 +22,7 @@ export const FILE_TOKENS = 1500
 const NESTED_MAX = 4
 const PREFIXES_MAX = 10_000
 
-/** Which prompt beginnings have been written to the cache. */
+/** The beginnings of prompts that have been written to the cache. */
 export class PrefixMemory {
   readonly #seen = new Set<string>()
 
@@ -41,9 +41,9 @@ export class PrefixMemory {
   }
 }
 
-/** A mark in a prompt: everything up to it is to be cached. */
+/** A mark in a prompt: everything up to it should be cached. */
 interface Mark {
-  /** How many texts stand before it. */
+  /** The number of texts before it. */
   readonly texts: number
   readonly tokens: number
   /** Whether for an hour. */
@@ -75,7 +75,7 @@ export class PromptMeter {
     this.#tokens += count
   }
 
-  /** Text as it stands in a JSON value, for tools and tool input. */
+  /** The text of a JSON value, for tools and tool input. */
   json(value: JsonValue | undefined): void {
     if (value !== undefined) this.text(JSON.stringify(value))
   }
@@ -130,7 +130,7 @@ export class PromptMeter {
   }
 
   /**
-   * What has been counted. Of the longest beginning that was marked before, all is read from the cache. What follows is
+   * The counts. The longest beginning that was marked before is read from the cache. The rest is
    * written up to the last mark: for an hour as far as a mark of an hour covers it, else for five minutes.
    */
   count(prefixes: PrefixMemory): PromptCount {

@@ -47,7 +47,7 @@ export class RecordedRequest {
     return parseObject(this.body.toString())
   }
 
-  /** How it ended; null while it is under way. */
+  /** How it ended; null while it is running. */
   get ending(): Ending | null {
     return this.#ending
   }

@@ -33,7 +33,7 @@ export interface Simulator {
   /** Ends in `/v1`. */
   readonly baseUrl: string
   readonly port: number
-  /** The rows on sale, to be replaced or changed. */
+  /** The rows on sale, which can be replaced or changed. */
   readonly catalog: Catalog
   /** The inferences that ran, for look-ups, and how long they stay unknown. */
   readonly generations: Generations

@@ -34,7 +34,7 @@ interface VendorError {
   readonly message: string
   /** `context_length_exceeded` and the like; null: no word for it. */
   readonly kind: string | null
-  /** Of the format that was asked in. */
+  /** In the format of the request. */
   readonly skin: Skin
 }
 

@@ -42,7 +42,7 @@ export class World {
     return `gen-${Math.floor(nowMs / 1000)}-${RUN_TAG}${count}`
   }
 
-  /** As it was at the start; requests under way run on. */
+  /** Resets to the state at the start; running requests continue. */
   reset(): void {
     this.catalog.restore()
     this.script.clear()

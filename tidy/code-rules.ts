@@ -61,9 +61,9 @@ export const checkFloats = nodeRule(
 )
 
 /**
- * V8 makes a function whose expression is assigned to a property among the old objects. What it refers to then stays until
- * the next full garbage collection, and each collection of young objects copies it: one such function for each request
- * took 2 ms of every collection where 0.3 are enough. A function that has a name first is a young object.
+ * V8 allocates a function whose expression is assigned to a property among the old objects. Its references then stay
+ * until the next full garbage collection, and each collection of young objects copies it: one such function for each
+ * request took 2 ms of every collection where 0.3 are enough. A function that has a name first is a young object.
  */
 export const checkOldFunctions = nodeRule(isServerCode, () => (node) => {
   if (node.type !== 'AssignmentExpression' || node.left.type !== 'MemberExpression') return null

@@ -3,7 +3,7 @@ import type { SourceFile, Violation } from './source-tree.ts'
 
 /** A command that a page shows and that a test, not the build, runs. */
 export interface CommandWithTest {
-  /** As it stands in the page, without what differs from run to run. */
+  /** The output on the page, without the parts that differ from run to run. */
   readonly command: string
   readonly testPath: string
   /** Part of the test's name, as written in the file. */
@@ -63,7 +63,7 @@ function shownCommands(path: string, text: string): ShownCommand[] {
     })
 }
 
-/** The npm commands of the build, without its own function `part` and what it does with their failure. */
+/** The npm commands of the build, without its own function `part` and its handling of their failure. */
 function buildCommands(text: string): Set<string> {
   const lines = text.split('\n').map((line) =>
     line

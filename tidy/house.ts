@@ -47,7 +47,7 @@ export function measureHouse(tree: readonly SourceFile[]) {
   }
 }
 
-/** Finds runs of six lines of `src/` that stand twice. */
+/** Finds runs of six lines of `src/` that occur twice. */
 export function checkDuplicates(tree: readonly SourceFile[]): Violation[] {
   return duplicatesIn(tree.filter(isServerCode)).map((place) => {
     const [one, path = ''] = place.split(' ')
@@ -121,7 +121,7 @@ function interfacesUsedOnce(files: readonly SourceFile[], tree: readonly SourceF
 
 const DUPLICATE_LINES_MIN = 6
 
-/** Runs of lines that stand twice to the letter, without imports, comments and lone brackets. */
+/** Runs of lines that occur twice to the letter, without imports, comments and lone brackets. */
 function duplicatesIn(files: readonly SourceFile[]): string[] {
   const seen = new Map<string, string>()
   const found: string[] = []

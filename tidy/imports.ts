@@ -5,7 +5,7 @@ import { nameOf, walk } from './syntax.ts'
 
 /** One place where a file names another file or a package. */
 export interface Import {
-  /** As written: `../ledger/ledger.ts`, `node:fs`, `undici`. */
+  /** The specifier as written: `../ledger/ledger.ts`, `node:fs`, `undici`. */
   readonly specifier: string
   /** Path below the root of the tree; null for a package. */
   readonly path: string | null

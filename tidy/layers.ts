@@ -87,7 +87,9 @@ function objectionOutsideSrc(
   return path === 'package.json' ? null : `imports ${specifier}: src/ stands alone`
 }
 
-/** The room: the folder below `src/`, or the name of a file directly in it (a test counts as what it tests). */
+/**
+ * The room: the folder below `src/`, or the name of a file directly in it (a test counts as the file that it tests).
+ */
 function placeOf(path: string): string {
   const [, place = ''] = path.split('/')
   return place.replace(/\.test\.ts$/, '.ts')

@@ -7,9 +7,9 @@ interface AvoidedWords {
   /** `alone` is the whole name, `part` any of its words, `verb` the first word of a function. */
   readonly as: 'alone' | 'part' | 'verb'
   readonly say: string
-  /** Where the rule holds; absent: everywhere in `src/`. */
+  /** The files that the rule holds for; absent: all of `src/`. */
   readonly inside?: RegExp
-  /** Where it does not. */
+  /** The files that it does not hold for. */
   readonly outside?: RegExp
 }
 
@@ -17,7 +17,7 @@ interface AvoidedWords {
 const JSON_READING = /^src\/json\//
 const EVENT_READING = /^src\/(?:formats|upstreams|journey\/relay)\//
 const MONEY = /^src\/(?:ledger|reconcile|journey(?!\/gate\/))\//
-// Where the client's and the upstream's stand side by side.
+// Files that have names of the client and of the upstream.
 const TWO_HOPS = /^src\/journey\/relay\//
 const COMMAND_TABLE = /^src\/(?:app|cli)\/|^src\/main\.ts$/
 
@@ -25,7 +25,7 @@ const COMMAND_TABLE = /^src\/(?:app|cli)\/|^src\/main\.ts$/
 const LONE_PARAMETER = 'id'
 const FIELDS = 'the fields that are needed, by name'
 
-/** The house's words and what to say instead. `docs/glossary.md` has the words themselves. */
+/** Words that the house avoids, and the words to use instead. `docs/glossary.md` has the words themselves. */
 const AVOIDED_WORDS: readonly AvoidedWords[] = [
   { as: 'alone', words: 'credit', say: 'backedCredit, freeCredit, balance or entry' },
   { as: 'alone', words: 'token', say: 'inputTokens, sessionToken or apiKey' },
@@ -83,7 +83,7 @@ function avoids(row: AvoidedWords, { name, kind, value, lone }: Declaration): bo
   }
 }
 
-// Names that say nothing of what is inside, so that anything ends up there.
+// Names that do not describe the content of a file, so that anything ends up there.
 const SAYS_NOTHING =
   /^(?:common|lib|shared|type|(?:.*[-.])?(?:helpers?|managers?|misc|services|types|utils?)|service)$/
 

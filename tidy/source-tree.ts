@@ -41,7 +41,7 @@ export function isCode({ path }: SourceFile): boolean {
   return CODE_FILE.test(path)
 }
 
-/** Whether a file is a test, or supports tests alone: what `test/` and `testing/` folders hold. */
+/** Whether a file is a test, or supports only tests: the content of `test/` and `testing/` folders. */
 export function isTest({ path }: Pick<SourceFile, 'path'>): boolean {
   return path.endsWith('.test.ts') || /(?:^|\/)test(?:ing)?\//.test(path)
 }
@@ -86,7 +86,7 @@ export function describeViolation({ path, line, message }: Violation): string {
 /** A check of a whole tree. */
 export type Rule = (files: readonly SourceFile[]) => Violation[]
 
-/** A fault of a file: its line, null for the file as a whole, and what to say of it. */
+/** A fault of a file: its line, null for the file as a whole, and its message. */
 export type Fault = readonly [line: number | null, message: string]
 
 /** By position: the files that the rule looks at, and the faults that it finds in one of them. */

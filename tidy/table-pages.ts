@@ -10,7 +10,7 @@ export interface TablePage {
   readonly path: string
   /** The prefix of the names, if the page also has other tables. */
   readonly prefix?: string
-  /** By name, the cells that come from the code, which stand behind the name. */
+  /** By name, the cells that come from the code; they follow the name. */
   readonly rows: Readonly<Record<string, readonly string[]>>
   /** Cells at the end of each row that are written by hand. */
   readonly ownCells: number

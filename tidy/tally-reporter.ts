@@ -6,7 +6,7 @@ const SLOW_FILES = 5
 const ERROR_LINES = 3
 
 /**
- * Names the five slowest files of each project and what failed, and ends a test run with one plain line,
+ * Names the five slowest files of each project and the failed tests, and ends a test run with one plain line,
  * `N passed, N failed`. A file that does not load, hooks that fail and errors outside of any test count as failed:
  * nothing that went wrong counts as nothing.
  */

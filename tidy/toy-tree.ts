@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { describeViolation, type Rule, readSourceTree } from './source-tree.ts'
 
 /**
- * Runs a rule on a small tree written to a temporary folder: what it says, a line each. Shows that a
+ * Runs a rule on a small tree in a temporary folder, and returns its messages, a line each. Shows that a
  * rule is able to fail.
  */
 export async function judgeToyTree(

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TABLE_PAGES, withRows } from './table-pages.ts'
 
-// `npm run docs`: writes what the code says into the tables of docs/.
+// `npm run docs`: writes the rows of docs/'s tables from the code.
 for (const page of TABLE_PAGES) {
   const path = join(import.meta.dirname, '..', page.path)
   const text = await readFile(path, 'utf8')

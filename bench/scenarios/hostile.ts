@@ -17,7 +17,7 @@ const PER_SECOND = 50
 const SECONDS_OF_EACH = 10
 /** Keys enough that none of them reaches its limits, also while all of them wait. */
 const VICTIM_API_KEYS = 100
-/** A cent: too little for any of what is sent. */
+/** A cent: too little for any of the requests. */
 const ALMOST_NO_CREDIT_MICROS = 10_000
 
 /**

@@ -18,7 +18,7 @@ interface LargeBody {
   readonly blockMsMax: number
 }
 
-/** One large body at a time, and what it does to everybody else. */
+/** One large body at a time, and its effect on all other requests. */
 export const LARGE_BODIES: Scenario = {
   name: 'large-bodies',
   summary: 'bodies of 30 and 60 MB: how long others wait meanwhile, and the memory they take',
@@ -85,7 +85,7 @@ async function sendEach(
   for (let count = 0; count <= rounds; count++) {
     const blockMs = await longestWaitMs(gateway, workload)
     const bareBlockMs = await longestWaitMs(bare, workload)
-    // In the first, code is compiled under way.
+    // In the first, code is still being compiled.
     if (count === 0) {
       addedFirstBytes = addedBytes()
       continue
@@ -96,7 +96,7 @@ async function sendEach(
   return { blocksMs, bareBlocksMs, addedBytes: addedFirstBytes, addedInARowBytes: addedBytes() }
 }
 
-/** How long a small question takes at most while a large one is under way. */
+/** The longest time of a small request while a large one runs. */
 async function longestWaitMs(target: Target, workload: Workload): Promise<number> {
   const prober = await BusyThread.probe(target)
   await closedLoop({ target, workload, requests: 1, clients: 1 })

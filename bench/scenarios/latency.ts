@@ -93,7 +93,7 @@ async function medians(bench: Bench, input: MediansInput): Promise<RoundMedians[
   return rounds
 }
 
-/** One request of each target after the other, so that what slows the machine slows them all. */
+/** One request of each target after the other, so that a slow machine slows them all. */
 async function oneByOne(
   { targets, workload }: MediansInput,
   requests: number,

@@ -72,7 +72,7 @@ const PRELOAD = join(import.meta.dirname, '..', 'collect-garbage.ts')
 const COLLECTED_TIMEOUT_MS = 600_000
 const LOOK_AGAIN_MS = 10
 
-/** Asks one gateway, started with its {@link start}, what it still uses once its garbage is collected. */
+/** Asks one gateway, started with its {@link start}, for its memory after its garbage is collected. */
 class LiveMemoryReader {
   readonly #heapFile: string
   #collections = 0
@@ -89,7 +89,9 @@ class LiveMemoryReader {
     }
   }
 
-  /** Collects garbage, and resolves with what is left: on the heap of the main thread, with buffers, and in all. */
+  /**
+   * Collects garbage, and resolves with the remaining use: on the heap of the main thread, with buffers, and in all.
+   */
   async read({
     tree,
   }: Target): Promise<{ readonly heapBytes: number; readonly residentBytes: number }> {

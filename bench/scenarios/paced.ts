@@ -13,7 +13,7 @@ const WINDOW_MS = 6_000
 const ROUNDS_MAX = 5
 const MB = 1024 * 1024
 
-/** Many streams at the pace of a model, with what they may cost. */
+/** Many streams at the pace of a model, with their budgets. */
 export const PACED: Scenario = {
   name: 'paced-1000-50',
   summary: '1,000 streams at once, an event every 50 ms in each',

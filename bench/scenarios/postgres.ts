@@ -15,7 +15,7 @@ export const POSTGRES: Scenario = {
   runs: 'always',
   async run(bench) {
     refuseMemory(tmpdir())
-    // Not before it is needed: it takes hold of the signals of the process that loads it.
+    // Loaded only when it is needed: it handles the signals of the process that loads it.
     const { startPostgresServer } = await import('../../src/store/testing/postgres-server.ts')
     await using closing = new AsyncDisposableStack()
     // With its default settings and fsync on; tables are not analysed.

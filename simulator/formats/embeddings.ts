@@ -90,7 +90,7 @@ function seedText(item: JsonValue): string {
 
 /** A vector of length 1 that follows from the text alone. */
 function vectorOf(text: string, dimensions: number): Float32Array {
-  // FNV-1a over the text seeds a xorshift generator: spread well enough for a stand-in.
+  // FNV-1a over the text seeds a xorshift generator: distributed well enough for a simulator.
   let state = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1) {
     state = Math.imul(state ^ text.charCodeAt(at), 0x01000193)

@@ -86,7 +86,7 @@ export function billOf(
   return { counts, cost }
 }
 
-/** What the fast tier's tokens cost where it is no model of its own, against the model's. */
+/** The price of the fast tier's tokens, as a factor of the model's, if the tier is not a separate model. */
 const TIER_FACTOR = 6
 
 /** The `cost` that a body reports; undefined where it reports none. */

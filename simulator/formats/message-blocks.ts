@@ -2,7 +2,7 @@ import type { Answer, Answered } from '../answer.ts'
 import type { JsonObject } from '../json-value.ts'
 import { parseObject } from '../json-value.ts'
 
-/** One content block of a message: as it stands whole, and as a stream builds it. */
+/** One content block of a message: whole, and in the events of a stream. */
 export interface MessageBlock {
   readonly whole: JsonObject
   readonly start: JsonObject

@@ -230,7 +230,7 @@ export function readPrompt(input: AnswerInput, meter: PromptMeter): PromptCount 
   return prompt
 }
 
-/** Reads what all chat-like formats say alike. Throws Refusal where the prompt is longer than the window. */
+/** Reads the fields that all chat-like formats share. Throws Refusal if the prompt is longer than the window. */
 export function readCommon(input: AnswerInput, meter: PromptMeter, question: string) {
   const { body } = input
   const prompt = readPrompt(input, meter)

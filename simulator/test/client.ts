@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest'
 import { isObject, type JsonObject, parseObject } from '../json-value.ts'
 import { type Simulator, startSimulator } from '../simulator.ts'
 
-/** A simulator for all tests of a file. After each of them it is as it was at first. */
+/** A simulator for all tests of a file. After each test it is reset. */
 export function simulatorOfFile(): Simulator {
   const simulator = {} as Simulator
   beforeAll(async () => {
@@ -107,7 +107,7 @@ export const WEATHER = {
 export interface RawAnswer {
   /** The status line and headers; empty where none came. */
   readonly head: string
-  /** The body as it stood on the wire, chunk framing and all. */
+  /** The bytes of the body on the wire, including chunk framing. */
   readonly wire: Buffer
   /** The body's own bytes; of a chunk that was cut short, those that came. */
   readonly body: Buffer

@@ -136,7 +136,7 @@ function nothingChecked(): Record<AuditedKind, number> {
 const SCHEMA_OF_COSTS = 32
 
 /**
- * The instances of programs that write no cost with a charge. One that was frozen with a call under way may settle it
+ * The instances of programs that write no cost with a charge. One that was frozen during a call may settle it
  * after the migration: reports count such a request among those whose cost is not known.
  */
 async function instancesWithoutCosts(view: Kysely<Tables>): Promise<ReadonlySet<string>> {

@@ -54,7 +54,7 @@ export interface ReconcileProcess {
   readonly billedLate: string[]
   /** Every look-up so far, with its time. */
   readonly asked: { readonly generationId: string; readonly atMs: number }[]
-  /** The most look-ups that were under way at once. */
+  /** The most look-ups that ran at once. */
   readonly inFlightMost: number
   /** The limit of each page that was read. */
   readonly pageLimits: number[]
