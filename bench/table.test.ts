@@ -13,7 +13,7 @@ test('figures have about three digits', () => {
   expect([0.1234, 12.34, 123.4, 12_345].map(numberText)).toEqual(['0.12', '12.3', '123', '12,345'])
 })
 
-test('a table is Markdown, with what was measured, its edges, and whether it kept its budget', () => {
+test('a table is Markdown, with each figure, its edges, and whether it met its budget', () => {
   const measures = [
     measure({ name: 'CPU a request', unit: 'x', values: [2, 3, 2.5], budget: 2 }),
     measure({ name: 'memory', unit: 'MB', values: [140] }),

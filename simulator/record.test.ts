@@ -87,7 +87,7 @@ describe('generations', () => {
     expect(statuses).toEqual([404, 404, 200])
   })
 
-  test('a stream that the client left costs what was generated before it left', async () => {
+  test('a stream that the client left costs the part that was generated before', async () => {
     // The role comes first: after four events, three tokens are made.
     simulator.script({ hold: { afterEvents: 4 } })
     const abort = new AbortController()

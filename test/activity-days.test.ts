@@ -71,7 +71,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
     return world
   }
 
-  test('a server removes what was settled longer ago than TOLLGATE_ACTIVITY_DAYS, and says so', async () => {
+  test('a server removes requests that were settled longer ago than TOLLGATE_ACTIVITY_DAYS, and logs it', async () => {
     const { log } = await serve({ TOLLGATE_ACTIVITY_DAYS: '1' }, 'requests pruned from Activity')
     expect(log.filter((text) => text.includes('requests pruned from Activity'))).toHaveLength(1)
     expect(await line.run('request', 'show', requestId)).toMatchObject({

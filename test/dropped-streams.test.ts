@@ -28,7 +28,7 @@ async function streamOnce(fault: Fault, until: string): Promise<RequestRow | und
   return requests[0]
 }
 
-test('what a stream cost that the provider dropped is recorded and counted, and never charged', async () => {
+test('the cost of a stream that the provider dropped is recorded and counted, and never charged', async () => {
   const row = await streamOnce(
     { cut: { at: { afterEvents: 2 }, how: 'reset' } },
     'the provider billed a released request',

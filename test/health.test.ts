@@ -30,7 +30,7 @@ async function readiness(to: World): Promise<{ httpStatus: number; failing: stri
 
 const READY = { httpStatus: 200, failing: [] }
 
-test('a gateway that serves is alive and ready, whoever asks and however', async () => {
+test('a gateway that serves is alive and ready, for every client and method', async () => {
   world = await startWorld()
   expect(await ask(world, '/healthz')).toEqual({
     httpStatus: 200,

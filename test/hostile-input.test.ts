@@ -218,7 +218,7 @@ test('a header of 100 KB is answered 431 in the envelope, and no reset', async (
   expect(answer).toContain('"code":"headers_too_large"')
 })
 
-test('what is not HTTP is answered 400 in the envelope', async () => {
+test('bytes that are not HTTP are answered 400 in the envelope', async () => {
   const answer = await rawExchange(['\x16\x03\x01 hello\r\n\r\n'])
   expect(answer).toMatch(/^HTTP\/1\.1 400 /)
   expect(answer).toContain('"code":"bad_request"')

@@ -100,7 +100,7 @@ test('metrics can be read until the last request has ended', async () => {
   await closed
 })
 
-test('what the parts do is on the page: commits, refreshes, holds and what was reconciled', async () => {
+test('the work of the parts is in the metrics: commits, refreshes, holds and reconciled requests', async () => {
   const to = await open({ METRICS_PORT: '0', TOLLGATE_LOOKUPS: 'all' })
   const { apiKey } = await to.account()
   await send(to, apiKey)

@@ -156,7 +156,7 @@ test('a trace of the caller goes on here, is not sent to the provider, and is le
   expect(headers).not.toContain('tracestate')
 })
 
-test('what fails says why, and only what is no fault of the client is an error', async () => {
+test('a failed span says why, and a fault of the client is not an error', async () => {
   const to = await open(TRACES_ONLY)
   await send(to, { body: { model: 'no/such' } })
   await send(to, { fault: { status: 500 } })

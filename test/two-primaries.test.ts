@@ -48,7 +48,7 @@ async function gaps() {
   return world.gateway.store.db.selectFrom('store_gaps').select(['requests', 'lost']).execute()
 }
 
-test('what a gateway booked at the old primary is booked again at the new one once the old one is stopped, and told', async () => {
+test('commits of a gateway at the old primary are booked again at the new one once the old one is stopped, and reported', async () => {
   await serveFromOld()
   await promoted.promote()
   for (let count = 0; count < 3; count++) expect(await chat()).toBe(200)

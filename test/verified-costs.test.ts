@@ -38,7 +38,7 @@ test('a reported cost is final after its time, without a look-up and without ano
   expect((await world.audit()).differences).toEqual([])
 })
 
-test('what was estimated, lost, large or paid by another key is looked up at once, with its tokens', async () => {
+test('a cost that was estimated, lost, large or paid by another key is looked up at once, with its tokens', async () => {
   world = await startWorld()
   const { id, apiKey } = await world.account({ creditMicros: 10_000_000 })
   const looked: readonly Fault[] = [
@@ -82,7 +82,7 @@ test('after one difference all requests of the model are looked up, also those t
   expect((await world.audit()).differences).toEqual([])
 })
 
-test('a usage of the key beyond what was booked has everything looked up', async () => {
+test('a usage of the key beyond the booked costs turns on all look-ups', async () => {
   world = await startWorld()
   const { apiKey } = await world.account({ creditMicros: 100_000_000 })
   const refresh = () => world.gateway.refresher.refreshNow()

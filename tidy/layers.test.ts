@@ -56,7 +56,7 @@ test.each([
   expect(verdict).toEqual([`${path}:1 imports ${specifier}: ${reason}`])
 })
 
-test('the server may not import what is for tests alone; tests may', async () => {
+test('the server may not import files that are only for tests; tests may', async () => {
   const text = `import './testing/bench.ts'`
   const verdict = await judgeToyTree(checkLayers, {
     'src/ledger/ledger.ts': text,

@@ -114,7 +114,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(noted).toHaveLength(1)
   })
 
-  test('whoever changes the limits of keys has owners mailed 50 times in a day, the last mail says so, and credit is mailed all the same', async () => {
+  test('a member who changes limits of keys has owners emailed 50 times a day, the last email says so, and emails about credit are not affected', async () => {
     await credit(1_000)
     await spend(700)
     for (let limitMicros = 700; limitMicros > 640; limitMicros--) {
@@ -224,7 +224,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(new Set(mailed.map((letter) => JSON.stringify(letter))).size).toBe(6)
   })
 
-  test('what was crossed before there were alerts is mailed to no one', async () => {
+  test('steps that were crossed before there were alerts are not emailed', async () => {
     await bench.store.db.deleteFrom('settings').where('name', '=', 'alerts_noted').execute()
     await credit(1_000)
     await spend(900)

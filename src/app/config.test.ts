@@ -194,7 +194,7 @@ test.each([
   expect(faultsOf({ STRIPE_WEBHOOK_SECRET: 'whsec_hush' })[1]).toMatch('without STRIPE_SECRET_KEY')
 })
 
-test('what is sold is dollars and cents, the least not above the most', () => {
+test('amounts of the sale are dollars and cents, the minimum not above the maximum', () => {
   expect(readConfig({}).TOLLGATE_SALE_MINIMUM).toBe(5_000_000)
   expect(readConfig({ TOLLGATE_SALE_MINIMUM: '12.5' }).TOLLGATE_SALE_MINIMUM).toBe(12_500_000)
   for (const wrong of ['0', '0.00', '-1', '1.005', '1e3', '$5', '123456789']) {

@@ -130,7 +130,7 @@ describe('an id belongs to two upstreams', () => {
   })
 })
 
-test('what an earlier process stored gives way to the first list of this one', () => {
+test('stored models of an earlier process give way to the first list of this one', () => {
   const claims = new Claims([upstream('one'), upstream('two')])
   // The first one had not listed it when the store was written.
   claims.restore('one', rows('one', 'a/y'))

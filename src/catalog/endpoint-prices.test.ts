@@ -169,7 +169,7 @@ describe('endpoints that can not be read', () => {
     expect(process.asked).toHaveLength(1)
   })
 
-  test('leave what was read before', async () => {
+  test('leave earlier prices unchanged', async () => {
     const process = await startProcess()
     process.answer(listing(endpoint('0.000008')))
     await process.held()
@@ -203,7 +203,7 @@ test('a price that falls more than tenfold is believed at the third reading', as
   expect(seen).toEqual([800_000_000n, 800_000_000n, 8_000_000n])
 })
 
-test('a restart has what was read, and waits for nothing', async () => {
+test('a restart has the stored prices, and waits for nothing', async () => {
   let saved: StoredCatalog | null = null
   const store: CatalogStore = {
     load: async () => saved,

@@ -51,7 +51,7 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
     expect(await create()).toMatchObject({ allowance: null, limits: NO_LIMITS })
   })
 
-  test('an update sets what is given, and none takes one limit away and leaves the others', async () => {
+  test('an update sets the given limits, and none removes one limit and leaves the others', async () => {
     expect(await update('--allowance', '20/day', '--in-flight', '32')).toMatchObject({
       allowance: { amount: 20_000_000, period: 'day', time_zone: 'UTC' },
       limits: { ...NO_LIMITS, in_flight: 32 },
@@ -83,7 +83,7 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
     }
   })
 
-  test('what is no allowance or limit is refused, and changes nothing', async () => {
+  test('a text that is not an allowance or limit is refused, and changes nothing', async () => {
     const id = of === 'account' ? accountId : keyId
     await update('--allowance', '20/month', '--in-flight', '2')
     for (const [args, message] of REFUSED) {
@@ -95,7 +95,7 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
     })
   })
 
-  test('the list shows what was spent of each allowance', async () => {
+  test('the list shows the spent part of each allowance', async () => {
     await update('--allowance', '20/day')
     const { out } = await (of === 'account'
       ? line.run('account', 'list')

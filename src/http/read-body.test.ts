@@ -91,7 +91,7 @@ test.each([1, 64 * KIB, MIB - 1, MIB, MIB + 1, 4 * MIB + 1, 17 * MIB, BYTES_MAX]
   },
 )
 
-test('what a body declares takes no memory of the engine before it comes', async () => {
+test('the declared length of a body takes no memory of the engine before the body arrives', async () => {
   const before = process.memoryUsage().arrayBuffers
   const bodies = await Promise.all(
     Array.from({ length: 8 }, () =>

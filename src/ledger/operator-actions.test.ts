@@ -22,7 +22,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   const by = (id: string, action: string) => ({ id, userId: 'user_1', action })
   const page = { limit: 10 }
 
-  test('what an operator changes is recorded in the same commit, and nothing where nothing changed', async () => {
+  test('a change by an operator is recorded in the same commit, and a command that changes nothing is not', async () => {
     const { ledger, store } = bench
     await ledger.createAccount({ id: 'acct_1', name: 'one' }, by('act_1', 'createAccount'))
     const grant = {

@@ -357,7 +357,7 @@ test('rows are removed after two hours by the clock of the database, and no gate
   expect([told, failures]).toEqual([[], []])
 })
 
-test('a gateway repeats what is missing for an hour', async () => {
+test('a gateway repeats missing removals for an hour', async () => {
   await place.signIn(ADA.password)
   const { ada } = place
   await place.people.sessions.endOthers({ userId: ada.user.id, keptSessionId: ada.sessionId })

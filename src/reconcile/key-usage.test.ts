@@ -14,7 +14,7 @@ import { KeyUsage, type KeyUsageLook, usageAgrees } from './key-usage.ts'
 const START_MS = Date.UTC(2030, 0, 1)
 const MINUTE_MS = 60_000
 
-test('a rise goes with what was booked to within a cent or 0.1%, and never with more than is unsure', () => {
+test('a rise agrees with the booked costs to within a cent or 0.1%, and never by more than the unsure ones', () => {
   const amount = fc.integer({ min: 0, max: 1_000_000_000 }).map(micros)
   fc.assert(
     fc.property(amount, amount, amount, (riseMicros, bookedMicros, unsureMicros) => {

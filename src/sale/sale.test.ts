@@ -63,7 +63,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.close()
   })
 
-  test('the poll credits what was paid and closes what has expired, without any message', async () => {
+  test('the poll credits paid purchases and closes expired ones, without any message', async () => {
     const card = playCard()
     const sale = saleBy(card)
     const [paid, left] = [await begin(sale), await begin(sale)]
@@ -183,7 +183,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await bench.account('A')).backedBalanceMicros).toBe(6_000_000)
   })
 
-  test('a look that contradicts what was credited changes nothing and is reported', async () => {
+  test('a look that contradicts earlier credit changes nothing and is reported', async () => {
     let found = paidOf('usd', 1_000n)
     const card = { ...FAKED, begin: beginFaked, look: async () => found }
     const sale = saleBy(card)

@@ -233,7 +233,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT / 2)
   })
 
-  test('an approval adds what was captured of the price', async () => {
+  test('an approval adds the captured part of the price', async () => {
     const { begin, pass, sale } = bench.gateway()
     const source = await begin()
     stripe.pay(source, { amount_captured: 500 })

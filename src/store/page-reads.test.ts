@@ -98,7 +98,7 @@ describe.each(MADE_DATABASES)('pages on $engine', ({ engine, create }) => {
     expect(isRead).toBe(true)
   })
 
-  test('that nobody waits for any more are not read', async () => {
+  test('that no caller waits for any longer are not read', async () => {
     const free = await takeAll()
     const leaving = new AbortController()
     const left = store

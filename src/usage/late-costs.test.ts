@@ -49,7 +49,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await history.audit()
   }
 
-  test('what is billed after a release counts at once, before and after its day is rolled up and pruned', async () => {
+  test('an amount that is billed after a release counts at once, before and after its day is rolled up and pruned', async () => {
     const early = await history.open(0, history.nowMs)
     await history.settle(early, { kind: 'released' })
     await history.settle(await history.open(1, history.nowMs), finalOf(micros(21)))
@@ -75,7 +75,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await expectExact(100)
   })
 
-  test('the audit finds what was billed late and is lost, or differs', async () => {
+  test('the audit finds late amounts that are lost or differ', async () => {
     const requestId = await history.open(0, history.nowMs)
     await history.settle(requestId, { kind: 'released' })
     await history.settle(requestId, finalOf(micros(21)))

@@ -195,7 +195,7 @@ test('memory is bounded: what would be one count too many is reported, and count
   await database.remove()
 })
 
-test('what a store could not be asked to write is written later, and what it refused is not repeated', async () => {
+test('counts that could not be sent to the store are written later, and counts that it refused are not repeated', async () => {
   const database = await createMadeSqliteFile()
   const file = database.url.replace('sqlite:', '')
   const store = await openStore({ url: database.url })

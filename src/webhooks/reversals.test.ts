@@ -105,7 +105,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['purchase.reversed', { amount: -1_000, balance: -400 }]])
   })
 
-  test('what was refunded before a webhook was made is not sent to it', async () => {
+  test('a refund from before a webhook was made is not sent to it', async () => {
     await find('P')
     await find('P', { back: 3n })
     nowMs += 1

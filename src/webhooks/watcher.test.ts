@@ -107,7 +107,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['balance.low', {}]])
   })
 
-  test('what was low before a webhook was made is not told to it', async () => {
+  test('low credit from before a webhook was made is not sent to it', async () => {
     await credit('acct_1', 1_000_000)
     nowMs += 1
     await tellAll()
@@ -209,7 +209,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('a request that is unresolved for a minute is reported once, without what was asked', async () => {
+  test('a request that is unresolved for a minute is reported once, without its content', async () => {
     await credit('acct_1', 9_000_000)
     await tellAll()
     await hold('req_1')

@@ -65,7 +65,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect(await bench.activity(answer)).toBeNull()
   })
 
-  test('a wrong key is what is wrong first', async () => {
+  test('a wrong key is reported first', async () => {
     const headers = { 'x-service-tags': NINE }
     const answer = await bench.send(row, { apiKey: 'sk-tollgate-wrong', headers })
     expect(answer.httpStatus).toBe(401)

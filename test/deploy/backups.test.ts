@@ -45,7 +45,7 @@ async function ask(address: string, apiKey: string): Promise<number> {
   return status
 }
 
-test('a backup beside a running server is exact, and brings back what was there after a loss', async () => {
+test('a backup next to a running server is exact, and restores its content after a loss', async () => {
   const server = await serve({ folder, env: { DATABASE_URL } })
   const apiKey = /sk-tollgate-\w+/.exec(server.greeting)?.[0] ?? ''
   expect(await paste(deployBlock('sh', 'tollgate backup'))).toMatch(/^exact: 1 account, 1 key,/m)

@@ -10,7 +10,7 @@ afterAll(async () => {
 const EMPTY = { balance: 0, held: 0, available: 0 }
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-test('an account is made, shown, changed in what is given alone, and listed', async () => {
+test('an account is made, shown, changed only in the given fields, and listed', async () => {
   const made = await admin.post('/v1/admin/accounts', { name: ' Ada ', email: 'ada@example.org' })
   const account = {
     id: expect.stringMatching(/^acct_[0-9a-z]{26}$/),

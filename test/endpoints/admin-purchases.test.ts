@@ -87,7 +87,7 @@ test('a purchase that is dismissed adds no credit, and keeps both reasons', asyn
   })
 })
 
-test('what is below the minimum is credited, and what is open is not', async () => {
+test('a purchase below the minimum is credited, and an open one is not', async () => {
   const accountId = await admin.account()
   const small = await admin.world.purchase(accountId, { kind: 'below_minimum' })
   expect((await decide(small, 'credit')).json).toMatchObject({ state: 'credited' })

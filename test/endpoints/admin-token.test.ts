@@ -81,7 +81,7 @@ test('an API key is no admin token, and the admin token no API key', async () =>
   expect(inOther.statusCode).toBe(401)
 })
 
-test('with the token, what is not there is 404, whatever the method', async () => {
+test('with the token, an unknown path is 404, whatever the method', async () => {
   for (const [method, path] of [
     ['GET', '/v1/admin'],
     ['GET', '/v1/admin/nothing'],

@@ -50,7 +50,7 @@ test('what runs when maintenance begins goes on to its end', async () => {
   expect((await running).httpStatus).toBe(200)
 })
 
-test('the audit says what was checked, and finds what is not exact', async () => {
+test('the audit counts the checked rows, and finds inexact ones', async () => {
   await admin.chat(apiKey)
   await admin.world.gateway.settled()
   const { json: listed } = await admin.get('/v1/admin/requests')
@@ -89,7 +89,7 @@ test('an audit that finds a difference is reported to webhooks, and answered alt
   expect(await audit()).toMatchObject({ ok: false })
 })
 
-test('a refresh of the catalog says what it found, and one that fails keeps what is there', async () => {
+test('a refresh of the catalog reports its models, and one that fails keeps the earlier ones', async () => {
   const path = '/v1/admin/catalog/refresh'
   const refreshed = await admin.post(path, '')
   expect(refreshed).toMatchObject({

@@ -54,7 +54,7 @@ test('the audit log is read from a moment on and up to a moment, as JSON and as 
   expect([refused.httpStatus, Object(refused.json['error']).param]).toEqual([400, 'since'])
 })
 
-test('the audit log is downloaded whole as CSV, with what was changed', async () => {
+test('the whole audit log is downloaded as CSV, with the changed fields', async () => {
   const { httpStatus, headers, text } = await operator.get(
     `operator/actions?format=csv&account=${accountId}&action=changeAccount`,
   )

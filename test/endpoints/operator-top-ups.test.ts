@@ -9,7 +9,7 @@ beforeAll(async () => {
   operator = await setUpOperator(admin.world)
 })
 
-test('operators read what was added in a range, of all accounts and of one', async () => {
+test('operators read the top-ups of a range, of all accounts and of one', async () => {
   const first = await admin.account(5_000_000)
   await admin.account(2_000_000)
   const read = async (query: string) => (await operator.get(`operator/top-ups${query}`)).json

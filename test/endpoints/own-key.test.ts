@@ -49,7 +49,7 @@ test('all keys of an account take turns at their spend as one, beside its other 
   expect(owners).not.toContain(accountId)
 })
 
-test('what a key has left is the least that its allowance and its limit leave it', async () => {
+test('the rest of a key is the smaller of the rests of its allowance and its limit', async () => {
   admin = await Management.start({ clock: { nowMs: () => NOON_MS } })
   const accountId = await admin.account(10_000_000)
   const { id, text } = await admin.apiKey(accountId)

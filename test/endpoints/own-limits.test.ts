@@ -25,7 +25,7 @@ async function chat(text: string) {
   return answer
 }
 
-test('an allowance is shown with what was spent, refuses with its reset, and resets at midnight of its zone', async () => {
+test('an allowance is shown with its spend, refuses with its reset, and resets at midnight of its zone', async () => {
   const { account, key, text } = await payer()
   for (const [path, code] of [
     [key, 'key_limit_reached'],
@@ -126,7 +126,7 @@ test('requests in flight of a key may be more than eight, and those of an accoun
 
 const chatNow = (text: string) => admin.chat(text)
 
-test('what is no allowance or limit is refused, and names its field', async () => {
+test('a value that is not an allowance or limit is refused, and the error names its field', async () => {
   const { account, key } = await payer()
   const allowance = { amount: 1, period: 'day' }
   for (const [body, param] of [

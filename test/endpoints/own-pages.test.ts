@@ -113,7 +113,7 @@ test('a balance counts the running requests that hold credit', async () => {
   expect(await own('/v1/balance')).toMatchObject({ running: { requests: 0, held: 0 } })
 })
 
-test('a balance shows what is unresolved, and when the first of it is released', async () => {
+test('a balance shows unresolved requests, and when the first is released', async () => {
   const startedAtMs = nowMs
   const holds: number[] = []
   for (let lost = 0; lost < 2; lost++) {
@@ -138,7 +138,7 @@ test('a balance shows what is unresolved, and when the first of it is released',
   })
 })
 
-test('purchases are what was bought or activated, and nothing that was given or taken back', async () => {
+test('purchases are bought and redeemed credit, and not credit that was given or removed', async () => {
   await grantFree(3_000, new Date(nowMs + 60_000).toISOString())
   await admin.credit(accountId, { amountMicros: -5, reference: 'back' })
   await admin.credit(accountId, { amountMicros: 25, reference: 'invoice-2' })

@@ -79,7 +79,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(json).toMatchObject({ basis: 'settled', charge: 36_061, lines: [] })
   })
 
-  test('a member reads the charged prices alone, and nobody the prices of another account', async () => {
+  test('a member reads only the charged prices, and none of another account', async () => {
     const operator = await setUpOperator(admin.world)
     const { id, lines, json: whole } = await chat()
     const otherId = await admin.account()

@@ -71,7 +71,7 @@ describe('a gateway that sells credit', () => {
     }
   })
 
-  test('quotes what an amount costs', async () => {
+  test('quotes the price of an amount', async () => {
     const quoted = await admin.get('/v1/credit/quote?amount=10000000', null)
     expect([quoted.httpStatus, quoted.json]).toEqual([
       200,

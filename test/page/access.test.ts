@@ -287,7 +287,7 @@ test('Activity is downloaded as CSV, of the own account alone, and an unknown fi
   expect((await fetch(world.url(`/app/api/${path}`), { method: 'HEAD' })).status).toBe(404)
 })
 
-test('a receipt has what was paid and credited, its buyer, and the seller of the settings', async () => {
+test('a receipt has the payment, the credit, its buyer, and the seller of the settings', async () => {
   const path = `accounts/${own.account.id}/purchases/${own.purchaseId}/receipt`
   expect((await browsers.member.get(path)).json).toMatchObject({
     purchase: {

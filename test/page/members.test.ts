@@ -252,7 +252,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await accept(await invite(second, 'grace@example.org'))).httpStatus).toBe(201)
   })
 
-  test('what an owner invites while becoming a member lets no one in', async () => {
+  test('an invitation by an owner who becomes a member meanwhile lets no one in', async () => {
     const other = await guest('other', 'owner')
     const sent = Array.from({ length: 10 }, (_, each) =>
       other.post(`accounts/${accountId}/invitations`, {
@@ -283,7 +283,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(errorOf(refused)).toMatchObject({ httpStatus: 409, code: 'too_many_invitations' })
   })
 
-  test('what an operator changes of members is recorded, without the link, and what an owner does is not', async () => {
+  test('changes of members by an operator are recorded, without the link, and changes by an owner are not', async () => {
     const member = await guest('member', 'member')
     await invite(owner, 'grace@example.org')
     await setRole(owner, member, 'owner')

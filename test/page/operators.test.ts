@@ -223,7 +223,7 @@ describe('what is recorded', () => {
     })
   })
 
-  test('leaves out what was refused or changed nothing', async () => {
+  test('leaves out calls that were refused or changed nothing', async () => {
     await signInAgain()
     const grant = { kind: 'backed', amount: 7, reference: 'once' }
     const path = `operator/accounts/${account.id}`
@@ -348,7 +348,7 @@ describe('the list of accounts', () => {
   })
 })
 
-test('what waits for its cost is listed over all accounts, oldest first, with what is held and when it ends', async () => {
+test('unsettled requests of all accounts are listed, oldest first, with their holds and deadlines', async () => {
   const [first, second] = [await newRequestId(), await newRequestId()]
   const listed = async () => {
     const { json } = await operator.get('operator/unsettled?limit=100')

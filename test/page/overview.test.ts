@@ -57,7 +57,7 @@ describe('the overview', () => {
     expect(keys).toEqual([expect.objectContaining({ name: 'test 0', charge: charged })])
   })
 
-  test('shows both purses, what is held, and how long the credit lasts', async () => {
+  test('shows both purses, held credit, and how long the credit lasts', async () => {
     const { json } = await overview()
     const balance = await browser.get(`accounts/${account.id}/balance`)
     const { credit, before, history } = Object(json)

@@ -70,7 +70,7 @@ test('with a passkey, a password alone opens nothing, and its signature the page
   })
 })
 
-test('what a passkey has signed is good once, and in its own session alone', async () => {
+test('a signature of a passkey works once, and only in its own session', async () => {
   const device = deviceOf()
   await addPasskey(await operator(), device)
   const browser = await signIn()

@@ -310,7 +310,7 @@ test('no answer, log or store has a recovery code, or the secret of an app in an
   for (const code of recoveryCodes) expect(rows).not.toContain(code)
 })
 
-test('what is set up must be whole and of now', async () => {
+test('a setup must be complete and current', async () => {
   const owner = await setUpOperator(world)
   const { json } = await owner.post('auth/factors/app/begin')
   const secret = String(json['secret'])

@@ -235,7 +235,7 @@ describe('a look at a link', () => {
     expect(await lookedAt(31)).toBeNull()
   })
 
-  test('names the owner of the account who made it, and nobody for the command line', async () => {
+  test('names the owner of the account who made it, and no person for the command line', async () => {
     const world = await open()
     const { id: accountId } = await world.account()
     await setUpOperator(world)

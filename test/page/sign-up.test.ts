@@ -160,7 +160,7 @@ test('five people a day sign up from one address, and the link of a sixth stays 
   expect((await signUp(browserAt(), { email: 'late@example.org', mail: 7 })).httpStatus).toBe(200)
 })
 
-test('what was offered to the address is there at once, and no other account is made', async () => {
+test('open invitations of the address are accepted at once, and no other account is made', async () => {
   await open()
   await setUpOperator(world, ORIGIN)
   const { id } = await world.account()

@@ -12,7 +12,7 @@ beforeAll(async () => {
   operator = await setUpOperator(world)
 })
 
-test('an operator sees the secret of a webhook once, what was sent to it, and disables it', async () => {
+test('an operator sees the secret of a webhook once and its messages, and disables it', async () => {
   const made = await operator.post('operator/webhooks', { url: 'https://receiver.invalid/' })
   const [id, secret] = [String(made.json['id']), String(made.json['secret'])]
   expect(secret).toMatch(/^whsec_/)

@@ -36,7 +36,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     entries A                     → purchase backed 100, reversal backed -30 refund
   `))
 
-  test('what went back takes its part of the credit along, and what was won back returns it', () =>
+  test('a refund removes its part of the credit, and a won dispute returns it', () =>
     holds(`
     look L1 P A 100 paid 3
     land L1                       → posted credited 100 back 0 in 0
@@ -105,7 +105,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     show A                        → backed 51 held 0, free 0 held 0
   `))
 
-  test('an approval adds what a held payment is worth, and never more than was asked for', () =>
+  test('an approval adds the value of a held payment, and never more than was asked for', () =>
     holds(`
     look L1 P1 A 100 paid 6 hold 60
     land L1                       → posted held 100 back 0 in 0
@@ -177,7 +177,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     show A                        → backed 0 held 0, free 0 held 0
   `))
 
-  test('what is open or unpaid is not credited, even with an approval', () =>
+  test('an open or unpaid purchase is not credited, even with an approval', () =>
     holds(`
     look L1 P A 100 open
     land L1 approved              → posted open 100 back 0 in 0

@@ -30,7 +30,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     settle R9 released            → rejects: StoreRefused
     `))
 
-  test('the grant is the most that fits, from the least up to what is needed', () =>
+  test('the grant is the most that fits, from the least to the whole hold', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 300 least 101       → insufficient_credit needs 101 of 100, held 0
@@ -105,7 +105,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R3 K 500 free alone      → insufficient_credit needs 500 of 25, held 0
     `))
 
-  test('what a charge exceeds paid credit by may take it below zero', () =>
+  test('a charge above the paid credit takes it below zero', () =>
     holds(`
     credit A backed 20 r1         → added top_up 20
     credit A free 5 r2 until 999  → added grant 5
@@ -160,7 +160,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     entries A                     → grant free 30, charge free -8, expiry free -17, expiry free -5
     `))
 
-  test('a second grant adds to what has not lapsed, and the later expiry holds', () =>
+  test('a second grant adds to the credit that has not lapsed, and the later expiry applies', () =>
     holds(`
     credit A free 30 r1 until 60  → added grant 30
     credit A free 10 r2 until 40  → added grant 10
@@ -219,7 +219,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show R2                         → final, charge backed 11 free 0, held backed 0 free 0, generation G
     `))
 
-  test('a correction follows the split of the hold, and takes back what was written off', () =>
+  test('a correction follows the split of the hold, and reverses the write-off', () =>
     holds(`
     credit A backed 50 r1         → added top_up 50
     credit A free 10 r2 until 60  → added grant 10
@@ -257,7 +257,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     correct R9 final 9                → unknown
     `))
 
-  test('what is learned after a release is recorded and never charged', () =>
+  test('a cost that is learned after a release is recorded and never charged', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 30                  → opened 30 = backed 30 + free 0

@@ -39,7 +39,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     }
   })
 
-  test('what a passkey has signed lets in once, of many who show it at the same time', async () => {
+  test('a signature of a passkey lets one sign-in through, even if many show it at the same time', async () => {
     const device = await place.addPasskey()
     const { factors, sessions } = place.people
     const { sessionToken } = await place.signIn(ADA.password)
