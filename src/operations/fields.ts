@@ -18,11 +18,17 @@ export const emailField = z.email().max(320, 'must be an email address')
 const MOMENT_MS_MIN = Date.parse('0000-01-01T00:00:00Z')
 const MOMENT_MS_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
+/** The milliseconds of a moment, rounded up: nothing before it counts as after it. */
+function momentMsOf(text: string): number {
+  const isBetween = /\.\d{3}\d*[1-9]/.test(text)
+  return Date.parse(text) + (isBetween ? 1 : 0)
+}
+
 /** A moment, RFC 3339 with any offset; read as milliseconds. `missing` is the message if it is missing. */
 export function moment({ missing }: { readonly missing?: string } = {}) {
   return z.iso
     .datetime({ offset: true, error: ({ input }) => (input === undefined ? missing : undefined) })
-    .transform((text) => Date.parse(text))
+    .transform(momentMsOf)
     .refine(
       (momentMs) => momentMs >= MOMENT_MS_MIN && momentMs <= MOMENT_MS_MAX,
       'must be a time in the years 0000 to 9999, UTC',

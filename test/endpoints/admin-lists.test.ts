@@ -177,6 +177,9 @@ describe('requests are filtered', () => {
     // The offset of two hours names the moment of `openedAt`.
     const shifted = `${new Date(Date.parse(openedAt) + 7_200_000).toISOString().slice(0, -1)}+02:00`
     expect(await idsOf(`since=${encodeURIComponent(shifted)}`)).toContain(requestId)
+    const momentLater = openedAt.replace('Z', '001Z')
+    expect(await idsOf(`since=${momentLater}`)).not.toContain(requestId)
+    expect(await idsOf(`until=${momentLater}`)).toContain(requestId)
   })
 
   test.each([
