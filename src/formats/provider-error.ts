@@ -393,8 +393,8 @@ function messagesTypeOf({ messagesType }: ProviderError): { readonly messagesTyp
   return messagesType !== null && MESSAGES_TYPES.has(messagesType) ? { messagesType } : {}
 }
 
-/** The seconds of a `retry-after` header: fractions are rounded up, dates ignored. */
+/** The seconds of a `retry-after` header: fractions are rounded up, dates ignored. Spaces around them do not count. */
 function wholeSeconds(header: string | undefined): number | null {
-  if (header === undefined || !/^\d{1,9}(\.\d{1,9})?$/.test(header)) return null
+  if (header === undefined || !/^[ \t]*\d{1,9}(\.\d{1,9})?[ \t]*$/.test(header)) return null
   return Math.ceil(Number(header))
 }
