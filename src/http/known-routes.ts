@@ -61,7 +61,9 @@ export class KnownRoutes {
     const [path = ''] = url.split('?')
     const shown = echoed(path)
     const named = shown === null ? 'This path' : `${method} ${shown}`
-    const has = this.#methodsOf(path)
+    const methods = this.#methodsOf(path)
+    // A route that has the method can find nothing at the path: then another method does not help.
+    const has = methods.includes(method) ? [] : methods
     if (has.length > 0 && !client.headersSent) client.setHeader('allow', has.join(', '))
     const isDoubled = /^\/v1\/v1(?:\/|$)/.test(path)
     const why = isDoubled

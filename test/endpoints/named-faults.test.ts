@@ -133,6 +133,7 @@ test.each([
   ['POST', '/v1/chat/completion', '/docs lists the endpoints.'],
   ['GET', '/v1/messages/none?secret=1', '/docs lists the endpoints.'],
   ['GET', '/v1/admin/none', '/docs lists the endpoints.'],
+  ['GET', '/docs/none', '/docs lists the endpoints.'],
   ['PATCH', '/none', '/docs lists the endpoints.'],
   [
     'POST',
