@@ -4,6 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { stepsUpTo } from '../vocabulary/alert-step.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import type { AlertAbout } from './about.ts'
 import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from './crossings.ts'
 
@@ -12,8 +13,6 @@ const NOTED_AT_ONCE = 50
 
 /** The most alerts about an account's keys that are emailed in a day (UTC): any member can make keys and change their limits. */
 const MAILED_OF_KEYS_MAX = 50
-const DAY_MS = 24 * 60 * 60_000
-
 /** Rows that are read at once. */
 const PAGE = 500
 

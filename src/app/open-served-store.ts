@@ -14,6 +14,7 @@ import type { Store } from '../store/store.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { showMicros } from '../vocabulary/money.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { type Config, storeUrlOf } from './config.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -98,7 +99,6 @@ function limitsOf(config: Config): LedgerLimits {
   }
 }
 
-const DAY_MS = 86_400_000
 const RECORD_RETRY_MS = 1_000
 
 /** The commits that a database had lost when it went back, and how many are booked again, in a sentence. */

@@ -163,7 +163,7 @@ export async function listApiKeys(
   if (search !== undefined) {
     query = query.where(containsText(search, sql`name || ' ' || display_prefix || ' ' || id`))
   }
-  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
+  if (cursor != null) query = query.where('id', '<', cursor)
   const rows = await query
     .orderBy('id', 'desc')
     .limit(limit + 1)

@@ -40,7 +40,7 @@ export async function listCreditCodes(
   readonly nextCursor: string | null
 }> {
   let query = db.selectFrom('credit_codes').selectAll()
-  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
+  if (cursor != null) query = query.where('id', '<', cursor)
   const rows = await query
     .orderBy('id', 'desc')
     .limit(limit + 1)

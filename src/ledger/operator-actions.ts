@@ -114,7 +114,7 @@ export async function listOperatorActions(
     .leftJoin('accounts', 'accounts.id', 'operator_actions.account_id')
     .selectAll('operator_actions')
     .select(['users.name as user_name', 'accounts.name as account_name'])
-  if (cursor !== undefined && cursor !== null) {
+  if (cursor != null) {
     query = query.where('operator_actions.id', '<', cursor)
   }
   // IDs begin with their time: the bounds on them spare a search of the whole table.

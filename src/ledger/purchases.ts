@@ -86,7 +86,7 @@ export async function listAllPurchases(
   if (accountId !== undefined) query = query.where('purchases.account_id', '=', accountId)
   if (states !== undefined) query = query.where(isOneOf(states))
   if (reversals !== undefined) query = query.where(IS_REVERSED).where(isReversedAs(reversals))
-  if (cursor !== undefined && cursor !== null) query = query.where('purchases.id', '<', cursor)
+  if (cursor != null) query = query.where('purchases.id', '<', cursor)
   const rows = await query
     .orderBy('purchases.id', 'desc')
     .limit(limit + 1)

@@ -105,10 +105,7 @@ function list({ store }: OperationParts) {
     query: pageQuery('admin_tokens', {}),
     answers: { 200: listShape(adminTokenShape) },
     async run({ reader, caller, query: { limit, cursor } }) {
-      const page = await listAdminTokens(readsFor({ caller, reader }, store), {
-        limit,
-        cursor: cursor ?? null,
-      })
+      const page = await listAdminTokens(readsFor({ caller, reader }, store), { limit, cursor })
       const next = idCursor('admin_tokens', page.nextCursor)
       return listAnswer(page.adminTokens.map(adminTokenAnswer), next)
     },

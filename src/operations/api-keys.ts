@@ -116,16 +116,10 @@ function list({ store, clock, keyLimits }: OperationParts) {
     async run({ reader, caller, accountId, query: { limit, cursor, search } }) {
       const account = await getAccount(readsFor({ caller, reader }, store), accountId)
       if (account === null) throw notFound('account', accountId)
-      const page = await listApiKeys(store.pages(reader), {
-        accountId,
-        search,
-        limit,
-        cursor: cursor ?? null,
-      })
-      const usedAtMs = await getLastUses(
-        store.pages(reader),
-        page.apiKeys.map((apiKey) => apiKey.id),
-      )
+      const reads = store.pages(reader)
+      const page = await listApiKeys(reads, { accountId, search, limit, cursor })
+      const ids = page.apiKeys.map(({ id }) => id)
+      const usedAtMs = await getLastUses(reads, ids)
       const nowMs = clock.nowMs()
       const answers = page.apiKeys.map((each) =>
         apiKeyAnswer(each, {

@@ -72,7 +72,7 @@ function list({ store }: OperationParts) {
     query: pageQuery('codes', {}),
     answers: { 200: listShape(creditCodeShape) },
     async run({ reader, query: { limit, cursor } }) {
-      const page = await listCreditCodes(store.pages(reader), { limit, cursor: cursor ?? null })
+      const page = await listCreditCodes(store.pages(reader), { limit, cursor })
       const next = idCursor('codes', page.nextCursor)
       return listAnswer(page.creditCodes.map(creditCodeAnswer), next)
     },

@@ -200,7 +200,7 @@ function listUnsettled({ store, server }: OperationParts) {
     answers: { 200: listShape(unsettledRequestShape) },
     async run({ reader, query: { limit, cursor } }) {
       if (server === null) throw new TypeError('the process serves nothing')
-      const page = await listWaiting(store.pages(reader), { limit, cursor: cursor ?? null })
+      const page = await listWaiting(store.pages(reader), { limit, cursor })
       const answers = page.requests.map((row) => unsettledAnswer(row, server.scheduleOf))
       return listAnswer(answers, idCursor('unsettled', page.nextCursor))
     },

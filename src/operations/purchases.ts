@@ -61,7 +61,7 @@ function list({ store }: OperationParts) {
     async run({ reader, query: { limit, cursor, state, reversal, account_id: accountId } }) {
       const { purchases, nextCursor } = await listAllPurchases(store.pages(reader), {
         limit,
-        cursor: cursor ?? null,
+        cursor,
         ...(state === undefined ? {} : { states: state }),
         ...(reversal === undefined ? {} : { reversals: reversal }),
         ...(accountId === undefined ? {} : { accountId }),

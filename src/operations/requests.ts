@@ -129,7 +129,7 @@ function list({ store }: OperationParts) {
       const filter = filterOf(call.query)
       const found = await searchRequests(readsOf(filter, store)(reader), {
         limit,
-        cursor: cursor ?? null,
+        cursor,
         ...filter,
         ...(account === undefined ? {} : { accountId: account }),
       })

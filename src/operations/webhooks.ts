@@ -196,7 +196,7 @@ function deliveries({ store }: OperationParts) {
       const webhookId = param('webhook_id')
       const db = readsFor({ caller, reader }, store)
       if ((await getWebhook(db, webhookId)) === null) throw notFound('webhook', webhookId)
-      const asked = { webhookId, limit, cursor: cursor ?? null }
+      const asked = { webhookId, limit, cursor }
       const { deliveries: rows, nextCursor } = await listDeliveries(db, asked)
       const next = idCursor('deliveries', nextCursor)
       return listAnswer(rows.map(deliveryAnswer), next)

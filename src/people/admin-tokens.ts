@@ -5,6 +5,7 @@ import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
 import type { DbWithClock, DbWithIds } from '../store/store.ts'
+import type { Page } from '../vocabulary/page.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { ADMIN_SCOPES, type AdminScope } from '../vocabulary/role.ts'
 
@@ -115,12 +116,12 @@ export function revokeAdminToken(
 /** One page of the tokens of a store, newest first, expired and revoked ones too. */
 export async function listAdminTokens(
   db: Kysely<Tables>,
-  { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
+  { cursor, limit }: Page,
 ): Promise<{ readonly adminTokens: readonly AdminTokenRow[]; readonly nextCursor: string | null }> {
   const rows = await db
     .selectFrom('admin_tokens')
     .selectAll()
-    .$if(cursor !== null, (query) => query.where('id', '<', cursor ?? ''))
+    .$if(cursor != null, (query) => query.where('id', '<', cursor ?? ''))
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()

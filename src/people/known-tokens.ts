@@ -1,7 +1,7 @@
 import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import { readSetting } from '../store/settings.ts'
 import type { DbWithClock } from '../store/store.ts'
-import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
+import { startUnrefTimer } from '../vocabulary/clock.ts'
 import { adminTokenHash } from './admin-tokens.ts'
 
 /** How old the tokens in memory may be. They are read again each second. */
@@ -21,8 +21,6 @@ interface KnownTokensInput extends DbWithClock {
   readonly hasRevoked: (adminTokenId: string) => boolean
   /** Called when the last use of a token could not be written. */
   readonly onFailure: (cause: unknown) => void
-  /** Default: a timer that does not keep the process alive. */
-  readonly startTimer?: StartTimer
 }
 
 /**
@@ -99,10 +97,9 @@ export class KnownTokens {
   }
 
   #restForUnknown(): Promise<void> {
-    const { clock, startTimer = startUnrefTimer } = this.#input
-    const sinceMs = clock.nowMs() - this.#readForUnknownAtMs
+    const sinceMs = this.#input.clock.nowMs() - this.#readForUnknownAtMs
     if (sinceMs < 0 || sinceMs >= UNKNOWN_MS) return Promise.resolve()
-    return new Promise((run) => startTimer({ delayMs: UNKNOWN_MS - sinceMs, run }))
+    return new Promise((run) => startUnrefTimer({ delayMs: UNKNOWN_MS - sinceMs, run }))
   }
 
   #isFresh(nowMs: number): boolean {

@@ -6,6 +6,7 @@ import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { LinkKind, Role } from '../vocabulary/role.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { lockPassword } from './users.ts'
 
 const RANDOM_BYTES = 24
@@ -19,8 +20,6 @@ export function makeLinkText(): string {
 export function hashSecret(secretText: string): string {
   return hash('sha256', secretText, 'hex')
 }
-
-const DAY_MS = 24 * 60 * 60_000
 
 /** How long links work, by kind. */
 const LINK_MS: Readonly<Record<LinkPurpose['kind'], number>> = {

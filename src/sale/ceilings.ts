@@ -5,8 +5,7 @@ import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Micros, showMicros } from '../vocabulary/money.ts'
 import type { PurchaseFact } from '../vocabulary/purchase.ts'
-
-const DAY_MS = 24 * 60 * 60_000
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 
 /** Any number that no other lock of the gateway has. */
 const CEILING_LOCK = 7_265_221_002

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { BlockRange } from './block-range.ts'
 import { agreementOf, askEach, reachedByQuorum, type Said } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
@@ -51,8 +52,6 @@ const BLOCKS_AT_ONCE_MAX = 2_000
 // Rows that say when they were read are not written at every look that finds nothing else, but at once where the clock
 // was set back.
 const REWRITE_AFTER_MS = 30_000
-const DAY_MS = 24 * 60 * 60_000
-
 /**
  * Follows a chain. Each look moves the cursor over final blocks that a quorum of nodes describes alike, after their
  * deposits are in the store. Several gateways repeat the work, harmlessly.

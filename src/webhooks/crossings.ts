@@ -6,6 +6,7 @@ import { listStoreGaps } from '../ledger/store-gaps.ts'
 import type { Tables } from '../store/schema.ts'
 import { LOW_BALANCE_MICROS_DEFAULT } from '../vocabulary/money.ts'
 import { reversalOf } from '../vocabulary/purchase.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import type { Raised } from './conditions.ts'
 
 /** Accounts or keys that are looked at, and when. */
@@ -203,8 +204,6 @@ export async function awayUpstreams(
   const listed = upstreams.filter((upstream) => isRecent(listedAtMs.get(upstream) ?? -Infinity))
   return { raised, listed }
 }
-
-const DAY_MS = 86_400_000
 
 /** Times of the last day at which the database went back. */
 export async function storeGaps(db: Kysely<Tables>, nowMs: number): Promise<readonly Raised[]> {

@@ -6,6 +6,7 @@ import {
   type WebhookRow,
 } from '../store/webhook-tables.ts'
 import { firstIdOf, type IdSource } from '../vocabulary/ids.ts'
+import type { Page } from '../vocabulary/page.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -80,11 +81,7 @@ export async function addMessage(
 /** A page of the messages to a webhook, newest first. */
 export async function listDeliveries(
   db: Kysely<Tables>,
-  {
-    webhookId,
-    cursor,
-    limit,
-  }: { readonly webhookId: string; readonly cursor: string | null; readonly limit: number },
+  { webhookId, cursor, limit }: Page & { readonly webhookId: string },
 ): Promise<{
   readonly deliveries: readonly WebhookDeliveryRow[]
   readonly nextCursor: string | null
@@ -93,7 +90,7 @@ export async function listDeliveries(
     .selectFrom('webhook_deliveries')
     .selectAll()
     .where('webhook_id', '=', webhookId)
-    .$if(cursor !== null, (query) => query.where('id', '<', cursor ?? ''))
+    .$if(cursor != null, (query) => query.where('id', '<', cursor ?? ''))
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()

@@ -229,12 +229,13 @@ const READINESS: JsonSchema = {
   },
 }
 
+const PUBLIC = { ...COMMON, method: 'get', problems: OF_CONNECTIONS } as const
+
 /** Operations without a key: the service, its probes, and its models. */
 export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
   {
-    ...COMMON,
+    ...PUBLIC,
     name: 'getHealth',
-    method: 'get',
     path: '/healthz',
     summary: 'Whether the process is alive: if it is, it answers 200.',
     answers: [
@@ -244,33 +245,27 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
         properties: { object: { const: 'health' }, alive: { const: true } },
       }),
     ],
-    problems: OF_CONNECTIONS,
   },
   {
-    ...COMMON,
+    ...PUBLIC,
     name: 'getReadiness',
-    method: 'get',
     path: '/readyz',
     summary: 'Whether the server can take requests.',
     answers: [
       { ...json(READINESS), description: 'Ready.' },
       { ...json(READINESS), httpStatus: 503, description: 'Not ready; `checks` has the reason.' },
     ],
-    problems: OF_CONNECTIONS,
   },
   {
-    ...COMMON,
+    ...PUBLIC,
     name: 'getService',
-    method: 'get',
     path: '/v1',
     summary: 'The version, the wire formats, and whether money is play money.',
     answers: [json(SERVICE)],
-    problems: OF_CONNECTIONS,
   },
   {
-    ...COMMON,
+    ...PUBLIC,
     name: 'listModels',
-    method: 'get',
     path: '/v1/models',
     summary:
       'All models with prices, limits and modalities; with a valid key, only the models that the key can use.',
@@ -291,12 +286,10 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
         },
       }),
     ],
-    problems: OF_CONNECTIONS,
   },
   {
-    ...COMMON,
+    ...PUBLIC,
     name: 'getModel',
-    method: 'get',
     path: '/v1/models/{author}/{name}',
     parameters: pathParameters('/v1/models/{author}/{name}'),
     summary: 'One model. The 404 of an unknown model has no request ID.',

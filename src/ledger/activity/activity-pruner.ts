@@ -5,6 +5,7 @@ import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection
 import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import type { Store } from '../../store/store.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
+import { DAY_MS } from '../../vocabulary/usage-step.ts'
 import {
   addToPruned,
   chartedWithout,
@@ -31,7 +32,6 @@ export interface ActivityPrunerInput {
   readonly batchRowsMax?: number
 }
 
-const DAY_MS = 86_400_000
 const PASS_INTERVAL_MS = 60_000
 
 // Each row is in three indexes, mostly on pages of their own that the commit writes: few rows, so that a

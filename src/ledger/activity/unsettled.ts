@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { type Micros, micros } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
+import type { Page } from '../../vocabulary/page.ts'
 
 /** A request whose attempt has ended and whose charge is not final: the reconciler looks it up. */
 export interface UnsettledRequest {
@@ -161,7 +162,7 @@ export interface WaitingRequest extends RequestRow {
 /** One page of the unsettled requests of all accounts, the oldest first; `cursor` is the last ID of the page before. */
 export async function listWaiting(
   db: Kysely<Tables>,
-  { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
+  { cursor, limit }: Page,
 ): Promise<{ readonly requests: readonly WaitingRequest[]; readonly nextCursor: string | null }> {
   const rows = await db
     .selectFrom('requests')

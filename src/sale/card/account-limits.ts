@@ -2,11 +2,11 @@ import type { Kysely } from 'kysely'
 import { PURCHASES } from '../../store/sale-tables.ts'
 import type { Tables } from '../../store/schema.ts'
 import { addMicros, type Micros, micros } from '../../vocabulary/money.ts'
+import { DAY_MS } from '../../vocabulary/usage-step.ts'
 
 /** So many payments an account may have open; beginnings at several gateways at once may add some. */
 const OPEN_PURCHASES_MAX = 5
 
-const DAY_MS = 24 * 60 * 60_000
 const NEW_ACCOUNT_MS = 7 * DAY_MS
 
 /** The most credit that an account may begin to buy by card in 24 hours, in its first seven days. */

@@ -25,24 +25,19 @@ export class NodeFailure extends Error {
 type AnyCall = [{ Method: string; Parameters: readonly unknown[]; ReturnType: unknown }]
 
 const BATCH_CALLS_MAX = 10_000
+const ASK_MS_MAX = 10_000
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024
 const CAUSE_CHARS_MAX = 200
 
 /** A node behind an HTTP address. No question is repeated: the watch looks again. */
-export function httpNode({
-  url,
-  timeoutMs = 10_000,
-}: {
-  readonly url: string
-  readonly timeoutMs?: number
-}): ChainNode {
+export function httpNode({ url }: { readonly url: string }): ChainNode {
   const name = new URL(url).host
   const client = createClient({
     rpcSchema: rpcSchema<AnyCall>(),
     transport: http(url, {
       batch: { wait: 0, batchSize: BATCH_CALLS_MAX },
       retryCount: 0,
-      timeout: timeoutMs,
+      timeout: ASK_MS_MAX,
       fetchFn: fetchBounded,
     }),
   })
