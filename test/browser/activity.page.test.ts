@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn } from './stand-in.ts'
@@ -173,14 +173,21 @@ test('CSV has the filters of the screen', async ({ page, server }) => {
   expect(address.searchParams.get('since')).toBe('2026-11-15T00:00:00.000Z')
 })
 
-test('Live is not green while polls fail, and says since when', async ({ page, server }) => {
+test('Live is not green while polls fail, and says since when', async ({
+  ownPage: page,
+  server,
+}) => {
+  await page.clock.install({ time: NOW })
   await page.goto(`${server.address}/app/${HELIX.id}/activity`)
-  const live = page.getByRole('button', { name: 'Live' })
-  await live.waitFor()
+  await page.getByRole('button', { name: 'Live' }).waitFor()
+  await page.clock.pauseAt(NOW.getTime() + 602_000)
   server.answer('/requests', down)
-  await page.getByRole('button', { name: 'Reconnecting…' }).waitFor()
-  const offline = page.getByRole('button', { name: 'Offline since 22:04' })
-  await offline.waitFor()
+  // The page's time passes second by second: after some failures it waits for long between two polls.
+  const passUntil = (button: Locator) =>
+    expect.poll(() => page.clock.runFor(1_000).then(() => button.count())).toBe(1)
+  await passUntil(page.getByRole('button', { name: 'Reconnecting…' }))
+  const offline = page.getByRole('button', { name: 'Offline since 22:15' })
+  await passUntil(offline)
   expect(await offline.getAttribute('class')).toBe('btn live away')
 })
 
