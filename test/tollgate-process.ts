@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MemoryLog } from './memory-log.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -81,7 +80,7 @@ export async function serve(input: RunInput): Promise<ServeProcess> {
   const served = await Promise.race([log.logged('"msg":"serving"'), closed])
   if (served === null) throw new Error(`tollgate serve ended: ${greeting}`)
   // The greeting was written before that line, to another pipe. The first turn may end before that pipe is looked at.
-  for (const _ of [1, 2]) await nextTurn()
+  for (const _ of [1, 2]) await new Promise((resolve) => setImmediate(resolve))
   return {
     address: JSON.parse(served).address,
     pid: child.pid ?? 0,

@@ -1,21 +1,24 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
 const STEP_MS = 20
 
 /**
- * The time that this process has had: what other work takes from a busy machine does not count. For limits that are
- * short on an idle machine.
+ * The time that this process has had: what other work takes from a busy machine does not count. For what must be short on
+ * an idle machine.
  */
 export class OwnTime {
-  #nowMs = 0
-  // A step that comes late counts once.
-  readonly #timer = setInterval(() => {
-    this.#nowMs += STEP_MS
-  }, STEP_MS)
+  // A step that comes late is one step.
+  readonly #steps = monitorEventLoopDelay({ resolution: STEP_MS })
+
+  constructor() {
+    this.#steps.enable()
+  }
 
   nowMs(): number {
-    return this.#nowMs
+    return this.#steps.count * STEP_MS
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    this.#steps.disable()
   }
 }
