@@ -55,6 +55,13 @@ const MEDIA: readonly HoldRow[] = [
     10_605,
     perImage,
   ],
+  // 100 + 20,000 = 20,100 × 1.05
+  [
+    'an image by URL: its own price if that is higher than the window',
+    withMedia({ imagesByUrl: 1 }),
+    21_105,
+    priced({ input: usd('0.0000001'), imageInput: usd('0.02') }),
+  ],
   [
     'an inline video: the window, because few bytes show much',
     withMedia({ videosInline: 1 }),

@@ -77,6 +77,12 @@ const CHAT_CAPS: readonly HoldRow[] = [
     capped(500, { thinkingTokens: 400 }),
     2_940,
   ],
+  // (1,000 + (5,000 + 4,000) × 2) × 1.05
+  [
+    'below the budget for reasoning, a part of which may be counted beside it: the budget, once',
+    capped(500, { reasoningTokens: 9_000, thinkingTokens: 4_000 }),
+    19_950,
+  ],
   // (1,000 + 9,000 × 2) × 1.05
   [
     'not set and below the budget for reasoning: the budget, not lowered; the maximum is sent',

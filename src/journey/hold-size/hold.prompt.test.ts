@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import type { Call } from '../../vocabulary/call.ts'
+import { type Call, NO_MEDIA } from '../../vocabulary/call.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import { capped, type HoldRow, PLAIN, testHolds } from './testing/hold-table.ts'
 import { offerWith, SAGE, type TestCall, usd } from './testing/offers.ts'
@@ -55,6 +55,13 @@ const PROMPTS: readonly HoldRow[] = [
     'text behind the last mark is not written where the vendor documents so',
     MARKED,
     3_623,
+    { offer: { ...SAGE, cachesOnlyMarked: true } },
+  ],
+  // (1,000 × 3.75 × 2 + 8,192 × 15) × 1.05
+  [
+    'text behind the last mark may be written where the provider may summarize the conversation',
+    { ...MARKED, compacts: true },
+    136_899,
     { offer: { ...SAGE, cachesOnlyMarked: true } },
   ],
   ['text behind the last mark may be written where no vendor says otherwise', MARKED, 3_938, sage],
@@ -150,6 +157,13 @@ const SEARCHES: readonly HoldRow[] = [
     searching(),
     1_250_130,
     { offer: { contextTokens: 10_000 } },
+  ],
+  // An image costs 2,000 as an image, and has 2,000 tokens: 3,600 + 30 × 33,600 + 30 × 8,000 + 1,000
+  [
+    'results in the room of an image that may not count as tokens',
+    { ...searching(), media: { ...NO_MEDIA, imagesInline: 1 } },
+    1_315_230,
+    { offer: { prices: { ...PLAIN.prices, imageInput: usd('0.002') }, contextTokens: 10_000 } },
   ],
   // A window of 2,000 has room for 400: 1,600 + 30 × 32,000 + 1,000
   [

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { chat } from '../formats/chat.ts'
+import { bodyOf, callOf, DEFAULT_PUBLIC_NAMES, offerWith } from '../formats/testing/exchange.ts'
+import { editJson } from '../json/edit.ts'
+import { openai } from './openai/openai.ts'
+import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
+import { wire } from './testing/wires.ts'
+
+const PICTURE = { type: 'image_url', image_url: { url: 'https://example.com/picture.png' } }
+
+const asked = (content: unknown) => ({
+  model: 'acme/sage-pro',
+  messages: [{ role: 'user', content }],
+})
+
+/** The cap that is sent where 8,000 tokens of output were held. By position: the content of the message, and the window. */
+function sentCaps(content: unknown, contextTokens: number | null): readonly number[] {
+  const source = asked(content)
+  const body = bodyOf(source)
+  const input = {
+    call: callOf(chat, source),
+    body,
+    offer: offerWith({ contextTokens }),
+    outputCapTokens: 8_000,
+    accountTag: 'tag',
+    publicNames: DEFAULT_PUBLIC_NAMES,
+  }
+  return [openai, openaiCompatible].map((dialect) => {
+    const edits = wire(dialect, 'chat').rewrites(input)
+    const sent = JSON.parse(Buffer.concat(editJson(body, edits)).toString())
+    return sent.max_tokens ?? sent.max_completion_tokens
+  })
+}
+
+const textTokensOf = (content: unknown) => callOf(chat, asked(content)).textTokens
+
+test('the held cap is sent as it is where the window has room for it, or is not known', () => {
+  expect(sentCaps('hi', 100_000)).toEqual([8_000, 8_000])
+  expect(sentCaps('hi', null)).toEqual([8_000, 8_000])
+})
+
+test('the held cap is lowered to what the prompt, its template and its pictures leave of the window', () => {
+  const textTokens = textTokensOf('hi')
+  expect(sentCaps('hi', 6_000)).toEqual(Array(2).fill(6_000 - textTokens - 512))
+  const content = [{ type: 'text', text: 'hi' }, PICTURE, PICTURE]
+  const beside = textTokensOf(content) + 512 + 2 * 2_048
+  expect(sentCaps(content, 8_192)).toEqual(Array(2).fill(8_192 - beside))
+})
+
+test('an answer of 1,024 tokens is still tried where the prompt is estimated to fill the window', () => {
+  expect(sentCaps('word '.repeat(4_000), 4_096)).toEqual([1_024, 1_024])
+})
