@@ -9,7 +9,8 @@ import {
 } from '../counted-calls.ts'
 import { loadKnownPrices, undated } from '../listing/known-prices.ts'
 import { type ModelFacts, vendorCatalog } from '../listing/vendor-list.ts'
-import { messages as layout, searchCapEdits } from '../openrouter/messages.ts'
+import { messagesAtTiers, searchCapEdits } from '../openrouter/messages.ts'
+import { readServedTier } from '../openrouter/reported.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, Wire } from '../upstream.ts'
 import { MESSAGE_FIELDS, SEARCHING_MESSAGE_FIELDS } from './fields.ts'
@@ -23,6 +24,10 @@ export const MESSAGES_STREAMS: CountedStreams = {
 
 /** The only version of the API. */
 const VERSION = ['anthropic-version', '2023-06-01'] as const
+
+// platform.claude.com/docs/en/api/service-tiers, November 2026: `service_tier` says whether an answer used capacity that
+// our organization has bought ahead, which has no price of its own. Only the speed has one.
+const layout = messagesAtTiers(({ speed = null }) => readServedTier({ speed }))
 
 type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
 

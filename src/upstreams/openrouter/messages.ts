@@ -22,13 +22,21 @@ import { fileEngineEdits, modelEdit } from './rewrites.ts'
 import { eventBody, RELAY, TallyObserver } from './stream-text.ts'
 
 /** How messages go to OpenRouter. */
-export const messages: Wire = {
-  path: '/messages',
-  rewrites,
-  generationIdOf,
-  readAnswer,
-  readError: readProviderError,
-  observeStream: () => new MessagesObserver(),
+export const messages: Wire = messagesAtTiers(readServedTier)
+
+/** Reads the tier that an answer was served at from its usage. */
+type TierReading = typeof readServedTier
+
+/** How messages go to a provider, which says in its own way at which tier it has served an answer. */
+export function messagesAtTiers(readTier: TierReading): Wire {
+  return {
+    path: '/messages',
+    rewrites,
+    generationIdOf,
+    readAnswer: (answer) => readAnswer(answer, readTier),
+    readError: readProviderError,
+    observeStream: () => new MessagesObserver(readTier),
+  }
 }
 
 function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly JsonEdit[] {
@@ -75,13 +83,13 @@ function toolCapEdits(
   return edits
 }
 
-function readAnswer(answer: JsonBody): AnswerReading {
+function readAnswer(answer: JsonBody, readTier: TierReading): AnswerReading {
   const { root } = answer
   const reported = {
     usage: readMessagesUsage(objectAt(root, 'usage')),
     costUsd: readCost(answer, ['usage']),
     generationId: readAggregatorId(root['id']),
-    ...readServedTier(objectAt(root, 'usage')),
+    ...readTier(objectAt(root, 'usage')),
     ...readOwnProviderKey(root['usage']),
   }
   const error = readError(root)
@@ -146,9 +154,11 @@ const TEXT_MEMBERS = ['text', 'partial_json', 'thinking']
 class MessagesObserver extends TallyObserver {
   /** All usage so far, as the provider reports it. */
   #usage: JsonObject = {}
+  readonly #readTier: TierReading
 
-  constructor() {
+  constructor(readTier: TierReading) {
     super(TEXT_MEMBERS)
+    this.#readTier = readTier
   }
 
   onEvent(streamEvent: StreamEvent): StreamEventReading {
@@ -178,7 +188,7 @@ class MessagesObserver extends TallyObserver {
       usage: isJsonObject(usage) ? readMessagesUsage(this.#usage) : null,
       costUsd: readCost(event, path),
       generationId: readAggregatorId(owner['id']),
-      ...readServedTier(objectAt(owner, 'usage')),
+      ...this.#readTier(objectAt(owner, 'usage')),
       ...readOwnProviderKey(usage),
     })
   }
