@@ -233,26 +233,6 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT / 2)
   })
 
-  test('an approval adds the captured part of the price', async () => {
-    const { begin, pass, sale } = bench.gateway()
-    const source = await begin()
-    stripe.pay(source, { amount_captured: 500 })
-    await pass()
-    expect(await sale.approve(source, null)).toMatchObject({ isChanged: true })
-    expect(await bench.balance()).toBe(CREDIT / 2)
-  })
-
-  test('a payment of a price in dollars whose charge is in euros is one in euros: no approval adds credit for it', async () => {
-    const { begin, pass, sale } = bench.gateway()
-    const source = await begin()
-    stripe.pay(source, { currency: 'eur' })
-    await pass()
-    expect(await sale.approve(source, null)).toMatchObject({ isChanged: false })
-    const paid = { paidCurrency: 'eur', paidUnits: 1_000n }
-    expect(await bench.purchase(source)).toMatchObject({ state: 'held', paid })
-    expect(await bench.balance()).toBe(0)
-  })
-
   test('a refund of a purchase that was credited in the currency of its price, though the charge is in another one, removes its part', async () => {
     const { source, sale } = await bench.paid()
     stripe.pay(source, { currency: 'eur' })

@@ -145,6 +145,17 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show A                        → backed 0 held 0, free 0 held 0
     `))
 
+  test('what exceeds a hold of nothing makes no debt of an account that never had paid credit', () =>
+    holds(`
+    at 1
+    credit A free 30 g until 9    → added grant 30
+    open R1 K 0 free              → opened 0 = backed 0 + free 0
+    settle R1 final 40            → final 40 overrun 40
+    show A                        → backed 0 held 0, free 0 held 0
+    show R1                       → final, charge backed 0 free 40, held backed 0 free 0, written off 10
+    entries A                     → grant free 30, charge free -40, write_off free 10
+    `))
+
   test('free credit lapses at its expiry; a hold opened before it may still be charged', () =>
     holds(`
     credit A free 30 r1 until 60  → added grant 30
