@@ -36,6 +36,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
+  test('a payment of exactly the ceiling for one is credited', async () => {
+    const { begin, pass } = bench.gateway({ ...NO_CEILINGS, holdAboveMicros: CREDIT })
+    const source = await begin()
+    stripe.pay(source)
+    await pass()
+    expect(await bench.balance()).toBe(CREDIT)
+  })
+
   test('several gateways that find payments at once credit no more in a day than its ceiling', async () => {
     const ceilings = { ...NO_CEILINGS, holdAboveDailyMicros: micros(3 * CREDIT) }
     const [one, other] = [bench.gateway(ceilings), bench.gateway(ceilings)]
@@ -98,6 +106,18 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ask('A', micros(10_000_000))).toMatchObject({ kind: 'begun' })
     await ageAccounts(7)
     expect(await ask('A', micros(500_000_000))).toMatchObject({ kind: 'begun' })
+  })
+
+  test("what an admin has dismissed leaves the rest of a new account's fifty dollars alone", async () => {
+    await ageAccounts(0)
+    const { ask, begin, pass } = bench.gateway()
+    const source = await begin()
+    stripe.pay(source, { currency: 'eur' })
+    await pass()
+    expect(await ask('A', micros(50_000_000))).toMatchObject({ kind: 'newAccount' })
+    const { id: purchaseId = '' } = (await bench.purchase(source)) ?? {}
+    await bench.store.ledger.dismissPurchase({ purchaseId, note: 'paid back' }, null)
+    expect(await ask('A', micros(50_000_000))).toMatchObject({ kind: 'begun' })
   })
 
   test('an account whose payment is disputed pays by card again once it has won', async () => {

@@ -12,6 +12,16 @@ describeScripts(['account A', 'key K A', 'key L A', 'credit A backed 100 r1'], (
     open R2 K 1 tokens 45         → opened 1 = backed 1 + free 0
     `))
 
+  test('a released request counts no tokens, and one that ended without counts as the most that it could use', () =>
+    holds(`
+    set K tokens 100
+    open R1 K 1 tokens 60         → opened 1 = backed 1 + free 0
+    settle R1 released            → released 0
+    open R2 K 1 tokens 100        → opened 1 = backed 1 + free 0
+    settle R2 final 1             → final 1
+    open R3 K 1 tokens 1          → rate_limited tokens retry after 60
+    `))
+
   test('while a clock is set back, a request counts in one second for its key and its account, where its end finds it', () =>
     holds(`
     set A tokens 100
