@@ -49,4 +49,12 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
   test('a record without counts removes none', async () => {
     expect(await usageAfter({ usage: COUNTED, errorCode: 'upstream_error' })).toEqual(COUNTED)
   })
+
+  test('an estimate that comes after the release leaves the cost that was learned before it', async () => {
+    const resolution = { kind: 'released' } as const
+    await bench.ledger.settle({ requestId: 'R1', resolution, facts: FACTS })
+    await runScript(bench, 'correct R1 final 21\ncorrect R1 provisional 30 estimate')
+    const { lateCostUsd, lateReports } = (await bench.request('R1')) ?? {}
+    expect({ lateCostUsd, lateReports }).toEqual({ lateCostUsd: '0.00002', lateReports: 2 })
+  })
 })
