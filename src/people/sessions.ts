@@ -23,6 +23,9 @@ const KEPT_MS = 60 * 60_000
 /** The last use of a session is written no more often than this. */
 const USE_MS = 5 * 60_000
 
+/** The most sessions of a user, and as many that have shown a second factor: each sign-in makes a row. */
+const SESSIONS_MAX = 100
+
 const TOKEN_BYTES = 24
 const AGENT_CHARS_MAX = 300
 
@@ -85,6 +88,7 @@ export class Sessions {
       updatedAtMs: nowMs,
     }
     await this.#db.insertInto('sessions').values(SESSIONS.record(row)).execute()
+    await endOldest(this.#db, { userId, hasShownFactor: false })
     return { sessionToken }
   }
 
@@ -218,9 +222,35 @@ export async function letWaitingIn(
     .set({ factor_passed_at_ms: nowMs, token_hash: hashSecret(sessionToken) })
     .where('id', '=', sessionId)
     .where('factor_passed_at_ms', 'is', null)
-    .returning('id')
+    .returning('user_id as userId')
     .executeTakeFirst()
-  return letIn === undefined ? null : { sessionToken }
+  if (letIn === undefined) return null
+  await endOldest(db, { userId: letIn.userId, hasShownFactor: true })
+  return { sessionToken }
+}
+
+/** Ends the oldest sessions of a user who has too many. Those that wait for a second factor end no others. */
+async function endOldest(
+  db: Kysely<Tables>,
+  { userId, hasShownFactor }: { readonly userId: string; readonly hasShownFactor: boolean },
+): Promise<void> {
+  const is = hasShownFactor ? 'is not' : 'is'
+  const excess = await db
+    .selectFrom('sessions')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('factor_passed_at_ms', is, null)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(SESSIONS_MAX)
+    .executeTakeFirst()
+  if (excess === undefined) return
+  await db
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('factor_passed_at_ms', is, null)
+    .where('id', '<=', excess.id)
+    .execute()
 }
 
 /** Sets columns of a session. By position: the store, the session, and the columns. */
