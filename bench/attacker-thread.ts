@@ -29,14 +29,14 @@ const loops = attacks.flatMap(({ name, apiKey }) => {
       if (isStopping) return
       counts[how] = (counts[how] ?? 0) + 1
       if (how === '429' && waitsWhenLimited) {
-        await new Promise((resolve) => setTimeout(resolve, AFTER_LIMIT_MS))
+        await passed(AFTER_LIMIT_MS)
       }
     }
   })
 })
 
 /** Resolves with the status of the first answer, or with how the connection ended without one. */
-async function fire({ pieces, afterwards }: Shot): Promise<string> {
+async function fire({ pieces, afterwards, pauseMs = 0 }: Shot): Promise<string> {
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
   open.add(socket)
   let how = 'closed'
@@ -53,12 +53,17 @@ async function fire({ pieces, afterwards }: Shot): Promise<string> {
   for (const piece of pieces) {
     if (how !== 'closed' || socket.destroyed || isStopping) break
     if (!socket.write(piece)) await Promise.race([drained(socket), over.promise])
+    if (pauseMs > 0) await Promise.race([passed(pauseMs), over.promise])
   }
   if (afterwards === 'hangUp') socket.end()
   await over.promise
   socket.destroy()
   open.delete(socket)
   return how
+}
+
+function passed(elapsedMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, elapsedMs))
 }
 
 function drained(socket: Socket): Promise<void> {

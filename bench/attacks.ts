@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib'
 import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
-/** The account of the attacker that sends an attack. */
-type Attacker = 'almost no credit' | 'no credit' | 'nobody'
+/** The accounts that attack. `much Activity`: the account has credit, and many requests of the past. */
+export type Attacker = 'almost no credit' | 'no credit' | 'much Activity' | 'nobody'
 
 /** One try of an attack: the bytes that are written, and the next step. */
 export interface Shot {
@@ -14,6 +14,8 @@ export interface Shot {
    * for the other's.
    */
   readonly afterwards: 'wait' | 'hangUp'
+  /** The wait after each piece. Default 0. */
+  readonly pauseMs?: number
 }
 
 /** Something that a hostile client does over and over. */
@@ -37,12 +39,14 @@ interface Head {
   readonly apiKey: string
   readonly path: string
   readonly fields: Readonly<Record<string, string | number>>
+  /** Default POST. */
+  readonly method?: 'GET' | 'POST'
 }
 
-function headOf({ host, apiKey, path, fields }: Head): Buffer {
+function headOf({ host, apiKey, path, fields, method = 'POST' }: Head): Buffer {
   const all = { host, authorization: `Bearer ${apiKey}`, ...fields }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1')
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1')
 }
 
 interface GzipInput {
@@ -101,8 +105,8 @@ const ONE_BYTE_CHUNKS: Attack = {
 interface Upload {
   readonly name: string
   readonly by: Attacker
-  /** The size that its head declares; `sentBytes` is the part that is really sent. */
-  readonly declaredBytes: number
+  /** The size that its head declares; `sentBytes` is the part that is really sent. Null: it comes in chunks. */
+  readonly declaredBytes: number | null
   readonly sentBytes: number
   readonly afterwards: Shot['afterwards']
 }
@@ -114,9 +118,15 @@ function upload({ name, by, declaredBytes, sentBytes, afterwards }: Upload): Att
     by,
     connections: KEY_IN_FLIGHT,
     aim(target) {
-      const head = headOf({ ...target, path: CHAT, fields: { 'content-length': declaredBytes } })
-      const piece = Buffer.alloc(64 * 1024, ' ')
-      const times = sentBytes / piece.length
+      const fields: Head['fields'] =
+        declaredBytes === null
+          ? { 'transfer-encoding': 'chunked' }
+          : { 'content-length': declaredBytes }
+      const head = headOf({ ...target, path: CHAT, fields })
+      const spaces = Buffer.alloc(64 * 1024, ' ')
+      const chunk = Buffer.concat([Buffer.from('10000\r\n'), spaces, Buffer.from('\r\n')])
+      const piece = declaredBytes === null ? chunk : spaces
+      const times = sentBytes / spaces.length
       return () => ({ pieces: repeated(head, { piece, times }), afterwards })
     },
   }
@@ -148,9 +158,77 @@ const PIPELINING: Attack = {
   },
 }
 
+const DROPPED: Attack = {
+  name: 'connections that are opened and dropped',
+  by: 'nobody',
+  connections: 64,
+  aim: () => () => ({ pieces: [], afterwards: 'hangUp' }),
+}
+
+const PAUSE_MS = 1_000
+
+function* bytesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at++) yield bytes.subarray(at, at + 1)
+}
+
+const SLOW_HEADS: Attack = {
+  name: '512 connections that send a byte of a head each second',
+  by: 'nobody',
+  connections: 512,
+  aim({ host, apiKey }) {
+    const head = headOf({ host, apiKey, path: CHAT, fields: {} })
+    return () => ({ pieces: bytesOf(head), afterwards: 'wait', pauseMs: PAUSE_MS })
+  },
+}
+
+const SLOW_BODIES: Attack = {
+  name: 'bodies of 30 MB that come a byte a second',
+  by: 'almost no credit',
+  connections: KEY_IN_FLIGHT,
+  aim(target) {
+    const head = headOf({ ...target, path: CHAT, fields: { 'content-length': 30 * MB } })
+    const piece = Buffer.from(' ')
+    return () => ({
+      pieces: repeated(head, { piece, times: 3_600 }),
+      afterwards: 'wait',
+      pauseMs: PAUSE_MS,
+    })
+  },
+}
+
+const WRONG_PASSWORDS: Attack = {
+  name: 'passwords of nobody',
+  by: 'nobody',
+  connections: 64,
+  aim({ host, apiKey }) {
+    let count = 0
+    return () => {
+      const email = `nobody${++count}@example.org`
+      const body = Buffer.from(JSON.stringify({ email, password: 'correct horse battery' }))
+      const json = { origin: `http://${host}`, 'content-type': 'application/json' }
+      const fields = { ...json, 'content-length': body.length }
+      const head = headOf({ host, apiKey, path: '/app/api/auth/sign-in', fields })
+      return { pieces: [head, body], afterwards: 'wait' }
+    }
+  },
+}
+
+/** Something that is read of an account with much Activity, again as soon as it was answered. */
+function reading(name: string, path: string): Attack {
+  return {
+    name,
+    by: 'much Activity',
+    connections: 64,
+    aim({ host, apiKey }) {
+      const head = headOf({ host, apiKey, path, fields: {}, method: 'GET' })
+      return () => ({ pieces: [head], afterwards: 'wait' })
+    },
+  }
+}
+
 /**
- * The worst known requests: they cost the gateway much and the client little.
- * None of it ever opens a hold.
+ * The worst that is known of what a client can send: what costs the gateway much and the client little.
+ * None of it ever opens a hold. Many of them are answered 429 once an address or a key has used up its minute.
  */
 export const ATTACKS: readonly Attack[] = [
   gzipped({
@@ -209,6 +287,19 @@ export const ATTACKS: readonly Attack[] = [
     sentBytes: 20 * MB,
     afterwards: 'wait',
   }),
+  upload({
+    name: '33 MB, which is more than a body can have, in chunks',
+    by: 'almost no credit',
+    declaredBytes: null,
+    sentBytes: 33 * MB,
+    afterwards: 'wait',
+  }),
   UNKNOWN_KEYS,
   PIPELINING,
+  DROPPED,
+  SLOW_HEADS,
+  SLOW_BODIES,
+  WRONG_PASSWORDS,
+  reading('usage of 30 days by tag', '/v1/usage?by=tag'),
+  reading('searches that find nothing', '/v1/requests?model=acme/none'),
 ]

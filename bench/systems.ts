@@ -82,6 +82,8 @@ export interface StartGatewayInput extends StartProxyInput {
   readonly creditMicros?: readonly number[]
   /** Requests of the past in its Activity. Default 0; only on SQLite. */
   readonly activityRows?: number
+  /** The place of the account that has all of them. Absent: each key has about as many. */
+  readonly activityAccount?: number
 }
 
 /** A gateway that runs, with the keys that are in its store, account by account. All of them call it. */
@@ -103,7 +105,13 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
   const seeds = { url, apiKeyCounts, ...(creditMicros && { creditMicros }) }
   const apiKeys = await stores.seedStore(seeds)
   const file = join(folder, 'tollgate.db')
-  const seeded = stores.seedActivity({ file, apiKeys, requests: input.activityRows ?? 0 })
+  const accountIds = [...new Set(apiKeys.map(({ accountId }) => accountId))]
+  const active = input.activityAccount === undefined ? null : accountIds[input.activityAccount]
+  const seeded = stores.seedActivity({
+    file,
+    apiKeys: apiKeys.filter(({ accountId }) => active === null || accountId === active),
+    requests: input.activityRows ?? 0,
+  })
   const program = await startProgram({
     command: process.execPath,
     args: [

@@ -1,4 +1,4 @@
-import { ATTACKS, type Attack } from '../attacks.ts'
+import { ATTACKS, type Attack, type Attacker } from '../attacks.ts'
 import { type Bench, describeError, type Scenario } from '../bench.ts'
 import { type Answers, BusyThread } from '../busy-thread.ts'
 import { arrivals, type Workload } from '../load.ts'
@@ -19,6 +19,20 @@ const SECONDS_OF_EACH = 10
 const VICTIM_API_KEYS = 100
 /** A cent: too little for any of the requests. */
 const ALMOST_NO_CREDIT_MICROS = 10_000
+
+/** The credit and the keys of each account: the one that is attacked, then those that attack. */
+const ACCOUNTS: readonly {
+  readonly of: Attacker | 'victim'
+  readonly creditMicros: number
+  readonly apiKeys: number
+}[] = [
+  { of: 'victim', creditMicros: 1_000_000_000, apiKeys: VICTIM_API_KEYS },
+  { of: 'almost no credit', creditMicros: ALMOST_NO_CREDIT_MICROS, apiKeys: ATTACKS.length },
+  { of: 'no credit', creditMicros: 0, apiKeys: ATTACKS.length },
+  { of: 'much Activity', creditMicros: 1_000_000_000, apiKeys: 2 },
+]
+/** The requests of the past of the account that has many. */
+const ACTIVITY_ROWS = { full: 300_000, quick: 3_000 }
 
 /**
  * The latency of one account's requests while another account sends the worst it can: each attack alone, on a
@@ -55,15 +69,19 @@ interface Siege {
 async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Promise<Measure[]> {
   const gateway = await bench.startGateway({
     name: `tollgate, ${name}`,
-    apiKeyCounts: [VICTIM_API_KEYS, ATTACKS.length, ATTACKS.length],
-    creditMicros: [1_000_000_000, ALMOST_NO_CREDIT_MICROS, 0],
+    apiKeyCounts: ACCOUNTS.map(({ apiKeys }) => apiKeys),
+    creditMicros: ACCOUNTS.map(({ creditMicros }) => creditMicros),
+    ...(attacks.some(({ by }) => by === 'much Activity') && {
+      activityRows: bench.scaled(ACTIVITY_ROWS),
+      activityAccount: ACCOUNTS.length - 1,
+    }),
   })
-  const [victimId, attackerId, pennilessId] = [
-    ...new Set(gateway.apiKeys.map(({ accountId }) => accountId)),
-  ]
-  const keysOf = (accountId: string | undefined): RunningGateway['apiKeys'] =>
-    gateway.apiKeys.filter((apiKey) => apiKey.accountId === accountId)
-  const victim: Target = { ...gateway, callers: callersOf(keysOf(victimId)) }
+  const accountIds = [...new Set(gateway.apiKeys.map(({ accountId }) => accountId))]
+  const keysOf = (owner: Attacker | 'victim'): RunningGateway['apiKeys'] => {
+    const accountId = accountIds[ACCOUNTS.findIndex((account) => account.of === owner)]
+    return gateway.apiKeys.filter((apiKey) => apiKey.accountId === accountId)
+  }
+  const victim: Target = { ...gateway, callers: callersOf(keysOf('victim')) }
   const seconds = bench.scaled({ full: SECONDS_OF_EACH, quick: 1 })
   await waitsOf(victim, { workload, seconds })
   const before = await waitsOf(victim, { workload, seconds })
@@ -72,7 +90,8 @@ async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Pr
     address: gateway.address,
     attacks: attacks.map(({ name: attack, by }) => {
       const place = ATTACKS.findIndex((candidate) => candidate.name === attack)
-      const { text = '' } = keysOf(by === 'no credit' ? pennilessId : attackerId)[place] ?? {}
+      const own = keysOf(by === 'nobody' ? 'almost no credit' : by)
+      const { text = '' } = own[place % own.length] ?? {}
       return { name: attack, apiKey: text }
     }),
     connectionsMax: bench.flags.quick ? 1 : Number.POSITIVE_INFINITY,
@@ -119,6 +138,8 @@ function measuresOfSiege({ name, before, during, residentBytes, answers }: Besie
     [`${name}: p99 before it`, 'ms', [quantile(before, 0.99)]],
     [`${name}: p50`, 'ms', [quantile(during, 0.5)]],
     [`${name}: p99`, 'ms', [quantile(during, 0.99)], P99_MS_MAX],
+    [`${name}: p50 over that before it`, 'x', [quantile(during, 0.5) / quantile(before, 0.5)]],
+    [`${name}: p99 over that before it`, 'x', [quantile(during, 0.99) / quantile(before, 0.99)]],
     [`${name}: the longest`, 'ms', [Math.max(...during)]],
     [`${name}: memory at its most`, 'MB', [residentBytes / MB], RESIDENT_MB_MAX],
     ...[...byStatus].map(
