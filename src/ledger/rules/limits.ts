@@ -50,11 +50,11 @@ const DAY_MS = 24 * 60 * 60_000
 
 /** The keys of an account that may have only so many. */
 export function uncountedKeys(
-  { accountId: id, keysMax = null }: Pick<AddApiKeyInput, 'accountId' | 'keysMax'>,
+  { accountId, keysMax = null }: Pick<AddApiKeyInput, 'accountId' | 'keysMax'>,
   nowMs: number,
 ): readonly Uncounted[] {
   if (keysMax === null) return NONE
-  return [{ owner: 'keys', id, span: { startsAtMs: nowMs - DAY_MS, endsAtMs: nowMs } }]
+  return [{ owner: 'keys', id: accountId, span: { startsAtMs: nowMs - DAY_MS, endsAtMs: nowMs } }]
 }
 
 /** The periods of the account and the key of a hold that no row has. */
