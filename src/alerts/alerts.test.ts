@@ -11,7 +11,7 @@ import { micros } from '../vocabulary/money.ts'
 import type { AlertAbout } from './about.ts'
 import { alertLetter } from './alert-letter.ts'
 import { AlertPost } from './alert-post.ts'
-import { Alerts } from './alerts.ts'
+import { lookAtOnce } from './testing/look-at-once.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -28,11 +28,7 @@ const next = (prefix: string) => `${prefix}_${String(++names).padStart(5, '0')}`
 /** Notes alerts of all accounts and keys, as a process does that has just started. */
 async function look(processes = 1, mails = true): Promise<void> {
   const looked = { accountIds: ['acct_1', 'acct_2'], apiKeyIds: ['key_1'] }
-  await Promise.all(
-    Array.from({ length: processes }, () =>
-      new Alerts({ db: bench.store.db, ids, clock, mails }).look(looked),
-    ),
-  )
+  await lookAtOnce(processes, { db: bench.store.db, ids, clock, mails }, looked)
 }
 
 const letters = () => waitingLetters(bench.store.db)

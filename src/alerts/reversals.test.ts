@@ -8,7 +8,7 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
-import { Alerts } from './alerts.ts'
+import { lookAtOnce } from './testing/look-at-once.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
 
 /** Emails to the owners of an account about refunds and disputes of its purchases, and about removed credit. */
@@ -24,9 +24,8 @@ const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValue
 const letters = () => waitingLetters(bench.store.db)
 
 async function look(): Promise<void> {
-  const alerts = () => new Alerts({ db: bench.store.db, ids, clock, mails: true })
   const looked = { accountIds: ['acct_1'], apiKeyIds: [] }
-  await Promise.all([alerts().look(looked), alerts().look(looked), alerts().look(looked)])
+  await lookAtOnce(3, { db: bench.store.db, ids, clock, mails: true }, looked)
 }
 
 function pass(elapsedMs: number): void {
