@@ -18,10 +18,14 @@ export const emailField = z.email().max(320, 'must be an email address')
 const MOMENT_MS_MIN = Date.parse('0000-01-01T00:00:00Z')
 const MOMENT_MS_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** The milliseconds of a moment, rounded up: nothing before it counts as after it. */
+/**
+ * The milliseconds of a moment, rounded up: nothing before it counts as after it. The last moment of all, which .NET
+ * writes with seven digits for "never", stays where it is.
+ */
 function momentMsOf(text: string): number {
-  const isBetween = /\.\d{3}\d*[1-9]/.test(text)
-  return Date.parse(text) + (isBetween ? 1 : 0)
+  const momentMs = Date.parse(text)
+  const isBetween = /\.\d{3}\d*[1-9]/.test(text) && momentMs !== MOMENT_MS_MAX
+  return isBetween ? momentMs + 1 : momentMs
 }
 
 /** A moment, RFC 3339 with any offset; read as milliseconds. `missing` is the message if it is missing. */

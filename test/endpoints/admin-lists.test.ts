@@ -180,6 +180,7 @@ describe('requests are filtered', () => {
     const momentLater = openedAt.replace('Z', '001Z')
     expect(await idsOf(`since=${momentLater}`)).not.toContain(requestId)
     expect(await idsOf(`until=${momentLater}`)).toContain(requestId)
+    expect(await idsOf('until=9999-12-31T23:59:59.9999999Z')).toContain(requestId)
   })
 
   test.each([
