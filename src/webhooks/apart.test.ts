@@ -23,7 +23,7 @@ async function look(): Promise<void> {
     throw cause
   }
   const { db } = bench.store
-  const other = { upstreams: [], awayAfterMs: 15 * MINUTE_MS, alsoLook: null, onFailure }
+  const other = { upstreams: [], awayAfterMs: 15 * MINUTE_MS, onPass: null, onFailure }
   await new Watcher({ db, ids, clock, ...other }).look()
 }
 
