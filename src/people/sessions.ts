@@ -146,11 +146,11 @@ export class Sessions {
   }
 
   /** Ends one of a user's sessions. False if the user has no such session. */
-  async end(session: { readonly userId: string; readonly sessionId: string }): Promise<boolean> {
+  async end(target: { readonly userId: string; readonly sessionId: string }): Promise<boolean> {
     const ended = await this.#db
       .deleteFrom('sessions')
-      .where('user_id', '=', session.userId)
-      .where('id', '=', session.sessionId)
+      .where('user_id', '=', target.userId)
+      .where('id', '=', target.sessionId)
       .returning('id')
       .executeTakeFirst()
     return ended !== undefined
