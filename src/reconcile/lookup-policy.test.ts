@@ -52,7 +52,8 @@ test('one in a hundred is drawn, the same ones each time, and others by another 
     modelId: 'acme/one',
     endpoint: 'chat',
     stream: false,
-    chargeMicros: micros(10),
+    // Not above the setting.
+    chargeMicros: micros(ABOVE_MICROS),
     ownProviderKey: false,
   }
   const claims = 20_000
