@@ -35,7 +35,6 @@ import { BUILT_FOLDER, openPage } from './open-page.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import type { Refusals } from './open-refusals.ts'
 import { openSale } from './open-sale.ts'
-
 import type { TelemetryParts } from './open-telemetry.ts'
 import type { Verification } from './open-verification.ts'
 import { VERSION, type Wiring, warning } from './wiring.ts'

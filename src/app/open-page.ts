@@ -96,8 +96,8 @@ export function openPage(
     clock,
     ids,
     async playgroundCaller(accountId, arrival) {
-      const keysMax = config.TOLLGATE_KEYS_PER_ACCOUNT
-      const keyHash = await getPlaygroundKeyHash(accountId, { db, ledger, keysMax })
+      const nowMs = clock.nowMs()
+      const keyHash = await getPlaygroundKeyHash(accountId, { db, ledger, nowMs })
       if (keyHash === null) throw notFound('account', accountId)
       return authenticator.callerOf(keyHash, arrival)
     },

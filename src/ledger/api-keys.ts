@@ -72,32 +72,44 @@ export function hasText({ keyHash }: Pick<ApiKeyRow, 'keyHash'>): boolean {
 /** The credit limit of an account's Playground key until someone changes it. */
 const PLAYGROUND_LIMIT_MICROS = micros(5_000_000)
 
+const DAY_MS = 24 * 60 * 60_000
+
+/** A Playground whose key is deleted again and again makes no more rows than this. */
+const PLAYGROUND_KEYS_A_DAY = 20
+
 /**
  * The key that requests of the page's Playground run on, which is made at its first use, and again after it
  * was deleted. The key has no text: the value in place of its hash is no SHA-256, so no text that a client sends can
- * match it. Its ID follows from the account and the number of earlier Playground keys, so two first uses make one key.
- * It counts as one of the `keysMax` keys that the account may have. Null if there is no such account. Throws Problem `too_many_keys`.
+ * match it. Its ID follows from the account and the number of earlier Playground keys, so two first uses make one key,
+ * whatever other keys the account has. Null if there is no such account. Throws Problem `too_many_keys` if it was deleted
+ * again and again within 24 hours.
  */
 export async function getPlaygroundKeyHash(
   accountId: string,
   {
     db,
     ledger,
-    keysMax,
+    nowMs,
   }: {
     readonly db: Kysely<Tables>
     readonly ledger: Pick<CommandedLedger, 'addApiKey'>
-    readonly keysMax: number
+    readonly nowMs: number
   },
 ): Promise<string | null> {
   const earlier = await db
     .selectFrom('api_keys')
-    .select(['key_hash', 'deleted_at_ms'])
+    .select(['key_hash', 'deleted_at_ms', 'created_at_ms'])
     .where('account_id', '=', accountId)
     .where('key_hash', 'like', 'playground/%')
     .execute()
   const current = earlier.find((row) => row.deleted_at_ms === null)
   if (current !== undefined) return current.key_hash
+  const made = earlier.filter(({ created_at_ms }) => created_at_ms > nowMs - DAY_MS)
+  if (made.length >= PLAYGROUND_KEYS_A_DAY) {
+    throw new Problem('too_many_keys', {
+      message: `The Playground's key was deleted ${made.length} times within 24 hours. Try again tomorrow.`,
+    })
+  }
   const keyHash = `playground/${accountId}/${earlier.length}`
   const time = accountId.slice('acct_'.length).slice(0, 10)
   const apiKey = {
@@ -107,9 +119,8 @@ export async function getPlaygroundKeyHash(
     keyHash,
     displayPrefix: '',
     creditLimitMicros: PLAYGROUND_LIMIT_MICROS,
-    keysMax,
   }
-  const added = keyOf(await ledger.addApiKey(apiKey, null), apiKey)
+  const added = keyOf(await ledger.addApiKey(apiKey, null), { keysMax: null })
   return added?.keyHash ?? null
 }
 

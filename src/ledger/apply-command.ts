@@ -70,7 +70,8 @@ export function keptCommand<Kind extends CommandKind>(
   given: LedgerCommand<Kind>,
   verdict: LedgerVerdict | undefined,
 ): LedgerCommand<Kind> {
-  const { again }: CommandTable[Kind] = COMMANDS[given.kind]
+  const { again, kept }: CommandTable[Kind] = COMMANDS[given.kind]
+  if (kept !== undefined) return { ...given, input: kept(given.input) }
   if (again === undefined || verdict === undefined) return given
   // The verdict is that of the command's rule.
   return { ...given, input: again.withNumber(given.input, verdict as LedgerVerdict<Kind>) }

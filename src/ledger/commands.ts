@@ -99,6 +99,8 @@ interface Command<Input, Verdict> {
    * are missing, which another gateway may still have to book again. Absent: unless the verdict is null.
    */
   readonly isDone?: (verdict: Verdict, input: Input) => boolean
+  /** What of its input a command that was done is run again with; absent: with all of it. */
+  readonly kept?: (input: Input) => Input
   /** How a command whose row takes a number is run again; absent: with the same input. */
   readonly again?: Repeat<Input, Verdict>
   /** Whether the command waits a moment for a commit that other commands start. Default false. */
@@ -279,6 +281,8 @@ const ROWS = {
     isRunAgain: true,
     isDone: (verdict) => typeof verdict === 'object',
     uncounted: (_, input, nowMs) => uncountedKeys(input, nowMs),
+    // The caller has the key, whatever other gateways have made since.
+    kept: ({ keysMax: _, ...input }) => input,
     subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
   }),
   /** Changes the given fields of a key. Null if there is no such key, or it was deleted. */

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { keptCommand } from './apply-command.ts'
 import { postgresLedger } from './engines/create-ledger.ts'
 import type { AddApiKeyInput } from './ledger.ts'
 import { BENCHES, UNREACHED_LIMITS } from './testing/benches.ts'
+import { createMemoryBench } from './testing/memory-bench.ts'
 import { createPostgresBench } from './testing/postgres-bench.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -56,4 +58,16 @@ test('of keys that several instances create at the same time, no more than allow
   expect(verdicts.filter((verdict) => typeof verdict === 'object')).toHaveLength(7)
   for (const ledger of ledgers) await ledger.close()
   await bench.close()
+})
+
+test('a key that was made is made again after its commit was lost, even if the account has too many by then', async () => {
+  const bench = createMemoryBench({ limits: UNREACHED_LIMITS })
+  await bench.createAccount('A')
+  const lost = key('lost', 1)
+  const kept = keptCommand({ kind: 'addApiKey', input: lost }, await bench.ledger.addApiKey(lost))
+  const store = createMemoryBench({ limits: UNREACHED_LIMITS })
+  await store.createAccount('A')
+  await store.ledger.addApiKey(key('other', 1))
+  expect(await store.ledger.addApiKey(lost)).toBe('tooManyKeys')
+  expect(await store.ledger.addApiKey(kept.input)).toMatchObject({ id: 'key_lost' })
 })

@@ -55,7 +55,9 @@ const creditBody = z.discriminatedUnion(
     z.strictObject(
       {
         kind: z.literal('backed'),
-        amount: changeField.describe('The paid credit, in micro-dollars; a negative amount removes credit.'),
+        amount: changeField.describe(
+          'The paid credit, in micro-dollars; a negative amount removes credit.',
+        ),
         reference: referenceField,
       },
       {

@@ -165,7 +165,8 @@ interface OperationInput<
 }
 
 /** The body of the only successful response; with its status, if an operation has several. */
-type Returned<Answers> = true extends HasSeveral<keyof Answers> ? Answered : object
+type Returned<Answers> =
+  true extends HasSeveral<keyof Answers> ? Answered : object & { readonly httpStatus?: never }
 
 type HasSeveral<Status, Each = Status> = Each extends Status
   ? [Status] extends [Each]

@@ -255,6 +255,8 @@ CREATE INDEX alert_letters_next_try_at_ms on alert_letters (next_try_at_ms);
 CREATE INDEX alerts_account_id on alerts (account_id);
 CREATE INDEX alerts_ends_at_ms on alerts (ends_at_ms);
 CREATE INDEX api_keys_account_id_id on api_keys (account_id, id);
+CREATE INDEX api_keys_created on api_keys (account_id, created_at_ms);
+CREATE INDEX api_keys_present on api_keys (account_id) where deleted_at_ms is null;
 CREATE UNIQUE INDEX "api_keys_previous_hash" on "api_keys" ("previous_key_hash") where "previous_key_hash" is not null;
 CREATE INDEX confirming_deposits_account_id on confirming_deposits (account_id);
 CREATE INDEX deposit_addresses_account_id on deposit_addresses (account_id, chain_id);

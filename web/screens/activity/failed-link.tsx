@@ -45,7 +45,7 @@ export function RefusedLink({ range }: Pick<FailedLinkProps, 'range'>) {
     <p className="refused">
       <Link
         className="to-failed"
-        title="Requests that were refused before they were forwarded. Show why."
+        title="Requests that were refused before they were forwarded; counts are kept for 30 days. Show why."
         to={paths.activity}
         params={{ account }}
         search={searchOf(range)}
