@@ -79,10 +79,7 @@ import {
 
 /** The ledger's row for one kind of command. */
 interface Command<Input, Verdict> {
-  /**
-   * Names the rows that the command works on. By position: the rows; the input; whose request it is, where the caller
-   * knows.
-   */
+  /** Names the rows that the command works on. By position: the rows, the input, and the owner of its request if known. */
   readonly rows: (named: NamedRows, input: Input, owner: RequestOwner | undefined) => void
   /** Applies the command to loaded rows. Throws if the command or a row is impossible. */
   readonly rule: (work: UnitOfWork, input: Input, terms: Terms) => Verdict
@@ -99,7 +96,7 @@ interface Command<Input, Verdict> {
    * are missing, which another gateway may still have to book again. Absent: unless the verdict is null.
    */
   readonly isDone?: (verdict: Verdict, input: Input) => boolean
-  /** What of its input a command that was done is run again with; absent: with all of it. */
+  /** The input with which a command that was done is run again: its caller has the answer. Absent: the same input. */
   readonly kept?: (input: Input) => Input
   /** How a command whose row takes a number is run again; absent: with the same input. */
   readonly again?: Repeat<Input, Verdict>
@@ -281,7 +278,6 @@ const ROWS = {
     isRunAgain: true,
     isDone: (verdict) => typeof verdict === 'object',
     uncounted: (_, input, nowMs) => uncountedKeys(input, nowMs),
-    // The caller has the key, whatever other gateways have made since.
     kept: ({ keysMax: _, ...input }) => input,
     subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
   }),
@@ -359,10 +355,7 @@ export type LedgerVerdict<Kind extends CommandKind = CommandKind> = ReturnType<
   (typeof ROWS)[Kind]['rule']
 >
 
-/**
- * A command that an operator may give, as a function. `by` is the operator who gives it on the page: what it changes is
- * recorded in the same commit.
- */
+/** A command that an operator may give, as a function. Changes by an operator, `by`, are recorded in the same commit. */
 export type RecordedCommand<Kind extends RecordedKind> = (
   input: InputOf<Kind>,
   by?: OperatorAction | null,

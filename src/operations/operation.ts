@@ -228,7 +228,6 @@ export function operation<
       const checked = {
         // Without a schema both the type and the value are `undefined`.
         query: (query === undefined ? undefined : checkInput(query, sent.query)) as z.output<Query>,
-        // Without a schema both are `undefined`, as above.
         body: (body === undefined ? undefined : checkInput(body, sent.body)) as z.output<Body>,
       }
       const needsPassword = asksMembers || !isHarmlessWith(checked.body)
