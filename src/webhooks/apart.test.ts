@@ -1,13 +1,16 @@
+import type { Kysely, KyselyPlugin } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import type { Tables } from '../store/schema.ts'
+import { WEBHOOK_DELIVERIES } from '../store/webhook-tables.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createWebhook } from './registry.ts'
 import { toldSoFar } from './testing/told.ts'
-import { Watcher } from './watcher.ts'
+import { noteConditions, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -18,11 +21,10 @@ let nowMs: number
 const clock = { nowMs: () => nowMs }
 const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
 
-async function look(): Promise<void> {
+async function look(db: Kysely<Tables> = bench.store.db): Promise<void> {
   const onFailure = (cause: unknown) => {
     throw cause
   }
-  const { db } = bench.store
   const other = { upstreams: [], awayAfterMs: 15 * MINUTE_MS, onPass: null, onFailure }
   await new Watcher({ db, ids, clock, ...other }).look()
 }
@@ -30,6 +32,47 @@ async function look(): Promise<void> {
 function at(ms: number): void {
   nowMs = ms
   bench.setNowMs(ms)
+}
+
+/** As the operation that creates a webhook; time moves on, so that conditions begin after it. */
+async function makeWebhook(): Promise<string> {
+  const parts = { db: bench.store.db, ids, clock }
+  const events = ['key.limit_near'] as const
+  await noteConditions(parts, events)
+  const made = { url: 'https://receiver.example/', events, by: null }
+  const { id } = await createWebhook(parts, made)
+  at(nowMs + 1)
+  return id
+}
+
+/** The limits that a webhook was told of, oldest first. */
+async function limitsTold(webhookId?: string): Promise<readonly number[]> {
+  const told = await toldSoFar(bench.store.db, webhookId)
+  return told.map(([, { credit_limit }]) => credit_limit)
+}
+
+async function setLimit(limitMicros: number): Promise<void> {
+  await bench.setApiKey('key_1', { creditLimitMicros: micros(limitMicros) })
+  await look()
+}
+
+/** Calls `then` once, after the next read of a mark and before its reader acts. */
+function afterReadOfMark(then: () => Promise<void>): Kysely<Tables> {
+  let isDone = false
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const hasMark = result.rows.some(
+        (row) => String(row['subject_id']).endsWith(' reported') && 'since_ms' in row,
+      )
+      if (hasMark && !isDone) {
+        isDone = true
+        await then()
+      }
+      return result
+    },
+  }
+  return bench.store.db.withPlugin(plugin)
 }
 
 async function setNothing(): Promise<void> {
@@ -47,13 +90,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       bench,
       'credit acct_1 backed 9000000 r1\nopen req_z1 key_1 90\nsettle req_z1 final 90',
     )
-    const made = { url: 'https://receiver.example/', events: ['key.limit_near'] as const, by: null }
-    await createWebhook({ db: bench.store.db, ids, clock }, made)
   })
   afterEach(() => bench.close())
 
   test('a key whose limits change all the time is reported once an hour for its limit, and for its allowance', async () => {
     const startMs = nowMs
+    await makeWebhook()
     const turns = [
       () => runScript(bench, 'set key_1 allowance 90/day UTC'),
       () => bench.setApiKey('key_1', { creditLimitMicros: micros(90) }),
@@ -82,17 +124,134 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a key that is near another limit within the hour is reported when the hour is over, if it still is', async () => {
     const startMs = nowMs
-    await bench.setApiKey('key_1', { creditLimitMicros: micros(90) })
-    await look()
+    await makeWebhook()
+    await setLimit(90)
     at(startMs + MINUTE_MS)
-    await bench.setApiKey('key_1', { creditLimitMicros: micros(200) })
-    await look()
+    await setLimit(200)
     await bench.setApiKey('key_1', { creditLimitMicros: micros(100) })
     for (const minutes of [2, 59, 60, 61, 120]) {
       at(startMs + minutes * MINUTE_MS)
       await look()
     }
-    const told = await toldSoFar(bench.store.db)
-    expect(told.map(([, { credit_limit }]) => credit_limit)).toEqual([90, 100])
+    expect(await limitsTold()).toEqual([90, 100])
+  })
+
+  test('what no webhook was told keeps nothing waiting', async () => {
+    const startMs = nowMs
+    await setLimit(95)
+    await makeWebhook()
+    at(startMs + 5 * MINUTE_MS)
+    await setLimit(200)
+    at(startMs + 20 * MINUTE_MS)
+    await setLimit(100)
+    expect(await limitsTold()).toEqual([100])
+  })
+
+  test('a message that was dropped keeps nothing waiting', async () => {
+    const webhookId = await makeWebhook()
+    const { db } = bench.store
+    await fillQueue(webhookId)
+    await setLimit(95)
+    await db.deleteFrom('webhook_deliveries').execute()
+    await setLimit(200)
+    await setLimit(100)
+    expect(await limitsTold()).toEqual([100])
+  })
+
+  test('a webhook is not told of what began before it and is reported after it', async () => {
+    const startMs = nowMs
+    const first = await makeWebhook()
+    await setLimit(95)
+    at(startMs + 10 * MINUTE_MS)
+    await setLimit(200)
+    await setLimit(100)
+    at(startMs + 20 * MINUTE_MS)
+    const second = await makeWebhook()
+    at(startMs + 30 * MINUTE_MS)
+    await look()
+    at(startMs + 61 * MINUTE_MS)
+    await look()
+    expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], []])
+    // What ended and begins again is new to both, in its turn.
+    await setLimit(200)
+    await setLimit(95)
+    at(startMs + 122 * MINUTE_MS)
+    await look()
+    expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100, 95], [95]])
+  })
+
+  test('a webhook is not told of a wait that its own creation notes first', async () => {
+    const startMs = nowMs
+    const first = await makeWebhook()
+    await setLimit(95)
+    await setLimit(200)
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(100) })
+    const second = await makeWebhook()
+    at(startMs + 61 * MINUTE_MS)
+    await look()
+    expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], []])
+  })
+
+  test('a clock that was far ahead keeps nothing waiting once it is set back', async () => {
+    const startMs = nowMs
+    await makeWebhook()
+    at(startMs + 1_000 * HOUR_MS)
+    await setLimit(95)
+    at(startMs + MINUTE_MS)
+    await setLimit(200)
+    await setLimit(100)
+    // In the order of their times.
+    expect(await limitsTold()).toEqual([100, 95])
+  })
+
+  test('a process that finds an hour over leaves the mark of another that was faster', async () => {
+    const startMs = nowMs
+    await makeWebhook()
+    await setLimit(95)
+    await setLimit(200)
+    await setLimit(100)
+    at(startMs + 61 * MINUTE_MS)
+    await look(afterReadOfMark(look))
+    await setLimit(200)
+    await setLimit(95)
+    expect(await limitsTold()).toEqual([95, 100])
+    at(startMs + 122 * MINUTE_MS)
+    await look()
+    expect(await limitsTold()).toEqual([95, 100, 95])
+  })
+
+  test('a process that is slow reports nothing within an hour of another', async () => {
+    const startMs = nowMs
+    await makeWebhook()
+    await setLimit(95)
+    await setLimit(200)
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(100) })
+    at(startMs + 61 * MINUTE_MS)
+    const others = async () => {
+      await look()
+      await setLimit(200)
+    }
+    await look(afterReadOfMark(others))
+    expect(await limitsTold()).toEqual([95, 100])
+    await look()
+    await setLimit(96)
+    at(startMs + 122 * MINUTE_MS)
+    await look()
+    expect(await limitsTold()).toEqual([95, 100, 96])
   })
 })
+
+/** So many messages wait for a webhook that further ones are dropped. */
+async function fillQueue(webhookId: string): Promise<void> {
+  const message = { webhookId, event: 'webhook.test', body: '{}', state: 'waiting' } as const
+  const times = { nextAttemptAtMs: nowMs, createdAtMs: nowMs }
+  for (let from = 0; from < 10_000; from += 1_000) {
+    const rows = Array.from({ length: 1_000 }, () =>
+      WEBHOOK_DELIVERIES.record({
+        ...WEBHOOK_DELIVERIES.start,
+        ...{ id: ids.next('msg'), ...message, ...times },
+      }),
+    )
+    await bench.store.db.insertInto('webhook_deliveries').values(rows).execute()
+  }
+}

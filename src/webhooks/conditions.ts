@@ -1,6 +1,6 @@
-import type { Kysely } from 'kysely'
+import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import { WEBHOOK_CONDITIONS } from '../store/webhook-tables.ts'
+import { WEBHOOK_CONDITIONS, type WebhookRow } from '../store/webhook-tables.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { addMessage } from './deliveries.ts'
@@ -11,8 +11,8 @@ export interface Raised {
   readonly event: WebhookEvent
   readonly subjectId: string
   /**
-   * Stored with the time at which the condition was reported: conditions with the same mark are reported an hour apart,
-   * because customers can make them begin as often as they like. Absent: each is reported when it begins.
+   * Stored with the time at which the condition was reported to a webhook: conditions with the same mark are reported an
+   * hour apart, because customers can make them begin as often as they like. Absent: each is reported when it begins.
    */
   readonly mark?: string
   /** The latest time at which the condition began: webhooks that were made later are sent nothing. */
@@ -53,27 +53,133 @@ export async function raiseConditions(
         .execute()
       if (noted.length === 0) return
       const notedIds = new Set(noted.map(({ subjectId }) => subjectId))
-      for (const { event, subjectId, mark } of some) {
-        if (mark === undefined || !notedIds.has(subjectId)) continue
-        const marked = WEBHOOK_CONDITIONS.record({ event, subjectId: mark, sinceMs: nowMs })
-        await trx
-          .insertInto('webhook_conditions')
-          .values(marked)
-          .onConflict((conflict) =>
-            conflict.columns(['event', 'subject_id']).doUpdateSet({ since_ms: nowMs }),
-          )
-          .execute()
-      }
       const webhooks = (await listWebhooks(trx)).filter(({ disabled }) => !disabled)
-      for (const { event, subjectId, sinceMs, fields } of some) {
-        if (!notedIds.has(subjectId)) continue
-        for (const webhook of webhooks) {
-          const isSubscribed = webhook.createdAtMs <= sinceMs && eventsOf(webhook).includes(event)
-          if (isSubscribed) await addMessage(trx, { ids, nowMs, webhook, event, fields })
-        }
+      for (const each of some) {
+        if (notedIds.has(each.subjectId)) await report(trx, { ids, nowMs, webhooks, ...each })
       }
     })
   }
+}
+
+/** Makes the messages about a condition that was just noted, and writes its mark if there are any. */
+async function report(
+  trx: Transaction<Tables>,
+  {
+    ids,
+    nowMs,
+    webhooks,
+    ...raised
+  }: Raised & {
+    readonly ids: IdSource
+    readonly nowMs: number
+    readonly webhooks: readonly WebhookRow[]
+  },
+): Promise<void> {
+  const { event, subjectId, mark, sinceMs, fields } = raised
+  const receivers = webhooks.filter(
+    (webhook) => webhook.createdAtMs <= sinceMs && eventsOf(webhook).includes(event),
+  )
+  if (receivers.length === 0) return
+  if (mark !== undefined && !(await takeMark(trx, { event, mark, nowMs }))) {
+    // Another process has reported one with this mark meanwhile: this one is found again, and waits.
+    await endConditions(trx, { event, subjectIds: [subjectId] })
+    return
+  }
+  let isMade = false
+  for (const webhook of receivers) {
+    const message = await addMessage(trx, { ids, nowMs, webhook, event, fields })
+    isMade ||= message !== null
+  }
+  if (mark !== undefined && !isMade) await endConditions(trx, { event, subjectIds: [mark] })
+}
+
+/** How long after a report the next one with the same mark waits. */
+const APART_MS = 60 * 60_000
+
+/** Whether a mark of this time keeps conditions waiting. One that is far ahead is of a clock that was wrong. */
+export function isRecentMark({
+  reportedAtMs,
+  nowMs,
+}: {
+  readonly reportedAtMs: number
+  readonly nowMs: number
+}): boolean {
+  return Math.abs(nowMs - reportedAtMs) < APART_MS
+}
+
+/** The same for a row: whether its mark keeps nothing waiting any more. */
+function isOldMark(nowMs: number) {
+  return ({ eb, or }: ExpressionBuilder<Tables, 'webhook_conditions'>) =>
+    or([
+      eb('webhook_conditions.since_ms', '<=', nowMs - APART_MS),
+      eb('webhook_conditions.since_ms', '>=', nowMs + APART_MS),
+    ])
+}
+
+/** Writes a mark; false: there is one that keeps conditions waiting. */
+async function takeMark(
+  trx: Transaction<Tables>,
+  {
+    event,
+    mark,
+    nowMs,
+  }: { readonly event: WebhookEvent; readonly mark: string; readonly nowMs: number },
+): Promise<boolean> {
+  const taken = await trx
+    .insertInto('webhook_conditions')
+    .values(WEBHOOK_CONDITIONS.record({ event, subjectId: mark, sinceMs: nowMs }))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['event', 'subject_id'])
+        .doUpdateSet({ since_ms: nowMs })
+        .where(isOldMark(nowMs)),
+    )
+    .returning('subject_id')
+    .executeTakeFirst()
+  return taken !== undefined
+}
+
+/** Removes the marks among these that keep nothing waiting any more; another process may have written one just now. */
+export async function endMarks(
+  db: Kysely<Tables>,
+  {
+    event,
+    marks,
+    nowMs,
+  }: { readonly event: WebhookEvent; readonly marks: readonly string[]; readonly nowMs: number },
+): Promise<void> {
+  if (marks.length === 0) return
+  await db
+    .deleteFrom('webhook_conditions')
+    .where('event', '=', event)
+    .where('subject_id', 'in', marks)
+    .where(isOldMark(nowMs))
+    .execute()
+}
+
+/** Notes since when conditions wait to be reported. A repeat does nothing. */
+export async function noteWaits(
+  db: Kysely<Tables>,
+  {
+    event,
+    subjectIds,
+    sinceMs,
+  }: {
+    readonly event: WebhookEvent
+    readonly subjectIds: readonly string[]
+    readonly sinceMs: number
+  },
+): Promise<void> {
+  if (subjectIds.length === 0) return
+  // In one order, as above.
+  const rows = subjectIds
+    .toSorted()
+    .map((subjectId) => WEBHOOK_CONDITIONS.record({ event, subjectId, sinceMs }))
+  await db
+    .insertInto('webhook_conditions')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['event', 'subject_id']).doNothing())
+    .execute()
 }
 
 /** Ends conditions: they are sent again once they hold again. */
@@ -89,7 +195,7 @@ export async function endConditions(
     .execute()
 }
 
-/** The subjects among these that have a condition, or are marks, with the time of each. */
+/** The subjects among these that have a condition, a wait or a mark, with the time of each. */
 export async function heldOf(
   db: Kysely<Tables>,
   { event, subjectIds }: { readonly event: WebhookEvent; readonly subjectIds: readonly string[] },

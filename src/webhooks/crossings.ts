@@ -82,6 +82,11 @@ export function isMark(subjectId: string): boolean {
   return subjectId.endsWith(MARK_END)
 }
 
+/** The subject that says since when another has held, while it waits to be reported and until it ends. */
+export function waitOf(subjectId: string): string {
+  return `${subjectId} waiting`
+}
+
 /** The account or key of a subject. */
 export function ownerOf(subjectId: string): string {
   const [ownerId = ''] = subjectId.split(' ', 1)

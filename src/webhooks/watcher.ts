@@ -3,7 +3,16 @@ import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
-import { endConditions, heldOf, type Raised, raiseConditions, subjectsOf } from './conditions.ts'
+import {
+  endConditions,
+  endMarks,
+  heldOf,
+  isRecentMark,
+  noteWaits,
+  type Raised,
+  raiseConditions,
+  subjectsOf,
+} from './conditions.ts'
 import {
   awayUpstreams,
   isMark,
@@ -16,6 +25,7 @@ import {
   type UnresolvedPlace,
   unresolvedRequests,
   unsentReversals,
+  waitOf,
 } from './crossings.ts'
 import { eventsOf, listWebhooks } from './registry.ts'
 
@@ -191,9 +201,6 @@ async function sendReversals({ db, ids, clock }: Parts): Promise<number> {
   return raised.length
 }
 
-/** How long after a report the next one with the same mark waits. */
-const APART_MS = 60 * 60_000
-
 /** Raises the conditions that hold for these subjects, and ends the others. */
 async function judge(
   parts: Parts,
@@ -202,23 +209,32 @@ async function judge(
     subjectIds,
   }: { readonly event: keyof typeof READS; readonly subjectIds: readonly string[] },
 ): Promise<void> {
-  const { db, clock } = parts
+  const { db, ids, clock } = parts
   const ownerIds = [...new Set(subjectIds.map(ownerOf))]
   const nowMs = clock.nowMs()
   const raised = await READS[event](db, { subjectIds: ownerIds, nowMs })
-  const holding = new Set(raised.map(({ subjectId }) => subjectId))
   const marks = raised.flatMap(({ mark }) => (mark === undefined ? [] : [mark]))
-  const known = [...new Set([...subjectIds, ...holding, ...marks])]
-  const held = await heldOf(db, { event, subjectIds: known })
-  const isOver = (id: string, sinceMs: number) =>
-    isMark(id) ? sinceMs <= nowMs - APART_MS : !holding.has(id)
-  const ended = new Set([...held].flatMap(([id, sinceMs]) => (isOver(id, sinceMs) ? [id] : [])))
-  await endConditions(db, { event, subjectIds: [...ended] })
-  const waits = ({ mark = '' }: Raised) => held.has(mark) && !ended.has(mark)
-  await raiseOthers(
-    parts,
-    raised.filter((each) => !waits(each)),
-    held,
+  const holding = new Set(raised.flatMap(({ subjectId }) => [subjectId, waitOf(subjectId)]))
+  const known = new Set([...subjectIds, ...ownerIds.map(waitOf), ...holding, ...marks])
+  const held = await heldOf(db, { event, subjectIds: [...known] })
+  const ended = [...held.keys()].filter((id) => !isMark(id) && !holding.has(id))
+  await endConditions(db, { event, subjectIds: ended })
+  await endMarks(db, { event, marks: [...held.keys()].filter(isMark), nowMs })
+  const hasToWait = ({ mark = '' }: Raised) =>
+    isRecentMark({ reportedAtMs: held.get(mark) ?? -Infinity, nowMs })
+  const others = raised.filter(({ subjectId }) => !held.has(subjectId))
+  const waits = others.filter(hasToWait).map(({ subjectId }) => waitOf(subjectId))
+  await noteWaits(db, {
+    event,
+    subjectIds: waits.filter((id) => !held.has(id)),
+    // It began before it was seen: a webhook that is made right after this is not told of it.
+    sinceMs: nowMs - 1,
+  })
+  const sinceOf = ({ subjectId, sinceMs }: Raised) => held.get(waitOf(subjectId)) ?? sinceMs
+  const due = others.filter((each) => !hasToWait(each))
+  await raiseConditions(
+    { db, ids, nowMs },
+    due.map((each) => ({ ...each, sinceMs: sinceOf(each) })),
   )
 }
 
