@@ -8,7 +8,7 @@ import { DAY_MS } from '../vocabulary/usage-step.ts'
 import type { AlertAbout } from './about.ts'
 import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from './crossings.ts'
 
-/** More would keep requests from writing for long. */
+/** Alerts without emails that are noted at once. More would keep requests from writing for long. */
 const NOTED_AT_ONCE = 50
 
 /** The most alerts about an account's keys that are emailed in a day (UTC): any member can make keys and change their limits. */
@@ -55,13 +55,7 @@ export class Alerts {
     }
     for (const page of pagesOf(apiKeyIds)) await noteOf(this.#input, { apiKeyIds: page })
     await noteReversals(this.#input)
-    const nowMs = clock.nowMs()
-    await db
-      .deleteFrom('alerts')
-      .where('ends_at_ms', '<=', nowMs)
-      // Those of today are counted.
-      .where('created_at_ms', '<', startOfDay(nowMs))
-      .execute()
+    await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
   }
 
   /**
@@ -118,11 +112,13 @@ async function notePages(
 }
 
 async function noteAll(input: AlertsInput, fresh: readonly Crossing[]): Promise<void> {
-  const { db } = input
+  const { db, mails } = input
   // In one order: processes that note the same wait for each other's rows.
   const inOrder = fresh.toSorted((a, b) => (a.subject < b.subject ? -1 : 1))
-  for (let from = 0; from < inOrder.length; from += NOTED_AT_ONCE) {
-    const some = inOrder.slice(from, from + NOTED_AT_ONCE)
+  // Two processes could each wait for the place of the other's email, and for an alert that the other has noted.
+  const atOnce = mails ? 1 : NOTED_AT_ONCE
+  for (let from = 0; from < inOrder.length; from += atOnce) {
+    const some = inOrder.slice(from, from + atOnce)
     await db.transaction().execute(async (trx) => {
       for (const crossing of some) await noteOne(trx, { ...input, crossing })
     })
@@ -145,10 +141,10 @@ async function noteOne(
   // Another process has noted it meanwhile.
   if (!noted.some(({ step }) => step === steps[0])) return
   if (about.kind === 'credit') await forgetEarlierCredit(trx, crossing)
-  const place = await placeOfDay(trx, crossing, createdAtMs)
-  const isMailed = mails && place <= MAILED_OF_KEYS_MAX
-  const userIds = isMailed ? await mailedOwners(trx, accountId) : []
+  const userIds = mails ? await mailedOwners(trx, accountId) : []
   if (userIds.length === 0) return
+  const place = isOfKey(about) ? await takePlace(trx, { accountId, nowMs: createdAtMs }) : 0
+  if (place === null) return
   const said = place === MAILED_OF_KEYS_MAX ? { ...about, isLastOfDay: true } : about
   const aboutJson = JSON.stringify(said)
   const letter = { ...ALERT_LETTERS.start, accountId, aboutJson, createdAtMs }
@@ -163,31 +159,40 @@ async function noteOne(
   await trx.insertInto('alert_letters').values(rows).execute()
 }
 
-/**
- * The place of an alert that was just noted among those about keys of its account of the same day, at most one above the
- * most that are emailed; 0: it is about no key. By position: the alert, and the moment.
- */
-async function placeOfDay(
-  trx: Transaction<Tables>,
-  { about: { kind }, accountId }: Crossing,
-  nowMs: number,
-): Promise<number> {
-  if (kind !== 'key_limit' && kind !== 'key_allowance') return 0
-  // Steps that were noted together are one alert.
-  const noted = await trx
-    .selectFrom('alerts')
-    .select(['subject', 'created_at_ms'])
-    .where('account_id', '=', accountId)
-    .where('created_at_ms', '>=', startOfDay(nowMs))
-    .where('subject', 'like', 'key%')
-    .groupBy(['subject', 'created_at_ms'])
-    .limit(MAILED_OF_KEYS_MAX + 1)
-    .execute()
-  return noted.length
+function isOfKey({ kind }: AlertAbout): boolean {
+  return kind === 'key_limit' || kind === 'key_allowance'
 }
 
-function startOfDay(atMs: number): number {
-  return atMs - (atMs % DAY_MS)
+/**
+ * Takes the next place among the alerts about keys of an account that are emailed in a day, counted from 1. Each is a row of
+ * its own, so that no two processes take the same. Null: the day has no more.
+ */
+async function takePlace(
+  trx: Transaction<Tables>,
+  { accountId, nowMs }: { readonly accountId: string; readonly nowMs: number },
+): Promise<number | null> {
+  const dayEndsAtMs = nowMs - (nowMs % DAY_MS) + DAY_MS
+  const subject = `${accountId} emails about keys until ${dayEndsAtMs}`
+  // A day longer: for another process, whose clock is behind, the day is not over.
+  const endsAtMs = dayEndsAtMs + DAY_MS
+  while (true) {
+    const latest = await trx
+      .selectFrom('alerts')
+      .select('step')
+      .where('subject', '=', subject)
+      .orderBy('step', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    const place = (latest?.step ?? 0) + 1
+    if (place > MAILED_OF_KEYS_MAX) return null
+    const taken = await trx
+      .insertInto('alerts')
+      .values(ALERTS.record({ subject, step: place, accountId, endsAtMs, createdAtMs: nowMs }))
+      .onConflict((conflict) => conflict.columns(['subject', 'step']).doNothing())
+      .returning('step')
+      .executeTakeFirst()
+    if (taken !== undefined) return place
+  }
 }
 
 function* pagesOf(ids: readonly string[]): Iterable<readonly string[]> {

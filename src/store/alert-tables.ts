@@ -1,15 +1,18 @@
 import { integer, orNull, type RowOf, startsAs, Table, text } from './table.ts'
 
-/** Alerts that were noted: each once for its subject and step. */
+/**
+ * Alerts that were noted, each once for its subject and step, and the places that alerts about keys have taken among the
+ * emails of a day.
+ */
 export const ALERTS = new Table('alerts', {
   key: ['subject', 'step'],
   fixed: {
     /**
      * The id of an account or key, and the measured thing: a limit, a period of an allowance, or the credit since an
-     * entry.
+     * entry. For a place, the id of the account and the end of the day.
      */
     subject: text,
-    /** Percent; 0: it has no steps. */
+    /** Percent; 0: it has no steps. The number of a place, from 1. */
     step: integer,
     account_id: text,
     /** From then on it can't come again, and is removed. Null: it has no end. */
