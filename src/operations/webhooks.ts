@@ -73,7 +73,7 @@ function create(parts: OperationParts) {
     example: { url: 'https://example.org/tollgate', events: ['balance.low'] },
     answers: { 201: createdWebhookShape },
     async run({ by, body: { url, events } }) {
-      await noteConditions({ db: store.db, ids, clock }, events)
+      await noteConditions({ db: store.db, ids, clock }, events, null)
       const webhook = await createWebhook({ db: store.db, ids, clock }, { url, events, by })
       return { ...webhookAnswer(webhook), secret: webhook.secret }
     },
@@ -122,7 +122,7 @@ function change(parts: OperationParts) {
       const webhook = await getWebhook(store.db, webhookId)
       if (webhook === null) throw notFound('webhook', webhookId)
       const begins = body.events ?? (body.disabled === false ? eventsOf(webhook) : [])
-      await noteConditions({ db: store.db, ids, clock }, begins)
+      await noteConditions({ db: store.db, ids, clock }, begins, webhook)
       const changed = await changeWebhook({ db: store.db, clock }, { webhookId, ...body, by })
       if (changed === null) throw notFound('webhook', webhookId)
       return webhookAnswer(changed)

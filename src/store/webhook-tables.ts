@@ -31,7 +31,8 @@ export const WEBHOOK_CONDITIONS = new Table('webhook_conditions', {
      * The id of the account, key or request, that of a key with a period, the reference of the entry of a refund or
      * dispute, the name of the upstream, or `store`. One that ends with "reported" is a mark: `since_ms` is when the event
      * was last reported to a webhook. One that ends with "waiting" is of a condition that could not be reported at once:
-     * `since_ms` is when it began.
+     * `since_ms` is when it began. One that ends with "subscribed" is of a webhook: `since_ms` is when it was enabled, or
+     * given the event.
      */
     subject_id: text,
     since_ms: integer,

@@ -8,12 +8,14 @@ import type { Tables } from '../store/schema.ts'
 import { WEBHOOK_DELIVERIES } from '../store/webhook-tables.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
-import { createWebhook } from './registry.ts'
+import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
+import { changeWebhook, createWebhook, getWebhook } from './registry.ts'
 import { toldSoFar } from './testing/told.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+const EVENT = 'key.limit_near'
 
 let bench: StoreBench
 let nowMs: number
@@ -37,12 +39,22 @@ function at(ms: number): void {
 /** As the operation that creates a webhook; time moves on, so that conditions begin after it. */
 async function makeWebhook(): Promise<string> {
   const parts = { db: bench.store.db, ids, clock }
-  const events = ['key.limit_near'] as const
-  await noteConditions(parts, events)
+  const events = [EVENT] as const
+  await noteConditions(parts, events, null)
   const made = { url: 'https://receiver.example/', events, by: null }
   const { id } = await createWebhook(parts, made)
   at(nowMs + 1)
   return id
+}
+
+/** As the operation that changes a webhook. */
+async function change(
+  webhookId: string,
+  changed: { readonly events?: readonly WebhookEvent[]; readonly disabled?: boolean },
+): Promise<void> {
+  const parts = { db: bench.store.db, ids, clock }
+  await noteConditions(parts, changed.events ?? [EVENT], await getWebhook(parts.db, webhookId))
+  await changeWebhook(parts, { webhookId, ...changed, by: null })
 }
 
 /** The limits that a webhook was told of, oldest first. */
@@ -178,6 +190,35 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     at(startMs + 122 * MINUTE_MS)
     await look()
     expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100, 95], [95]])
+  })
+
+  test.each([
+    ['enabled', { disabled: true }, { disabled: false }],
+    ['given the event', { events: ['balance.low'] }, { events: ['balance.low', EVENT] }],
+  ] as const)('a webhook is not told of what began before it was %s', async (_, before, after) => {
+    const startMs = nowMs
+    const first = await makeWebhook()
+    const second = await makeWebhook()
+    await setLimit(95)
+    await change(second, before)
+    at(startMs + 10 * MINUTE_MS)
+    await setLimit(200)
+    await setLimit(100)
+    at(startMs + 20 * MINUTE_MS)
+    await change(second, after)
+    // The first has the event already, and goes on waiting.
+    await change(first, { events: ['balance.low', EVENT] })
+    // More than an hour after that, as after a gateway was stopped for a time.
+    at(startMs + 85 * MINUTE_MS)
+    await look()
+    expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], [95]])
+    await setLimit(200)
+    at(startMs + 150 * MINUTE_MS)
+    await setLimit(96)
+    expect([await limitsTold(first), await limitsTold(second)]).toEqual([
+      [95, 100, 96],
+      [95, 96],
+    ])
   })
 
   test('a webhook is not told of a wait that its own creation notes first', async () => {

@@ -5,6 +5,7 @@ import type { IdSource } from '../vocabulary/ids.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { addMessage } from './deliveries.ts'
 import { eventsOf, listWebhooks } from './registry.ts'
+import { subscribedMark } from './subjects.ts'
 
 /** Something that holds from now on, until it is ended. */
 export interface Raised {
@@ -76,8 +77,11 @@ async function report(
   },
 ): Promise<void> {
   const { event, subjectId, mark, sinceMs, fields } = raised
-  const receivers = webhooks.filter(
-    (webhook) => webhook.createdAtMs <= sinceMs && eventsOf(webhook).includes(event),
+  const subscribed = webhooks.filter((webhook) => eventsOf(webhook).includes(event))
+  const marks = subscribed.map(({ id }) => subscribedMark(id))
+  const marked = await heldOf(trx, { event, subjectIds: marks })
+  const receivers = subscribed.filter(
+    ({ id, createdAtMs }) => Math.max(createdAtMs, marked.get(subscribedMark(id)) ?? 0) <= sinceMs,
   )
   if (receivers.length === 0) return
   if (mark !== undefined && !(await takeMark(trx, { event, mark, nowMs }))) {
@@ -116,14 +120,27 @@ function isOldMark(nowMs: number) {
     ])
 }
 
+/** Writes a mark, whether there is one or not. */
+export async function noteMark(db: Kysely<Tables>, { event, mark, nowMs }: NewMark): Promise<void> {
+  await db
+    .insertInto('webhook_conditions')
+    .values(WEBHOOK_CONDITIONS.record({ event, subjectId: mark, sinceMs: nowMs }))
+    .onConflict((conflict) =>
+      conflict.columns(['event', 'subject_id']).doUpdateSet({ since_ms: nowMs }),
+    )
+    .execute()
+}
+
+interface NewMark {
+  readonly event: WebhookEvent
+  readonly mark: string
+  readonly nowMs: number
+}
+
 /** Writes a mark; false: there is one that keeps conditions waiting. */
 async function takeMark(
   trx: Transaction<Tables>,
-  {
-    event,
-    mark,
-    nowMs,
-  }: { readonly event: WebhookEvent; readonly mark: string; readonly nowMs: number },
+  { event, mark, nowMs }: NewMark,
 ): Promise<boolean> {
   const taken = await trx
     .insertInto('webhook_conditions')

@@ -8,6 +8,7 @@ import { LOW_BALANCE_MICROS_DEFAULT } from '../vocabulary/money.ts'
 import { reversalOf } from '../vocabulary/purchase.ts'
 import { DAY_MS } from '../vocabulary/usage-step.ts'
 import type { Raised } from './conditions.ts'
+import { reportedMark } from './subjects.ts'
 
 /** Accounts or keys that are looked at, and when. */
 interface Looked {
@@ -62,35 +63,17 @@ export async function nearLimits(
     const near: Raised[] = []
     if (isNear(spend, limit)) {
       const fields = { ...owner, spend, credit_limit: limit }
-      near.push({ ...named, subjectId: id, mark: `${id} limit${MARK_END}`, fields })
+      near.push({ ...named, subjectId: id, mark: reportedMark(`${id} limit`), fields })
     }
     // A row has the period of its latest hold, which may be over.
     if (endsAtMs !== null && nowMs < endsAtMs && isNear(row.periodSpend, allowance)) {
       const resetsAt = new Date(endsAtMs).toISOString()
       const fields = { ...owner, spend: row.periodSpend, allowance, period, resets_at: resetsAt }
       const subjectId = `${id} ${period} until ${resetsAt}`
-      near.push({ ...named, subjectId, mark: `${id} allowance${MARK_END}`, fields })
+      near.push({ ...named, subjectId, mark: reportedMark(`${id} allowance`), fields })
     }
     return near
   })
-}
-
-const MARK_END = ' reported'
-
-/** Whether a subject is a mark: when an event was last reported. */
-export function isMark(subjectId: string): boolean {
-  return subjectId.endsWith(MARK_END)
-}
-
-/** The subject that says since when another has held, while it waits to be reported and until it ends. */
-export function waitOf(subjectId: string): string {
-  return `${subjectId} waiting`
-}
-
-/** The account or key of a subject. */
-export function ownerOf(subjectId: string): string {
-  const [ownerId = ''] = subjectId.split(' ', 1)
-  return ownerId
 }
 
 /** No spend is near a limit of zero, which lets no request in. */

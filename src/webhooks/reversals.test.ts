@@ -32,7 +32,7 @@ const told = () => toldSoFar(bench.store.db)
 async function makeWebhook(): Promise<void> {
   const parts = { db: bench.store.db, ids, clock }
   const events = ['purchase.reversed'] as const
-  await noteConditions(parts, events)
+  await noteConditions(parts, events, null)
   await createWebhook(parts, { url: 'https://receiver.example/', events, by: null })
 }
 

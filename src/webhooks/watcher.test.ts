@@ -36,7 +36,7 @@ function watcher(upstreams = ['near', 'far']): Watcher {
 }
 
 async function tellAll() {
-  await noteConditions({ db: bench.store.db, ids, clock }, WEBHOOK_EVENTS)
+  await noteConditions({ db: bench.store.db, ids, clock }, WEBHOOK_EVENTS, null)
   const made = { url: 'https://receiver.example/', events: [...WEBHOOK_EVENTS], by: null }
   return createWebhook({ db: bench.store.db, ids, clock }, made)
 }

@@ -2,12 +2,14 @@ import type { Kysely } from 'kysely'
 import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
+import type { WebhookRow } from '../store/webhook-tables.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import {
   endConditions,
   endMarks,
   heldOf,
   isRecentMark,
+  noteMark,
   noteWaits,
   type Raised,
   raiseConditions,
@@ -15,19 +17,17 @@ import {
 } from './conditions.ts'
 import {
   awayUpstreams,
-  isMark,
   lowBalances,
   nearLimits,
   oldReversals,
-  ownerOf,
   resolvedOf,
   storeGaps,
   type UnresolvedPlace,
   unresolvedRequests,
   unsentReversals,
-  waitOf,
 } from './crossings.ts'
 import { eventsOf, listWebhooks } from './registry.ts'
+import { isMark, ownerOf, subscribedMark, waitOf } from './subjects.ts'
 
 const INTERVAL_MS = 10_000
 
@@ -178,9 +178,14 @@ type Parts = Pick<WatcherInput, 'db' | 'ids' | 'clock'>
 
 /**
  * Notes the conditions of accounts and keys, and the refunds and disputes until now, and sends them to the webhooks
- * that subscribe to them. A webhook that is created or subscribed later gets only later ones.
+ * that subscribe to them. A webhook that is created or subscribed later gets only later ones. By position: the parts,
+ * the events, and the webhook that is about to be enabled or given them; null: one is about to be created.
  */
-export async function noteConditions(parts: Parts, events: readonly WebhookEvent[]): Promise<void> {
+export async function noteConditions(
+  parts: Parts,
+  events: readonly WebhookEvent[],
+  webhook: WebhookRow | null,
+): Promise<void> {
   if (events.includes('purchase.reversed')) while ((await sendReversals(parts)) === PAGE);
   for (const [event, table] of [
     ['balance.low', 'accounts'],
@@ -190,6 +195,10 @@ export async function noteConditions(parts: Parts, events: readonly WebhookEvent
     const all = new Rotation(parts.db, table)
     do await judge(parts, { event, subjectIds: await all.next(true) })
     while (!all.isAtStart)
+    if (webhook === null || (!webhook.disabled && eventsOf(webhook).includes(event))) continue
+    // It is not told of what waits now.
+    const { db, clock } = parts
+    await noteMark(db, { event, mark: subscribedMark(webhook.id), nowMs: clock.nowMs() })
   }
 }
 
@@ -219,7 +228,6 @@ async function judge(
   const held = await heldOf(db, { event, subjectIds: [...known] })
   const ended = [...held.keys()].filter((id) => !isMark(id) && !holding.has(id))
   await endConditions(db, { event, subjectIds: ended })
-  await endMarks(db, { event, marks: [...held.keys()].filter(isMark), nowMs })
   const hasToWait = ({ mark = '' }: Raised) =>
     isRecentMark({ reportedAtMs: held.get(mark) ?? -Infinity, nowMs })
   const others = raised.filter(({ subjectId }) => !held.has(subjectId))
@@ -236,6 +244,8 @@ async function judge(
     { db, ids, nowMs },
     due.map((each) => ({ ...each, sinceMs: sinceOf(each) })),
   )
+  // After what has waited: it reads when webhooks subscribed.
+  await endMarks(db, { event, marks: [...held.keys()].filter(isMark), nowMs })
 }
 
 async function raiseOthers(
