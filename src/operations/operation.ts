@@ -228,6 +228,7 @@ export function operation<
       const checked = {
         // Without a schema both the type and the value are `undefined`.
         query: (query === undefined ? undefined : checkInput(query, sent.query)) as z.output<Query>,
+        // Without a schema both are `undefined`, as above.
         body: (body === undefined ? undefined : checkInput(body, sent.body)) as z.output<Body>,
       }
       const needsPassword = asksMembers || !isHarmlessWith(checked.body)
@@ -254,10 +255,7 @@ export function operation<
   }
 }
 
-/**
- * The successful responses to customers: their shapes by status, and the functions that remove operators' fields. They
- * are made for the first answer to a customer: making them for all operations would slow down a start.
- */
+/** The shapes of responses to customers by status, and what removes operators' fields. Made when needed: a start is faster. */
 function answersForCustomers(answers: AnswerShapes) {
   let made: ReadonlyMap<number, ReturnType<typeof forCustomers>> | null = null
   const byStatus = () => {
