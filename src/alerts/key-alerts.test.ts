@@ -65,7 +65,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.close()
   })
 
-  test('alerts that nobody was emailed are not counted', async () => {
+  test('alerts without an email are not counted', async () => {
     const { db } = bench.store
     await alertOften(30, false)
     await db.updateTable('users').set({ alert_mails: 0 }).execute()

@@ -5,6 +5,7 @@ import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { Page } from '../vocabulary/page.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { newestOpenedAt } from './activity/newest-request.ts'
 import type { CommandedLedger } from './commands.ts'
 import type { AddApiKeyInput, AddApiKeyVerdict } from './ledger.ts'
@@ -72,16 +73,14 @@ export function hasText({ keyHash }: Pick<ApiKeyRow, 'keyHash'>): boolean {
 /** The credit limit of an account's Playground key until someone changes it. */
 const PLAYGROUND_LIMIT_MICROS = micros(5_000_000)
 
-const DAY_MS = 24 * 60 * 60_000
-
 /** A Playground whose key is deleted again and again makes no more rows than this. */
 const PLAYGROUND_KEYS_A_DAY = 20
 
 /**
  * The key that requests of the page's Playground run on, which is made at its first use, and again after it
  * was deleted. The key has no text: the value in place of its hash is no SHA-256, so no text that a client sends can
- * match it. Its ID follows from the account and the number of earlier Playground keys, so two first uses make one key,
- * whatever other keys the account has. Null if there is no such account. Throws Problem `too_many_keys` if it was deleted
+ * match it. Its ID follows from the account and the number of earlier Playground keys, so two first uses make one key.
+ * It is not one of the keys that members can have. Null if there is no such account. Throws Problem `too_many_keys` if it was deleted
  * again and again within 24 hours.
  */
 export async function getPlaygroundKeyHash(

@@ -228,7 +228,7 @@ export interface LinkLook {
   /** The account that it lets the person into; null: none. */
   readonly accountName: string | null
   readonly role: Role | null
-  /** The user who made it and can send another; null: nobody can, or the command line or a token made it. */
+  /** The user who made it and can send another; null: that user can no longer, or the command line or a token made it. */
   readonly inviterName: string | null
   readonly expiresAtMs: number
 }

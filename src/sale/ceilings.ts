@@ -26,7 +26,7 @@ interface CeilingsInput extends CeilingSettings {
 type Post = (input: PostPurchaseInput) => Promise<PurchaseVerdict>
 
 /**
- * Holds payments above the ceilings, whatever providers and nodes report: a lie can cost at most a day's
+ * Holds payments above the ceilings. A lie of a provider or a node can cost at most a day's
  * ceiling. Payments are counted and posted one after the other: in this process, and on PostgreSQL in all
  * processes of the store.
  */

@@ -241,7 +241,7 @@ async function replaceFinal(
   await watch.rewind(world.model.replacedFrom ?? expect.unreachable())
 }
 
-test('a transaction that pays somebody else in place of a final block gets no credit, and stops no later deposit', async () => {
+test('a transaction that pays another account after a final block was replaced gets no credit, and stops no later deposit', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()
   await watch.look()

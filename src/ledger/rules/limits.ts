@@ -16,6 +16,7 @@ import {
   readWindow,
   secondOfWindow,
 } from '../../vocabulary/request-window.ts'
+import { DAY_MS } from '../../vocabulary/usage-step.ts'
 import type {
   AddApiKeyInput,
   LedgerLimits,
@@ -45,8 +46,6 @@ export interface Uncounted {
   readonly id: string
   readonly span: PeriodSpan
 }
-
-const DAY_MS = 24 * 60 * 60_000
 
 /** The keys of an account that may have only so many. */
 export function uncountedKeys(
