@@ -87,6 +87,8 @@ export function serverMicrosPerRequest(rounds: readonly Round[]): number[] {
 
 // A batch that takes this part of the one before is no notably better compiled.
 const QUIET_SHARE = 0.95
+// On a noisy machine, an early batch can seem no cheaper than the one before it.
+const WARM_BATCHES_MIN = { full: 4, quick: 1 }
 const WARM_BATCHES_MAX = { full: 8, quick: 1 }
 const WARM_CLIENTS = 16
 
@@ -118,24 +120,25 @@ export async function compare(
 }
 
 /**
- * Sends uncounted requests until the compiler is quiet: until a batch takes hardly less processor time than the one
- * before it, or eight were sent. A quick run, whose times say nothing, sends one.
+ * Sends uncounted requests until the compiler is quiet: at least four batches, until one takes hardly less processor
+ * time than the one before it, or eight were sent. A quick run, whose times say nothing, sends one.
  */
 export async function warm(
   bench: { scaled(sizes: Sizes): number },
   input: Pick<CompareInput, 'workload' | 'warmUp'> & { readonly targets: readonly Target[] },
 ): Promise<void> {
   const { workload } = input
+  const batchesMin = bench.scaled(WARM_BATCHES_MIN)
   const batchesMax = bench.scaled(WARM_BATCHES_MAX)
   const requests = bench.scaled(input.warmUp)
   for (const target of input.targets) {
     let earlierMs = Number.POSITIVE_INFINITY
-    for (let batch = 0; batch < batchesMax; batch++) {
+    for (let batch = 1; batch <= batchesMax; batch++) {
       const startMs = target.tree.cpuMs()
       await closedLoop({ target, workload, requests, clients: WARM_CLIENTS })
       await settled(target)
       const tookMs = target.tree.cpuMs() - startMs
-      if (tookMs >= QUIET_SHARE * earlierMs) break
+      if (batch >= batchesMin && tookMs >= QUIET_SHARE * earlierMs) break
       earlierMs = tookMs
     }
   }
