@@ -73,8 +73,8 @@ interface MediansInput {
 }
 
 async function medians(bench: Bench, input: MediansInput): Promise<RoundMedians[]> {
-  const warmUp = bench.scaled({ full: 500, quick: 30 })
-  const requests = bench.scaled({ full: 300, quick: 50 })
+  const warmUp = bench.scaled({ full: 5_000, quick: 30 })
+  const requests = bench.scaled({ full: 2_000, quick: 50 })
   await oneByOne(input, warmUp)
   const rounds: RoundMedians[] = []
   for (let round = 0; round < bench.rounds; round++) {
