@@ -3,9 +3,9 @@ import { ALERT_LETTERS, ALERTS } from '../store/alert-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
-import { stepsUpTo } from '../vocabulary/alert-step.ts'
 import { DAY_MS } from '../vocabulary/usage-step.ts'
 import type { AlertAbout } from './about.ts'
+import { stepsUpTo } from './about.ts'
 import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from './crossings.ts'
 
 /** Alerts without emails that are noted at once. More would keep requests from writing for long. */

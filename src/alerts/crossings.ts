@@ -14,9 +14,9 @@ import {
   type ApiKeyRow,
   type Tables,
 } from '../store/schema.ts'
-import { alertStep } from '../vocabulary/alert-step.ts'
 import { reversalCauseOf } from '../vocabulary/purchase.ts'
 import type { AlertAbout } from './about.ts'
+import { alertStep } from './about.ts'
 
 /** How long before its end free credit is named. */
 const FREE_CREDIT_ENDS_MS = 7 * 24 * 60 * 60_000

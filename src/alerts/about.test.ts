@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alertStep, stepsUpTo } from './alert-step.ts'
+import { alertStep, stepsUpTo } from './about.ts'
 
 test.each([
   { used: 0, step: null },
