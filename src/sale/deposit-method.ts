@@ -12,6 +12,7 @@ import type { ChainNode } from './chain/node.ts'
 import { askTransferAt, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, depositOfSource, type Stablecoin } from './chain/terms.ts'
 import { readCursor } from './cursors.ts'
+import type { HandedOut } from './deposit-rows.ts'
 import {
   addDepositAddresses,
   cursorOf,
@@ -20,7 +21,6 @@ import {
   waitingCursorOf,
 } from './deposit-rows.ts'
 import { type DepositTerms, usableRate } from './deposit-value.ts'
-import type { HandedOut } from './handed-out.ts'
 import type { DepositMethod, DepositTermsNow } from './method.ts'
 
 interface TokenDepositsInput {

@@ -1,11 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import { CONFIRMING_DEPOSITS, DEPOSIT_ADDRESSES, TOKEN_RATES } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import { StoreRefused } from '../store/store-failure.ts'
 import type { RowOf } from '../store/table.ts'
 import type { TokenRate } from './deposit-value.ts'
 
 /** A deposit in a block that is not final. */
 export type ConfirmingDeposit = RowOf<typeof CONFIRMING_DEPOSITS>
+
+type AddressRow = RowOf<typeof DEPOSIT_ADDRESSES>
 
 /** The cursor of a chain. */
 export function cursorOf(chainId: number): string {
@@ -33,7 +36,7 @@ export async function readDepositAddresses(
 /** The account of a deposit address in lower case; null: it is none. */
 export async function findDepositAccount(
   db: Kysely<Tables>,
-  { chainId, address }: Pick<RowOf<typeof DEPOSIT_ADDRESSES>, 'chainId' | 'address'>,
+  { chainId, address }: Pick<AddressRow, 'chainId' | 'address'>,
 ): Promise<string | null> {
   const row = await db
     .selectFrom('deposit_addresses')
@@ -51,7 +54,7 @@ interface AddressPlace {
 }
 
 /** An address, and how many deposits of its account the store has on its chain. */
-type ListedAddress = RowOf<typeof DEPOSIT_ADDRESSES> & { readonly deposits: number }
+type ListedAddress = AddressRow & { readonly deposits: number }
 
 /** A page of the deposit addresses of all chains and accounts, in the order of chains and addresses. */
 export async function listDepositAddresses(
@@ -93,7 +96,7 @@ export async function listDepositAddresses(
 /** Makes the addresses durable. One that is there already is not changed. */
 export async function addDepositAddresses(
   db: Kysely<Tables>,
-  rows: readonly RowOf<typeof DEPOSIT_ADDRESSES>[],
+  rows: readonly AddressRow[],
 ): Promise<void> {
   if (rows.length === 0) return
   await db
@@ -101,6 +104,47 @@ export async function addDepositAddresses(
     .values(rows.map((row) => DEPOSIT_ADDRESSES.record(row)))
     .onConflict((conflict) => conflict.columns(['chain_id', 'address']).doNothing())
     .execute()
+}
+
+const HANDED_OUT_KEPT_MS = 60 * 60_000
+
+/** The deposit addresses that this process has handed out within the hour: a database that goes back loses the newest. */
+export class HandedOut {
+  readonly #rows = new Map<string, AddressRow>()
+
+  /** Notes an address with the time at which it was handed out. */
+  note(row: AddressRow): void {
+    this.#rows.set(row.address, row)
+  }
+
+  /**
+   * The account of each deposit address of a chain, by the address in lower case. Addresses that the store has lost are
+   * written again; one whose account is gone too, only once the account is back.
+   */
+  async readAddresses(
+    db: Kysely<Tables>,
+    { chainId, nowMs }: { readonly chainId: number; readonly nowMs: number },
+  ): Promise<ReadonlyMap<string, string>> {
+    const accountOf = new Map(await readDepositAddresses(db, chainId))
+    for (const row of this.#rows.values()) {
+      if (row.createdAtMs < nowMs - HANDED_OUT_KEPT_MS) this.#rows.delete(row.address)
+      else if (row.chainId === chainId && !accountOf.has(row.address)) {
+        if (await isWritten(db, row)) accountOf.set(row.address, row.accountId)
+      }
+    }
+    return accountOf
+  }
+}
+
+/** False: the store refuses it, as it has no such account. */
+async function isWritten(db: Kysely<Tables>, row: AddressRow): Promise<boolean> {
+  try {
+    await addDepositAddresses(db, [row])
+    return true
+  } catch (error) {
+    if (error instanceof StoreRefused) return false
+    throw error
+  }
 }
 
 /** The rates of a chain's tokens, by the address of the token. */

@@ -10,6 +10,7 @@ import { agreementOf, askEach } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
 import { askPlaces, askTransfers, type Block, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, type Stablecoin, sourceOfDeposit } from './chain/terms.ts'
+import type { HandedOut } from './deposit-rows.ts'
 import { readRates } from './deposit-rows.ts'
 import {
   creditOfUnits,
@@ -18,7 +19,6 @@ import {
   usableRate,
   valueDeposit,
 } from './deposit-value.ts'
-import type { HandedOut } from './handed-out.ts'
 
 /** The parts of the gateway that a scan of blocks needs. */
 export interface DepositScanInput {

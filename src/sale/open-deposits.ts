@@ -10,8 +10,7 @@ import { ChainSettingsFault, type ChainTerms, RescanFailed } from './chain/terms
 import { hasMoreToScan, type Waiting } from './chain-look.ts'
 import { ChainWatch, type ChainWatchInput } from './chain-watch.ts'
 import { TokenDeposits } from './deposit-method.ts'
-import { addDepositAddresses } from './deposit-rows.ts'
-import { HandedOut } from './handed-out.ts'
+import { addDepositAddresses, HandedOut } from './deposit-rows.ts'
 
 /** The settings of a chain. */
 export interface ChainSettings {

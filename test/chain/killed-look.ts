@@ -1,6 +1,6 @@
 import { httpNode } from '../../src/sale/chain/node.ts'
 import { ChainWatch } from '../../src/sale/chain-watch.ts'
-import { HandedOut } from '../../src/sale/handed-out.ts'
+import { HandedOut } from '../../src/sale/deposit-rows.ts'
 import { Sale } from '../../src/sale/sale.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { openKilled } from '../crash/open-killed.ts'
