@@ -14,12 +14,12 @@ import type { Store } from '../store/store.ts'
 import { DIALECTS } from '../upstreams/dialects.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { IdHours } from '../usage/id-hours.ts'
+import type { RefusalCounter } from '../usage/refusals.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
 import { type OpenUpstream, openCatalog, openUpstreams } from './open-catalog.ts'
 import { openReconcilers, type Reconcilers } from './open-reconcilers.ts'
-import type { Refusals } from './open-refusals.ts'
 import { openServedStore, type ServedStore } from './open-served-store.ts'
 import { openServing } from './open-serving.ts'
 import { openTelemetry, showGauges, type TelemetryParts } from './open-telemetry.ts'
@@ -56,7 +56,7 @@ export interface Gateway {
   readonly ids: IdSource
   readonly refresher: CatalogRefreshers
   readonly forgottenHolds: Pick<ForgottenHolds, 'look'>
-  readonly refusals: Pick<Refusals, 'write'>
+  readonly refusals: Pick<RefusalCounter, 'write'>
   /** Resolves when no request is in flight and no settle is running. */
   settled(): Promise<void>
   /** Takes no new requests, lets those in flight end within the drain timeout, and closes everything. */

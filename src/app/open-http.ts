@@ -10,7 +10,7 @@ import {
   keyAccess,
 } from '../http/access.ts'
 import type { ReadinessCheck } from '../http/health.ts'
-import { createInference } from '../http/inference.ts'
+import { createInference, type EndedRequest } from '../http/inference.ts'
 import { createHttpServer, type ManagementInput } from '../http/server.ts'
 import type { Authenticator } from '../journey/gate/authenticator.ts'
 import { Gate } from '../journey/gate/gate.ts'
@@ -33,7 +33,6 @@ import { openKnownTokens, openTakenAccess } from './open-access.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { BUILT_FOLDER, openPage } from './open-page.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
-import type { Refusals } from './open-refusals.ts'
 import { openSale } from './open-sale.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
 import type { Verification } from './open-verification.ts'
@@ -64,7 +63,7 @@ export interface HttpParts {
   /** Notices the account and the key of each request that has ended. */
   readonly webhooks: Pick<Watcher, 'noticed'>
   /** Counts the requests that were refused. */
-  readonly refusals: Pick<Refusals, 'requestEnded'>
+  readonly refusals: { readonly requestEnded: (ended: EndedRequest) => void }
   /** The checks of `/readyz`. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }

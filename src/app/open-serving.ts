@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import type { Inference } from '../http/inference.ts'
+import type { EndedRequest, Inference } from '../http/inference.ts'
+import { CLIENT_LEFT } from '../journey/client-answer.ts'
 import { Authenticator } from '../journey/gate/authenticator.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
 import { ClientAddresses } from '../journey/gate/client-address.ts'
@@ -17,12 +18,12 @@ import { unsettledAfter } from '../reconcile/schedule.ts'
 import { Passes } from '../store/passes.ts'
 import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
 import { CommandImpossible } from '../store/store-failure.ts'
+import { RefusalCounter } from '../usage/refusals.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { publicNamesOf } from './name-settings.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
-import { openRefusals } from './open-refusals.ts'
 import type { ServedStore } from './open-served-store.ts'
 import { running, type Wiring, warning } from './wiring.ts'
 
@@ -141,6 +142,32 @@ function noteRefusedCaps({ log }: Wiring): JourneyParts['ownCapRefused'] {
       { upstream, modelId, tokens, advice },
       'a provider refused the output cap that the gateway set',
     )
+  }
+}
+
+/**
+ * Counts the requests of known API keys that are refused before their holds open. The counts are written to the store
+ * every few seconds and when the part is closed.
+ */
+function openRefusals({ log, closing }: Wiring, { store, storeClock: clock }: ServedStore) {
+  const counter = new RefusalCounter({
+    db: store.db,
+    clock,
+    onUncounted: (requests) =>
+      log.warn({ requests }, 'requests of too many API keys were refused: some are not counted'),
+    onFailure: warning(log, 'refused requests could not be counted in the store'),
+  })
+  running({ closing }, counter)
+  return {
+    requestEnded({ problem, record: { accountId, apiKeyId, holdMicros } }: EndedRequest): void {
+      // A client that has left was not answered.
+      if (problem === null || holdMicros !== null || problem.httpStatus === CLIENT_LEFT) return
+      // Without a known key, the request is of no account.
+      if (accountId === null || apiKeyId === null) return
+      counter.count({ accountId, apiKeyId, code: problem.code })
+    },
+    /** Adds the counts to the store now. Rejects if the store fails. */
+    write: () => counter.write(),
   }
 }
 
