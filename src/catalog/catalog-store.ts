@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
+import { isTokenCount, readRecord, readStrings } from '../json/walk.ts'
 import { PRICE_SNAPSHOTS, type PriceSnapshotRow } from '../store/catalog-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import { isTokenCount, readRecord, readStrings } from '../upstreams/json-reading.ts'
 import type { ListedModel, ListingSettings } from '../upstreams/listing/listing.ts'
 import { parseRow } from '../upstreams/listing/listing.ts'
 import {

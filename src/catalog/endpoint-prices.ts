@@ -1,4 +1,4 @@
-import { isTokenCount, readRecord } from '../upstreams/json-reading.ts'
+import { isTokenCount, readRecord } from '../json/walk.ts'
 import {
   decodePriceTable,
   encodePriceTable,

@@ -1,3 +1,4 @@
+import { type Decimal, isNegative, parseDecimal } from '../vocabulary/money.ts'
 import {
   closesAt,
   enterContainer,
@@ -211,6 +212,13 @@ export function numberSource(body: JsonBody, path: readonly string[]): string | 
   const source = valueSource(body, path)
   if (source === null) return null
   return NUMBER_START.test(source.toString('latin1', 0, 1)) ? source.toString('latin1') : null
+}
+
+/** The number at a path, from its digits in the body; null if there is none or it is negative. */
+export function decimalAt(body: JsonBody, path: readonly string[]): Decimal | null {
+  const source = numberSource(body, path)
+  const decimal = source === null ? null : parseDecimal(source)
+  return decimal === null || isNegative(decimal) ? null : decimal
 }
 
 /**

@@ -1,5 +1,5 @@
+import { isTokenCount, readRecord, readStrings } from '../../json/walk.ts'
 import type { Fees, Offer } from '../../vocabulary/offer.ts'
-import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
 import { priceSnapshotId } from './price-table.ts'
 import { type ListedPricing, parsePricing, RowRefusal } from './pricing.ts'
 

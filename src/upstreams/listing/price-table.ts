@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { isTokenCount, readRecord } from '../../json/walk.ts'
 import type { Picos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable, PriceTier } from '../../vocabulary/offer.ts'
-import { isTokenCount, readRecord } from '../json-reading.ts'
 
 /** Prices of tokens, which a tier may raise; the table's own are for the shortest prompts. */
 export type TokenPrices = Omit<PriceTier, 'inputTokensAbove'>

@@ -1,3 +1,4 @@
+import { isTokenCount, readRecord, readStrings } from '../../json/walk.ts'
 import {
   formatDecimal,
   isNegative,
@@ -7,7 +8,6 @@ import {
   priceWithFee,
 } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
-import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
 import {
   buildPriceTable,
   highest,

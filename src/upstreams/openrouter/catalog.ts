@@ -1,7 +1,7 @@
+import { isTokenCount, readRecord } from '../../json/walk.ts'
 import { type Picos, parsePrice } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import type { ResponseBounds } from '../buffered-request.ts'
-import { isTokenCount, readRecord } from '../json-reading.ts'
 import {
   type ListedModel,
   type ListingSettings,

@@ -3,11 +3,10 @@ import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseEventData } from '../../json/body.ts'
 import type { JsonEdit } from '../../json/edit.ts'
-import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts'
+import { isJsonObject, type JsonBody, type JsonObject, objectAt } from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
-import { objectAt } from '../json-reading.ts'
 import type {
   AnswerReading,
   RewriteInput,

@@ -1,8 +1,8 @@
 import { parseAnswer } from '../../json/body.ts'
-import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts'
+import { decimalAt } from '../../json/edit.ts'
+import { isJsonObject, type JsonBody, type JsonObject, tokenCount } from '../../json/walk.ts'
 import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
-import { decimalAt, tokenCount } from '../json-reading.ts'
 import {
   type FetchGenerationInput,
   type GenerationAnswer,

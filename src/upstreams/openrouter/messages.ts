@@ -4,10 +4,16 @@ import type { ProviderError } from '../../formats/provider-error.ts'
 import { readSteps, type SearchTool, searchToolsOf } from '../../formats/tools.ts'
 import { parseEventData } from '../../json/body.ts'
 import type { JsonEdit } from '../../json/edit.ts'
-import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
+import {
+  isJsonObject,
+  type JsonBody,
+  type JsonObject,
+  type JsonValue,
+  objectAt,
+  tokenCount,
+} from '../../json/walk.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import type { PublicNames } from '../../vocabulary/public-names.ts'
-import { objectAt, tokenCount } from '../json-reading.ts'
 import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
 import { readProviderError, UNREADABLE_EVENT } from './provider-error.ts'
 import {

@@ -1,9 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { asksForPriority } from '../../formats/chat-call.ts'
-import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
+import { decimalAt } from '../../json/edit.ts'
+import {
+  isJsonObject,
+  type JsonBody,
+  type JsonObject,
+  type JsonValue,
+  objectAt,
+  tokenCount,
+} from '../../json/walk.ts'
 import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
-import { decimalAt, objectAt, tokenCount } from '../json-reading.ts'
 
 // Long enough for any real id, short enough to store and to send in a look-up.
 const GENERATION_ID = /^[\x21-\x7e]{1,200}$/

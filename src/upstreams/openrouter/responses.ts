@@ -3,9 +3,14 @@ import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseEventData } from '../../json/body.ts'
 import type { JsonEdit } from '../../json/edit.ts'
-import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
+import {
+  isJsonObject,
+  type JsonBody,
+  type JsonObject,
+  type JsonValue,
+  objectAt,
+} from '../../json/walk.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
-import { objectAt } from '../json-reading.ts'
 import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
 import { readProviderError, UNREADABLE_EVENT } from './provider-error.ts'
 import {
