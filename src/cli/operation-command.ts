@@ -50,13 +50,11 @@ export interface CommandGroup {
   readonly commands: readonly CommandRow[]
 }
 
-/** A command, or a group of them. */
-export type CommandRow = OperationCommand | CommandGroup | OwnCommand
-
-/** A command that is no operation: only where the store and the settings are can it run. */
-interface OwnCommand {
-  readonly make: (input: CommandInput) => Command
-}
+/** A command, or a group of them. `make`: no operation, so it can only run where the store and the settings are. */
+export type CommandRow =
+  | OperationCommand
+  | CommandGroup
+  | { readonly make: (input: CommandInput) => Command }
 
 /** An operation's response for a person: the result, and a remark about it. */
 export interface Shown {

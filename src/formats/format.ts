@@ -16,7 +16,13 @@ export interface WireFormat {
   readonly family: EnvelopeFamily
   readonly bodyBytesMax: number
   readonly rules: FormatRules
-  readonly telemetry: FormatTelemetry
+  /** Attributes of its traces, by the GenAI conventions. */
+  readonly telemetry: {
+    /** `gen_ai.operation.name`. */
+    readonly operation: string
+    /** `gen_ai.output.type`; null: left out. */
+    readonly outputType: string | null
+  }
   readonly documentation: FormatDocumentation
   /** Whether the events of a stream have an `event:` line; if not, only their data is relayed. */
   readonly namesEvents: boolean
@@ -35,14 +41,6 @@ export interface WireFormat {
   readonly addsFileParser: boolean
   /** The whole event for an error inside a stream. */
   errorEvent(input: ErrorEventInput): string
-}
-
-/** Attributes of a format's traces, by the GenAI conventions. */
-interface FormatTelemetry {
-  /** `gen_ai.operation.name`. */
-  readonly operation: string
-  /** `gen_ai.output.type`; null: left out. */
-  readonly outputType: string | null
 }
 
 /** The parts of an error event. */

@@ -45,7 +45,13 @@ export interface Inference {
    * The hold that a request of another route would need. Nothing is opened, stored, logged or sent. Rejects with a
    * Problem.
    */
-  estimate(arrived: ArrivedEstimate): Promise<HoldEstimate>
+  estimate(
+    arrived: Omit<EstimateInput, 'readBody'> & {
+      readonly clientRequest: IncomingMessage
+      /** Called as {@link Sender.bodyHasCome} is. */
+      readonly bodyHasCome: () => Promise<void>
+    },
+  ): Promise<HoldEstimate>
   /** Whether the journey of a request is running: from before its hold can be opened. */
   isUnderWay(requestId: string): boolean
   /** Requests whose answers have not ended. */
@@ -83,12 +89,6 @@ interface Sender {
    * sender may no longer call.
    */
   bodyHasCome(): Promise<void>
-}
-
-interface ArrivedEstimate extends Omit<EstimateInput, 'readBody'> {
-  readonly clientRequest: IncomingMessage
-  /** Called as {@link Sender.bodyHasCome} is. */
-  readonly bodyHasCome: () => Promise<void>
 }
 
 /** Makes the inference endpoints. They share nothing with other routes. */

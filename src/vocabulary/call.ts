@@ -108,22 +108,26 @@ export const NO_MEDIA: MediaCount = {
 export interface FormatRules {
   /** The basis of the hold's size: the tokens of the call, or a figure for each image that it asks for. */
   readonly heldBy: 'tokens' | 'images'
-  readonly prompt: PromptRule
+  /** How its prompt is counted. */
+  readonly prompt: {
+    /** Whether a chat template, and instructions for calling tools, surround the text. */
+    readonly hasTemplate: boolean
+    /** How many context windows its text may fill; `perCompletion`: there may be several prompts. */
+    readonly windows: 'one' | 'perCompletion' | 'any'
+  }
   readonly output: OutputRule
   /**
    * Whether free credit may pay for its calls, and whether a call that free credit alone pays for may run
    * on less than its whole hold.
    */
   readonly freeCredit: 'never' | 'wholeHold' | 'partOfHold'
-  readonly deadline: DeadlineRule
-}
-
-/** How the prompt of a call is counted. */
-interface PromptRule {
-  /** Whether a chat template, and instructions for calling tools, surround the text. */
-  readonly hasTemplate: boolean
-  /** How many context windows its text may fill; `perCompletion`: there may be several prompts. */
-  readonly windows: 'one' | 'perCompletion' | 'any'
+  /** How long its answer may take in total. */
+  readonly deadline: {
+    /** The setting that bounds a whole answer. */
+    readonly total: 'totalTimeoutMs' | 'imageTimeoutMs'
+    /** Whether it bounds a stream too. */
+    readonly boundsStreams: boolean
+  }
 }
 
 /** How the output of a call is bounded. */
@@ -140,14 +144,6 @@ type OutputRule =
       /** The bound of the cap that is held. */
       readonly heldUpTo: 'modelMaximum' | 'contextWindow'
     }
-
-/** How long an answer may take in total. */
-interface DeadlineRule {
-  /** The setting that bounds a whole answer. */
-  readonly total: 'totalTimeoutMs' | 'imageTimeoutMs'
-  /** Whether it bounds a stream too. */
-  readonly boundsStreams: boolean
-}
 
 /** Request headers as Node gives them: names in lower case. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>

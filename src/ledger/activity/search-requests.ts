@@ -5,11 +5,6 @@ import type { Page } from '../../vocabulary/page.ts'
 import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { listRequests, newestLike, type RequestFilter, wantsOnlyUnsettled } from './activity.ts'
 
-interface SearchInput extends RequestFilter, Page {
-  /** A clock that never steps, in milliseconds. Default the process's own. */
-  readonly elapsedMs?: () => number
-}
-
 /** A page of matching requests, or the part of it that was found in time. */
 export interface FoundRequests {
   readonly requests: readonly RequestRow[]
@@ -32,7 +27,11 @@ const SLICE_GROWTH_MAX = 8
  */
 export async function searchRequests(
   db: Kysely<Tables>,
-  input: SearchInput,
+  input: RequestFilter &
+    Page & {
+      /** A clock that never steps, in milliseconds. Default the process's own. */
+      readonly elapsedMs?: () => number
+    },
 ): Promise<FoundRequests> {
   const { elapsedMs, ...page } = input
   const newestMs = isIndexed(page) ? null : await newestTimeMs(db, page)
