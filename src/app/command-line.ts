@@ -13,10 +13,10 @@ import {
   pageUrlOf,
   storeUrlOf,
 } from './config.ts'
-import { configuredUpstreams } from './configured-upstreams.ts'
-import { mailSettingsOf } from './mail-settings.ts'
-import { publicNamesOf } from './name-settings.ts'
-import { saleSettingsOf } from './sale-settings.ts'
+import { configuredUpstreams } from './settings/configured-upstreams.ts'
+import { mailSettingsOf } from './settings/mail-settings.ts'
+import { publicNamesOf } from './settings/name-settings.ts'
+import { saleSettingsOf } from './settings/sale-settings.ts'
 import { VERSION } from './wiring.ts'
 
 interface CommandLineInput {

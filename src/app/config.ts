@@ -6,13 +6,18 @@ import type { KeyLimits } from '../operations/operation.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import { echoed } from '../vocabulary/problem.ts'
-import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
-import { FEE_SETTINGS, LOOKUP_SETTINGS } from './cost-settings.ts'
-import { MAIL_SETTINGS, mailFaults } from './mail-settings.ts'
-import { NAME_SETTINGS } from './name-settings.ts'
-import { misnomerFaults, suggestionFor } from './near-names.ts'
-import { OUTSIDE_SETTINGS, outsideFaults, PAGE_SETTINGS, signUpFaults } from './page-settings.ts'
-import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
+import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
+import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
+import { MAIL_SETTINGS, mailFaults } from './settings/mail-settings.ts'
+import { NAME_SETTINGS } from './settings/name-settings.ts'
+import { misnomerFaults, suggestionFor } from './settings/near-names.ts'
+import {
+  OUTSIDE_SETTINGS,
+  outsideFaults,
+  PAGE_SETTINGS,
+  signUpFaults,
+} from './settings/page-settings.ts'
+import { SALE_SETTINGS, saleFaults } from './settings/sale-settings.ts'
 import {
   choice,
   list,
@@ -23,9 +28,9 @@ import {
   type Setting,
   secretToken,
   wholeNumber,
-} from './setting.ts'
-import { TRACE_SETTINGS } from './trace-settings.ts'
-import { namesUpstream, UPSTREAM_VARIABLES, upstreamFaults } from './upstream-variables.ts'
+} from './settings/setting.ts'
+import { TRACE_SETTINGS } from './settings/trace-settings.ts'
+import { namesUpstream, UPSTREAM_VARIABLES, upstreamFaults } from './settings/upstream-variables.ts'
 
 function networks(description: string): Setting<readonly string[]> {
   const { schema, ...rest } = list(description)

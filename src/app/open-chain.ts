@@ -3,7 +3,7 @@ import type { SaleMethod } from '../sale/method.ts'
 import { openChainSale, type SaleSettings } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/store.ts'
-import { fewNodesWarning } from './chain-settings.ts'
+import { fewNodesWarning } from './settings/chain-settings.ts'
 import { running, type Wiring } from './wiring.ts'
 
 /** The sale on a chain. */

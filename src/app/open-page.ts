@@ -21,7 +21,7 @@ import type { Arrival } from '../vocabulary/call.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
-import { outsideProvidersOf } from './page-settings.ts'
+import { outsideProvidersOf } from './settings/page-settings.ts'
 import type { Wiring } from './wiring.ts'
 
 /** The folder of the built page. */

@@ -8,7 +8,7 @@ import { makeSale, type OpenedCard } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/store.ts'
 import { openChain } from './open-chain.ts'
-import { saleSettingsOf } from './sale-settings.ts'
+import { saleSettingsOf } from './settings/sale-settings.ts'
 import { running, type Wiring } from './wiring.ts'
 
 /** The sale of credit, and its routes that are no operations; null if nothing is sold. */

@@ -20,11 +20,11 @@ import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
 import { CommandImpossible } from '../store/store-failure.ts'
 import { RefusalCounter } from '../usage/refusals.ts'
 import type { Arrival } from '../vocabulary/call.ts'
-import { publicNamesOf } from './name-settings.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
+import { publicNamesOf } from './settings/name-settings.ts'
 import { running, type Wiring, warning } from './wiring.ts'
 
 /** The parts of a server, and its events. */

@@ -7,7 +7,7 @@ import { Deliverer } from '../webhooks/deliverer.ts'
 import { AddressRules, resolveByDns } from '../webhooks/target.ts'
 import { Watcher } from '../webhooks/watcher.ts'
 import { pageUrlOf } from './config.ts'
-import { mailSettingsOf } from './mail-settings.ts'
+import { mailSettingsOf } from './settings/mail-settings.ts'
 import { running, type Wiring, warning } from './wiring.ts'
 
 /** An upstream that has listed no models for so many refreshes is away. */

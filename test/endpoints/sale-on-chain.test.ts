@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { HDKey, hdKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { saleSettingsOf } from '../../src/app/sale-settings.ts'
+import { saleSettingsOf } from '../../src/app/settings/sale-settings.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import type { PostPurchaseInput } from '../../src/ledger/rules/post-purchase.ts'
 import { depositAddresses } from '../../src/sale/chain/addresses.ts'

@@ -1,5 +1,5 @@
-import { isModelId } from '../upstreams/listing/listing.ts'
-import { FEE_BASIS_POINTS_DEFAULT, FEE_BASIS_POINTS_MAX } from '../vocabulary/money.ts'
+import { isModelId } from '../../upstreams/listing/listing.ts'
+import { FEE_BASIS_POINTS_DEFAULT, FEE_BASIS_POINTS_MAX } from '../../vocabulary/money.ts'
 import { choice, list, type Setting, wholeNumber } from './setting.ts'
 
 /** The platform fees of models. An account's own fee is set on the account, and outranks them. */

@@ -1,11 +1,11 @@
-import { isModelId } from '../upstreams/listing/listing.ts'
-import type { Dialect } from '../upstreams/upstream.ts'
+import { isModelId } from '../../upstreams/listing/listing.ts'
+import type { Dialect } from '../../upstreams/upstream.ts'
 import type {
   WrittenModel,
   WrittenPriceName,
   WrittenPrices,
-} from '../upstreams/upstream-settings.ts'
-import { type Picos, parseDecimal } from '../vocabulary/money.ts'
+} from '../../upstreams/upstream-settings.ts'
+import { type Picos, parseDecimal } from '../../vocabulary/money.ts'
 import type { YamlValue } from './yaml-value.ts'
 
 interface Owner {

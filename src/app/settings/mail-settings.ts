@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { MailSettings } from '../mail/mail-server.ts'
-import { parseSender, parseSmtpUrl } from '../mail/smtp-url.ts'
+import type { MailSettings } from '../../mail/mail-server.ts'
+import { parseSender, parseSmtpUrl } from '../../mail/smtp-url.ts'
 import { optional, parsed, type Setting } from './setting.ts'
 
 /** The settings of email. */

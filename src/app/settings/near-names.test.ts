@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readConfig, SETTINGS } from './config.ts'
+import { readConfig, SETTINGS } from '../config.ts'
 import { misnomersIn } from './near-names.ts'
 
 const NAMES = Object.keys(SETTINGS)

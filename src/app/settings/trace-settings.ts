@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { CollectorSettings } from '../telemetry/otlp-export.ts'
-import type { MeterSettings } from '../telemetry/otlp-meter.ts'
-import type { SamplerName, TraceSettings } from '../telemetry/otlp-tracer.ts'
-import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
+import type { CollectorSettings } from '../../telemetry/otlp-export.ts'
+import type { MeterSettings } from '../../telemetry/otlp-meter.ts'
+import type { SamplerName, TraceSettings } from '../../telemetry/otlp-tracer.ts'
+import { TIMER_MS_MAX } from '../../vocabulary/clock.ts'
 import {
   choice,
   fitting,

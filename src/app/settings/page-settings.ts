@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import { isLoopback } from '../journey/gate/client-address.ts'
-import type { GithubSettings } from '../people/outside/github-client.ts'
-import type { OidcSettings, OutsideClient } from '../people/outside/outside-client.ts'
-import type { OutsideProvider } from '../people/outside/outside-door.ts'
+import { isLoopback } from '../../journey/gate/client-address.ts'
+import type { GithubSettings } from '../../people/outside/github-client.ts'
+import type { OidcSettings, OutsideClient } from '../../people/outside/outside-client.ts'
+import type { OutsideProvider } from '../../people/outside/outside-door.ts'
 import { choice, fitting, optional, parsed, type Setting, secretToken } from './setting.ts'
 
 /** The settings of the page. */
@@ -173,11 +173,11 @@ function clientOf(clientId: string | null, clientSecret: string | null) {
 }
 
 async function openOidc(settings: OidcSettings): Promise<OutsideClient> {
-  const outside = await import('../people/outside/outside-client.ts')
+  const outside = await import('../../people/outside/outside-client.ts')
   return outside.openOidc(settings)
 }
 
 async function openGithub(settings: GithubSettings): Promise<OutsideClient> {
-  const outside = await import('../people/outside/github-client.ts')
+  const outside = await import('../../people/outside/github-client.ts')
   return outside.openGithub(settings)
 }

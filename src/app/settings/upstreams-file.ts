@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
-import { loadDialect } from '../upstreams/dialects.ts'
-import { whyNotVouched } from '../upstreams/fields.ts'
-import { isModelId, MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
-import { answeredFormats, type Dialect } from '../upstreams/upstream.ts'
+import { loadDialect } from '../../upstreams/dialects.ts'
+import { whyNotVouched } from '../../upstreams/fields.ts'
+import { isModelId, MODEL_NAME_CHARS_MAX } from '../../upstreams/listing/listing.ts'
+import { answeredFormats, type Dialect } from '../../upstreams/upstream.ts'
 import {
   type ConfiguredUpstreams,
   OWN_FIELDS,
   type OwnField,
   type UpstreamSettings,
   type UpstreamTimeouts,
-} from '../upstreams/upstream-settings.ts'
-import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
-import { ConfigError } from './config.ts'
+} from '../../upstreams/upstream-settings.ts'
+import { TIMER_MS_MAX } from '../../vocabulary/clock.ts'
+import { ConfigError } from '../config.ts'
 import { HEADER_NAME, HEADER_TEXT } from './setting.ts'
 import { isBaseUrl, KEY_TEXT } from './upstream-variables.ts'
 import { readWrittenModels } from './written-models.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { SaleSettings } from '../sale/open-methods.ts'
+import type { SaleSettings } from '../../sale/open-methods.ts'
 import { type ChainConfig, chainSettingsOf } from './chain-settings.ts'
 import { dollars, fitting, optional, type Setting, secretToken, wholeNumber } from './setting.ts'
 import { namesUpstream } from './upstream-variables.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Confirm } from '../sale/chain/questions.ts'
-import { methodOf, type Stablecoin, type TokenPrice } from '../sale/chain/terms.ts'
-import type { ChainSettings } from '../sale/open-deposits.ts'
+import type { Confirm } from '../../sale/chain/questions.ts'
+import { methodOf, type Stablecoin, type TokenPrice } from '../../sale/chain/terms.ts'
+import type { ChainSettings } from '../../sale/open-deposits.ts'
 import { fitting, type Setting, wholeNumber } from './setting.ts'
 import { namesUpstream } from './upstream-variables.ts'
 

@@ -1,4 +1,4 @@
-import { editsBetween } from '../vocabulary/edits.ts'
+import { editsBetween } from '../../vocabulary/edits.ts'
 
 type Names = readonly [string, string]
 type Environment = Readonly<Record<string, string | undefined>>

@@ -1,10 +1,10 @@
-import { DIALECTS, loadDialect } from '../upstreams/dialects.ts'
+import { DIALECTS, loadDialect } from '../../upstreams/dialects.ts'
 import type {
   ConfiguredUpstreams,
   UpstreamSettings,
   UpstreamTimeouts,
-} from '../upstreams/upstream-settings.ts'
-import { type Config, ConfigError } from './config.ts'
+} from '../../upstreams/upstream-settings.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { USUAL_DIALECT } from './upstream-variables.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { oneOf } from '../operations/check-input.ts'
-import { type Micros, microsOfDecimal, parseDecimal } from '../vocabulary/money.ts'
+import { oneOf } from '../../operations/check-input.ts'
+import { type Micros, microsOfDecimal, parseDecimal } from '../../vocabulary/money.ts'
 
 /** The name of a header, in any case. */
 export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/

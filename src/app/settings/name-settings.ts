@@ -1,5 +1,5 @@
-import { OPENROUTER_NAMES } from '../upstreams/openrouter/rewrites.ts'
-import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-names.ts'
+import { OPENROUTER_NAMES } from '../../upstreams/openrouter/rewrites.ts'
+import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../../vocabulary/public-names.ts'
 import { type Matching, matching, type Setting } from './setting.ts'
 
 const NAME: Omit<Matching, 'fallback'> = {

@@ -1,4 +1,4 @@
-import { DIALECTS } from '../upstreams/dialects.ts'
+import { DIALECTS } from '../../upstreams/dialects.ts'
 import { optional, type Setting } from './setting.ts'
 
 /** The settings of upstreams. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig } from './config.ts'
+import { readConfig } from '../config.ts'
 import { meterSettingsOf, traceSettingsOf } from './trace-settings.ts'
 
 const COLLECTOR = 'http://collector.example:4318'

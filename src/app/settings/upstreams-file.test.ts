@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
-import { DIALECTS } from '../upstreams/dialects.ts'
-import { meetVendorList } from '../upstreams/listing/vendor-list.ts'
-import { openrouter } from '../upstreams/openrouter/openrouter.ts'
-import { PATIENT_TIMEOUTS } from '../upstreams/testing/upstream-settings.ts'
-import type { Dialect } from '../upstreams/upstream.ts'
-import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
-import { ConfigError } from './config.ts'
+import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/catalog.ts'
+import { DIALECTS } from '../../upstreams/dialects.ts'
+import { meetVendorList } from '../../upstreams/listing/vendor-list.ts'
+import { openrouter } from '../../upstreams/openrouter/openrouter.ts'
+import { PATIENT_TIMEOUTS } from '../../upstreams/testing/upstream-settings.ts'
+import type { Dialect } from '../../upstreams/upstream.ts'
+import type { ConfiguredUpstreams } from '../../upstreams/upstream-settings.ts'
+import { ConfigError } from '../config.ts'
 import { readUpstreamsFile } from './upstreams-file.ts'
 
 let folder: string
@@ -287,7 +287,7 @@ aliases:
 })
 
 describe('docs/upstreams.md and docs/moving.md', () => {
-  const docs = join(import.meta.dirname, '../../docs')
+  const docs = join(import.meta.dirname, '../../../docs')
   const sections = ['upstreams.md', 'moving.md']
     .map((name) => readFileSync(join(docs, name), 'utf8'))
     .join('\n')
