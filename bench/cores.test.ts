@@ -2,19 +2,19 @@ import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { coresOfMachine, divideCores } from './cores.ts'
 
-test('the gateway has one core where nothing else is asked for, and the load has the others', () => {
+test('by default the gateway has one core, and the load has the others', () => {
   expect(divideCores(null, { cores: 2, hasTaskset: true })).toEqual({ gateway: '0', others: '1' })
   expect(divideCores(null, { cores: 8, hasTaskset: true })).toEqual({ gateway: '0', others: '1-7' })
   expect(divideCores(2, { cores: 8, hasTaskset: true })).toEqual({ gateway: '0-1', others: '2-7' })
 })
 
-test('nothing is pinned where all cores are wanted, or where there is one, or no taskset', () => {
+test('nothing is pinned if all cores are wanted, if there is only one, or without taskset', () => {
   expect(divideCores(2, { cores: 2, hasTaskset: true })).toBe(null)
   expect(divideCores(null, { cores: 1, hasTaskset: true })).toBe(null)
   expect(divideCores(null, { cores: 2, hasTaskset: false })).toBe(null)
 })
 
-test('cores that were asked for are an error where the machine has no taskset', () => {
+test('asking for cores is an error on a machine without taskset', () => {
   expect(() => divideCores(1, { cores: 2, hasTaskset: false })).toThrow('--cores needs')
 })
 

@@ -55,7 +55,7 @@ test('a run in which requests are refused ends with 1, says so, and gives no fig
   expect(JSON.parse(readFileSync(resultFile, 'utf8'))).toMatchObject({ sections: [] })
 })
 
-test('what it does not know ends with 2, and the help with 0', async () => {
+test('an unknown argument ends with 2, and the help with 0', async () => {
   expect(await bench('speed')).toMatchObject({ code: 2, out: '' })
   expect((await bench('--help')).code).toBe(0)
 })

@@ -9,7 +9,7 @@ const stat = (pid: number, parentPid: number, cpuTicks: number, endedChildrenCpu
   endedChildrenCpuTicks,
 })
 
-test('user and kernel time are added, and those of ended children kept apart', () => {
+test('user and kernel time are added up, and the time of ended children is kept apart', () => {
   const text = '812 (node) S 7 812 812 0 -1 4194304 1 2 3 4 150 25 11 6 20 0 12 0 5 6 7 8'
   expect(parseProcessStat(text)).toEqual(stat(812, 7, 175, 17))
 })
@@ -32,7 +32,7 @@ test('this very process is read, and its parent is the one that the runtime name
   expect(memory.residentPeakBytes).toBeGreaterThanOrEqual(memory.residentBytes)
 })
 
-test('a tree is a process with all below it, in whatever order they are listed', () => {
+test('a tree is a process with all processes below it, in any order of the list', () => {
   const stats = [stat(4, 3, 1), stat(3, 2, 10), stat(2, 1, 100, 7), stat(9, 1, 5_000)]
   expect(treeOf(stats, 2).map(({ pid }) => pid)).toEqual([2, 3, 4])
   expect(cpuTicksOf(treeOf(stats, 2))).toBe(118)

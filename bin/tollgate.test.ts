@@ -194,7 +194,7 @@ process.exitCode = ${exitCode}`,
 }
 
 test.each([0, 1])(
-  'npm start builds the page before it serves, and serves where that ends with %i',
+  'npm start builds the page before it serves, and serves if the build ends with %i',
   async (code) => {
     await stubPageBuild(code)
     const env = { npm_lifecycle_event: 'start' }

@@ -5,7 +5,7 @@ const simulator = simulatorOfFile()
 
 const CALL = { call: 'run', arguments: { command: 'ls -l "a b"' } }
 
-test('acts play out in order on chat, whatever is asked, and are billed by their length', async () => {
+test('acts play out in order on chat, for any prompt, and are billed by their length', async () => {
   simulator.script([{ act: CALL }, { act: { say: 'All done.' } }])
   const called = await jsonOf(await post(simulator, '/chat/completions', question('Hi')))
   const call = at(called, 'choices', 0, 'message', 'tool_calls', 0, 'function')

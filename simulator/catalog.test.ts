@@ -11,7 +11,7 @@ async function idsOf(query: string): Promise<readonly unknown[]> {
 }
 
 describe('listings', () => {
-  test('models of text output are listed, and all where all are asked for', async () => {
+  test('models with text output are listed, and all models on request', async () => {
     const text = await idsOf('')
     expect(text).toContain('sim/text')
     expect(text).toContain('sim/image-chat')

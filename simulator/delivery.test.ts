@@ -138,7 +138,7 @@ describe('answers that wait', () => {
     expect(await (await second).text()).toContain('Two')
   })
 
-  test('an answer held in mid-stream goes on where it was', async () => {
+  test('an answer held in mid-stream continues from where it stopped', async () => {
     const plain = await plainText(STREAM)
     simulator.script({ hold: { afterEvents: 2 } })
     const answer = await post(simulator, PATH, STREAM)
@@ -210,7 +210,7 @@ describe('paced streams', () => {
     expect(chunks.at(-1)).toMatchObject({ usage: { completion_tokens: 100 } })
   })
 
-  test('the process says so where the prompt does not', async () => {
+  test('the process sets the pace if the prompt does not', async () => {
     const paced = await startSimulator({ pace: { events: 7, intervalMs: 1 } })
     try {
       const asked = question('Hi', { model: 'sim/paced' })

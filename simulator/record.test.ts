@@ -20,7 +20,7 @@ describe('recorded requests', () => {
     expect(request.headers['authorization']).toBe('Bearer sk-test')
   })
 
-  test('requests are waited for, whether they came or are to come, each taken once', async () => {
+  test('a wait takes each request once, whether it arrived before or arrives later', async () => {
     const coming = simulator.nextRequest()
     await post(simulator, PATH, question('One'))
     await fetch(`${simulator.baseUrl}/models`)
@@ -132,7 +132,7 @@ describe('generations', () => {
     expect(at(await jsonOf(await lookUp(request.generationId)), 'data', 'total_cost')).toBe(0)
   })
 
-  test('a plain answer that was lost on its way ran all the same', async () => {
+  test('a plain answer that was lost on its way counts as run', async () => {
     simulator.script({ cut: { at: 'beforeHeaders', how: 'reset' } })
     await expect(post(simulator, PATH, question('Hi'))).rejects.toThrow('fetch failed')
     const { generationId } = await simulator.nextRequest()

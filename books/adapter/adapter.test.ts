@@ -59,7 +59,7 @@ test.each(FAULTS)(
   },
 )
 
-test('every command of an adapter is shown before any runs, those of its steps too', () => {
+test('every command of an adapter and of its steps is shown before any runs', () => {
   const file = written(
     `${WHOLE.replace('post: /keys', 'run: first')}install: [second]\nrows: { run: third, each: a, cost: b }\n`,
   )
@@ -83,7 +83,7 @@ test('a body that is one template of money has a number, and other texts stay te
   })
 })
 
-test('what a variant sets may have templates of its own', () => {
+test('the settings of a variant can have templates of their own', () => {
   expect(fill('{store}', { store: 'sqlite:{dir}/a.db', dir: '/tmp/a' })).toBe('sqlite:/tmp/a/a.db')
 })
 

@@ -45,7 +45,7 @@ test('each program of the package is made from a file of the suite', () => {
   expect(programs.filter((path) => !isOurs(path))).toEqual([])
 })
 
-test('the package lists its checks where nothing else is installed', () => {
+test('the package lists its checks with nothing else installed', () => {
   const args = [join(installed, 'bin', 'gateway-books.js'), 'checks']
   const lines = execFileSync(process.execPath, args, { cwd: folder }).toString().trim().split('\n')
   expect(lines).toHaveLength(CHECKS.length)

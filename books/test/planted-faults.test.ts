@@ -38,7 +38,7 @@ describe.concurrent('a gateway with one planted fault', () => {
     expect([outcome?.verdict, outcome?.words]).toEqual(['pass', expect.any(String)])
   })
 
-  test('that charges for those who left is seen to charge for a first run that hangs', async () => {
+  test('that charges for clients that left is seen to charge for a first run that hangs', async () => {
     const [[honest], [faulty]] = [
       await foundBy('retried', 'none'),
       await foundBy('retried', 'left-early'),
@@ -48,7 +48,7 @@ describe.concurrent('a gateway with one planted fault', () => {
     expect(faulty?.figures?.['hungCharged']).toBeGreaterThan(0)
   })
 
-  test('that forgets in a crash is told how much, and what stays held', async () => {
+  test('that forgets charges in a crash gets a report of how much it forgot and how much stays held', async () => {
     const [[honest], [faulty], [holding]] = [
       await foundBy('kill', 'none'),
       await foundBy('kill', 'kill'),

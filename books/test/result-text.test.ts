@@ -10,7 +10,7 @@ test.each(readdirSync(RESULTS))('%s has each request on a line, as a run writes 
   expect(resultText(JSON.parse(text))).toBe(text)
 })
 
-test('a result is read back as it was, whatever its texts are', () => {
+test('a result is read back as it was, with any texts', () => {
   const words = 'a "quoted" {"id": 1}\n  line'
   const requests = [
     { id: 'race-1-1', status: 200, billed: 3_500 },

@@ -10,7 +10,7 @@ test('each request of a result has its status, its bill and what the gateway cha
   expect(requests?.[0]).toEqual({ id: 'plain-1-1', status: 200, billed: 3_500, charged: 4_500 })
 })
 
-test('a request is told with each arrival of its bill and with the row of the gateway', async () => {
+test('a request is printed with each arrival on its bill and with the row of the gateway', async () => {
   const told: string[] = []
   await foundBy('retried', 'left-early', {
     trace: (...request) => told.push(requestText(...request)),
@@ -37,7 +37,7 @@ test.each([
   expect(leftText(elapsedMs, done)).toBe(words)
 })
 
-test('what runs now is told with the time left, which its first round does not know', async () => {
+test('the running check is printed with the time left, except in the first round', async () => {
   const told: (readonly [string, string])[] = []
   const tell = (now: unknown, left?: string) => {
     if (typeof now === 'string' && left !== undefined) told.push([now, left])

@@ -122,7 +122,7 @@ describe('messages', () => {
     expect(at(body, 'usage', 'cost')).toBe(Number(`${input + 4 + 2 * 10_000}e-6`))
   })
 
-  test('a model with ids of its own names the generation in the header alone', async () => {
+  test('a model with its own IDs names the generation only in the header', async () => {
     const response = await post(
       simulator,
       '/messages',

@@ -70,7 +70,7 @@ describe('responses', () => {
     expect(second.output_text).toBe('The tool answered: Snow')
   })
 
-  test('thoughts come sealed where that is asked for, so that they can be sent back', async () => {
+  test('thoughts are sealed on request, so that they can be sent back', async () => {
     const asked = { model: 'sim/text', input: 'Hi', reasoning: { effort: 'low' as const } }
     const plain = await client.responses.create(asked)
     const sealed = await client.responses.create({
@@ -98,7 +98,7 @@ describe('responses', () => {
     ...['safety_identifier', 'prompt_cache_key'],
   ]
 
-  test('whole answers and those of a stream have every field that Open Responses requires', async () => {
+  test('whole and streamed answers have every field that Open Responses requires', async () => {
     const asked = { model: 'sim/text', input: 'Hi', tools: [{ type: 'function', name: 'now' }] }
     const whole: unknown = await (await post(simulator, '/responses', asked)).json()
     const streamed = await (await post(simulator, '/responses', { ...asked, stream: true })).text()
