@@ -20,6 +20,6 @@ test('a limit of one micro-dollar is used whole, and of none or nothing never', 
   expect([alertStep(1, 0), alertStep(1, null), alertStep(0, 0)]).toEqual([null, null, null])
 })
 
-test('a step has those below it', () => {
+test('a step includes the steps below it', () => {
   expect([stepsUpTo(75), stepsUpTo(90), stepsUpTo(100)]).toEqual([[75], [90, 75], [100, 90, 75]])
 })

@@ -73,7 +73,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.close()
   })
 
-  test('credit is mailed at 75, 90 and 100% of what there was after the last of it, once each', async () => {
+  test('an email reports each of 75, 90 and 100% of the credit since the last top-up once', async () => {
     await credit(1_000)
     await spend(749)
     await look()
@@ -232,7 +232,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await letters()).toMatchObject([{ step: 100 }])
   })
 
-  test('disabled accounts and keys, and those without owners who want mails, are mailed nothing', async () => {
+  test('disabled accounts and keys, and accounts whose owners want no emails, get no emails', async () => {
     await credit(1_000)
     await runScript(bench, 'set key_1 limit 1000')
     await spend(1_000)
@@ -319,7 +319,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect([tries, refused, await letters()]).toEqual([5, ['no connection'], []])
     })
 
-    test('is given up at once where the mail server refuses it for good', async () => {
+    test('is given up at once if the mail server refuses it permanently', async () => {
       const refusing = post({
         async send() {
           throw new MailRefused('550 no such user', { isTemporary: false })

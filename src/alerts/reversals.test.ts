@@ -129,7 +129,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await db.updateTable('accounts').set({ disabled: 0 }).execute()
   })
 
-  test('refunds and disputes before emails about them began, or of a week ago, are emailed to no one', async () => {
+  test('refunds and disputes from before these emails existed, or older than a week, cause no email', async () => {
     await bench.store.db
       .updateTable('settings')
       .set({ value: '1' })
@@ -190,7 +190,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await db.selectFrom('alerts').selectAll().execute()).toEqual([])
   })
 
-  test('credit that was removed before emails about it began, or a week ago, is emailed to no one', async () => {
+  test('credit that was removed before these emails existed, or over a week ago, causes no email', async () => {
     await bench.store.db
       .updateTable('settings')
       .set({ value: '2' })

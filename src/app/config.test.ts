@@ -22,7 +22,7 @@ test('an empty environment has every default', () => {
   expect(Object.isFrozen(config)).toBe(true)
 })
 
-test('the limits of requests and of waiting are those of the contract until a setting changes them', () => {
+test("the limits of requests and waits are the contract's defaults until a setting changes them", () => {
   const minuteMs = 60_000
   expect(readConfig({})).toMatchObject({
     TOLLGATE_REQUESTS_PER_MINUTE: 300,
@@ -223,7 +223,7 @@ test('a port is shared on PostgreSQL alone', () => {
 })
 
 test.each(['1', '4', 'two'])(
-  'WORKERS=%s is refused with the name of what to do instead',
+  'WORKERS=%s is refused with the names of the settings to use instead',
   (WORKERS) => {
     expect(faultsOf({ WORKERS })[1]).toMatch(
       /^WORKERS is no longer a setting: leave it out\..+TOLLGATE_REUSE_PORT=on.+deploy\/tollgate@\.service.+docs\/scale\.md/,

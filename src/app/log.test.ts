@@ -109,7 +109,7 @@ test('a full disk ends no process that logs, and keeps none from ending', async 
   expect(remarks).toBe('')
 })
 
-test('a log that waits for a full disk with all that it can hold goes on when there is room', async () => {
+test('a log that is full because the disk is full continues when there is room', async () => {
   const script = `
     const fs = (await import('node:fs')).default
     const { write } = fs

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Waiting } from '../sale/chain-look.ts'
 import { lookLog } from './open-chain.ts'
 
-test('a token that waits is logged with its reason, as an error only where it has no rate', () => {
+test('a waiting token is logged with its reason, as an error only if it has no rate', () => {
   const lines: string[] = []
   const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) })
   const logLook = lookLog(log)

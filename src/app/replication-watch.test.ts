@@ -89,7 +89,7 @@ test('a gateway says at its start, and whenever it changes, whether commits wait
   await store.close()
 })
 
-test('a gateway whose user may not read the state of standbys says it too', async () => {
+test('a gateway whose user may not read the state of standbys reports that too', async () => {
   await primary.run("create role plain login password 'plain'")
   await primary.run('grant create on schema public to plain')
   const url = new URL(primary.url('postgres'))

@@ -72,7 +72,7 @@ test('the line of a request has its account, model, outcome, charge and duration
   })
 })
 
-test('a request whose provider could not be reached has the code of the system, and nothing that was sent', () => {
+test("a request whose provider could not be reached has the system's error code and nothing of its content", () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED: secret'), { code: 'ECONNREFUSED' })
   const problem = new Problem('upstream_error', { cause: new Error('secret', { cause: refused }) })
   const line = lineOf({}, { problem, httpStatus: 502 })

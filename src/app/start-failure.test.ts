@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store/store-failure.ts'
 import { readConfig } from './config.ts'
 import { startFailureOf } from './start-failure.ts'
 
-test('TOLLGATE_REUSE_PORT is refused on a system without shared ports, with what to do', () => {
+test('TOLLGATE_REUSE_PORT is refused on a system without shared ports, and the error says what to do', () => {
   const error = Object.assign(new Error('listen ENOTSUP'), { syscall: 'listen', code: 'ENOTSUP' })
   expect(startFailureOf(error, readConfig({}))?.message).toBe(
     'this operating system does not let several processes listen on one port: leave TOLLGATE_REUSE_PORT out',

@@ -112,7 +112,7 @@ describe('a tier', () => {
     ])
   })
 
-  test('is never left below a base whose fall is doubted', () => {
+  test('is never left below a base whose decrease is doubted', () => {
     const [believed] = believedAfterEach(inputPrices(100n), [inputPrices(5n, { 200: 50n })])
     expect(believed).toEqual(inputPrices(100n))
   })

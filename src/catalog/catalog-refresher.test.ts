@@ -33,7 +33,7 @@ function takeTimer({ timers }: CatalogProcess): Timer {
 }
 
 describe('a refresh', () => {
-  test('puts what the upstream lists on offer', async () => {
+  test('offers the models that the upstream lists', async () => {
     const process = startProcess()
     const outcome = await process.refresher.refreshNow()
     expect(outcome).toEqual({
@@ -73,7 +73,7 @@ describe('a refresh', () => {
     expect(() => inputPrice(process)).toThrow(Problem)
   })
 
-  test('keeps a model whose row can not be read until its own prices are stale', async () => {
+  test('keeps a model whose row cannot be read until its own prices are stale', async () => {
     const process = startProcess()
     await process.refresher.refreshNow()
     const broken = upstreamList(
@@ -287,7 +287,7 @@ describe('the repetition', () => {
     await process.refresher.stop()
   })
 
-  test('starts with the wait where a refresh has been tried already', async () => {
+  test('starts with the wait if a refresh has already been tried', async () => {
     const process = startProcess()
     await process.refresher.refreshNow()
     expect(process.timers.size).toBe(0)

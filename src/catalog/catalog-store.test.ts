@@ -77,7 +77,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       expect(() => after.catalog.offerFor('acme/sage-pro', 'chat')).toThrow(Problem)
     })
 
-    test('keeps a price whose fall was doubted', async () => {
+    test('keeps a price whose decrease was doubted', async () => {
       const before = startProcess()
       await before.refresher.refreshNow()
       await refreshWith(before, upstreamList(priced('0.00000003')))
@@ -86,7 +86,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       expect(inputPrice(after)).toBe(3_000_000n)
     })
 
-    test('keeps a context window and a longest answer whose fall was doubted', async () => {
+    test('keeps a context window and a longest answer whose decrease was doubted', async () => {
       const before = startProcess()
       await before.refresher.refreshNow()
       const fallen = upstreamRow({
@@ -151,7 +151,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       expect(after.catalog.rows().map(({ offer }) => offer.modelId)).toEqual(['acme/sage-pro'])
     })
 
-    test('keeps a written model whose lines are as they were', async () => {
+    test('keeps a model of the file whose lines are unchanged', async () => {
       await startProcess({ written: [written()] }).refresher.refreshNow()
       const after = startProcess({ written: [written()] })
       await after.refresher.load()

@@ -152,7 +152,7 @@ describe('prices', () => {
     expect(codeOf(() => catalog.offerFor('acme/nothing', 'chat'))).toBe('model_not_found')
   })
 
-  test('stay good while the clock stands before the refresh, as after a step back', () => {
+  test('stay valid while the clock is before the refresh, as after a step back', () => {
     const { catalog, clock } = stocked({ rows: [upstreamRow()] })
     clock.now = START_MS - HOUR_MS
     expect(catalog.offerFor('acme/sage-pro', 'chat').modelId).toBe('acme/sage-pro')
@@ -185,7 +185,7 @@ describe('the list', () => {
     ],
   })
 
-  test('has what is offered and nothing else, in the order of the upstream', () => {
+  test('lists exactly the offered models, in the order of the upstream', () => {
     expect(listOf(catalog).data.map(({ id }) => id)).toEqual(['acme/sage-pro', 'acme/mini'])
   })
 
@@ -248,7 +248,7 @@ describe('a faster tier', () => {
   })
 })
 
-test("a listed model has what OpenRouter's own SDK asks of it, also where the vendor says nothing", () => {
+test("a listed model has the fields that OpenRouter's own SDK requires, even if the vendor gives none", () => {
   const bare = upstreamRow({ canonical_slug: null, description: null })
   const { catalog } = stocked({ rows: [bare] })
   expect(listOf(catalog)).toMatchObject({
@@ -282,7 +282,7 @@ describe('the charged prices', () => {
     overrides: [{ min_prompt_tokens: 200_000, utc_days: ['mon'], prompt: '0.000006300105' }],
   }
 
-  test('are the prices with the fee, exactly, beside those of the provider', () => {
+  test("are exactly the provider's prices with the fee, listed next to the provider's", () => {
     const { catalog } = stocked({ rows: [upstreamRow({ pricing })] })
     expect(listed(catalog, 'acme/sage-pro')).toMatchObject({ pricing, charged_pricing: charged })
   })
@@ -293,7 +293,7 @@ describe('the charged prices', () => {
     expect(listed(catalog, 'acme/sage-pro', 10_000)?.charged_pricing['prompt']).toBe('0.000006')
   })
 
-  test('stand in for those of the provider where a reseller lists no others', () => {
+  test("replace the provider's prices if a reseller lists no others", () => {
     const { catalog } = stocked({ rows: [upstreamRow({ pricing })], pricesListed: 'charged' })
     expect(listed(catalog, 'acme/sage-pro')).toMatchObject({
       pricing: charged,

@@ -107,7 +107,7 @@ describe('a hold', () => {
 })
 
 describe('endpoints are read', () => {
-  test('once for all requests that come before they are there, and not again for those after', async () => {
+  test('once for all requests that arrive before the prices do, and not again for later requests', async () => {
     const process = await startProcess()
     const { promise, resolve } = Promise.withResolvers<unknown>()
     process.answer(() => promise)

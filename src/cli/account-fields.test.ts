@@ -77,7 +77,7 @@ test('an account is made with the credit below which it is low, or with the defa
   expect(await make('none')).toMatchObject({ low_balance: null })
 })
 
-test('changes by commands are in the audit log, as those of the command line', async () => {
+test('changes by commands are in the audit log under the name of the command line', async () => {
   await line.run('account', 'update', id, '--fee', '7')
   const { data } = await line.json('action', 'list', '--account', id)
   expect(data).toMatchObject([
@@ -114,7 +114,7 @@ test('accounts with low credit are listed by themselves', async () => {
   expect((await line.run(...low)).out).toContain('Ada')
 })
 
-test('an account below zero shows what it owes, and its own fee', async () => {
+test('an account below zero shows its debt and its own fee', async () => {
   await line.run('credit', 'add', id, '-100.3', '--reference', 'chargeback-1')
   await line.run('account', 'update', id, '--fee', '2.5')
   const { out } = await line.run('account', 'show', id)

@@ -53,7 +53,7 @@ async function chat(apiKey: string): Promise<string> {
   return answer.headers.get('x-request-id') ?? ''
 }
 
-test('a token that is made beside a server works at once, and unknown ones do not', async () => {
+test('a token that is created next to a server works at once, and unknown tokens do not', async () => {
   const statusOf = async (token: string): Promise<number> => {
     const headers = { authorization: `Bearer ${token}` }
     const answer = await fetch(world.url('/v1/admin/accounts'), { headers })
@@ -100,7 +100,7 @@ test.each([
   expect(await line.run('request', 'settle', ...args)).toEqual(failedWith(code, said))
 })
 
-test('a key that a command disables runs nothing from then on, and is not even looked at after the next reading', async () => {
+test('a key that a command disables runs nothing from then on, and is refused from memory after the next poll', async () => {
   const { apiKey } = await world.account()
   await chat(apiKey)
   const keyStatus = async (): Promise<number> =>
@@ -153,7 +153,7 @@ test('a backup of a store in use is a whole store with an exact ledger', async (
   copy.close()
 })
 
-test('a command that audits a backup and finds a difference leaves nothing in it to be sent', async () => {
+test('a command that audits a backup and finds a difference queues no message in it', async () => {
   await world.account()
   await line.run('webhook', 'create', 'https://receiver.example/')
   const file = join(world.folder, 'today.db')

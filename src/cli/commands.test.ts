@@ -14,7 +14,7 @@ async function makeAccount(name = 'Ada'): Promise<string> {
 }
 
 describe('account', () => {
-  test('create prints the account, without credit, and what comes next', async () => {
+  test('create prints the account, without credit, and the next step', async () => {
     const { exitCode, out, notes } = await line.run('account', 'create', ' Ada Lovelace ')
     const id = /^acct_\w+/m.exec(out)?.[0]
     expect(exitCode).toBe(0)
@@ -46,7 +46,7 @@ describe('account', () => {
     })
   })
 
-  test('list sorts accounts, and continues where a page ended', async () => {
+  test('list sorts accounts, and continues after the end of a page', async () => {
     for (const name of ['Bob', 'ada', 'Cy']) await makeAccount(name)
     const list = async (...args: string[]) => {
       const { out, notes } = await line.run('account', 'list', ...args)
@@ -292,7 +292,7 @@ describe('key', () => {
     expect(await line.run('key', 'update', 'key_0', ...args)).toEqual(failedWith(code, message))
   })
 
-  test("a deleted key is not listed any more, and can't be deleted twice", async () => {
+  test("a deleted key is no longer listed, and can't be deleted twice", async () => {
     const { id: key } = await line.json('key', 'create', id)
     expect(await line.run('key', 'delete', String(key))).toEqual(
       printed(`deleted "default" (${key}) of "Ada" (${id}); its requests stay in Activity\n`),

@@ -58,7 +58,7 @@ describe('help', () => {
   })
 })
 
-test('help runs no command, whatever comes behind its name', async () => {
+test('help runs no command, whatever arguments follow its name', async () => {
   for (const [words] of SHOWN_COMMANDS) {
     const { exitCode, out } = await line.run('help', ...words.split(' '), 'Ada', '5')
     expect([words, exitCode]).toEqual([words, 0])

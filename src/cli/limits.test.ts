@@ -38,7 +38,7 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
       ? line.json('account', 'create', 'Bob', ...args)
       : line.json('key', 'create', accountId, ...args)
 
-  test('is created with an allowance and limits of its own', async () => {
+  test('is created with its own allowance and limits', async () => {
     const made = await create(
       ...['--allowance', '20.5/week', '--allowance-time-zone', 'Europe/Berlin'],
       ...['--in-flight', '32', '--requests-per-minute', '600', '--tokens-per-minute', '90000'],

@@ -91,7 +91,7 @@ test('a store with every kind of row moves to PostgreSQL and back, and stays exa
 })
 
 describe.each(TEST_DATABASES)('to $engine', ({ create }) => {
-  test('a gateway goes on with the same keys, balances, tags, models and Activity', async () => {
+  test('a gateway continues with the same keys, balances, tags, models and Activity', async () => {
     const before = await startWorld()
     closing.push(() => before.close())
     const { id, apiKey } = await before.account()
@@ -180,7 +180,7 @@ describe('requests in flight at the copy', () => {
   })
 })
 
-test('a copy beside a server is of one moment, says so, and only its owner can read it', async () => {
+test('a copy next to a server has the state of one moment, says so, and only its owner can read it', async () => {
   const world = await startWorld()
   closing.push(() => world.close())
   const { apiKey } = await world.account()

@@ -42,7 +42,7 @@ test.each([
   ['audit'],
   ['backup', 'copy.db'],
   ['copy', '--to', 'sqlite:copy.db'],
-])('where there is no store, %s %s makes none and says where it looked', async (...args) => {
+])('without a store, %s %s creates none and says where it looked', async (...args) => {
   const file = `${line.storeUrl.replace('sqlite:', '')}.elsewhere`
   const elsewhere = openCommandLine({ storeUrl: `sqlite:${file}` })
   const { exitCode, out, notes } = await elsewhere.run(...args)

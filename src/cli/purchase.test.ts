@@ -92,7 +92,7 @@ async function makeReversed(
   await ledger.close()
 }
 
-test('refunded and disputed purchases are listed with their amounts, and each kind by itself', async () => {
+test('refunded and disputed purchases are listed with their amounts, and each kind separately', async () => {
   await makeReversed('pur_1', { cents: 0n, isDisputed: false })
   await makeReversed('pur_2', { cents: 333n, isDisputed: false })
   await makeReversed('pur_3', { cents: 2_500n, isDisputed: false })

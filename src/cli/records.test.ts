@@ -198,7 +198,7 @@ describe('audit', () => {
 })
 
 describe('usage', () => {
-  test('shows what requests came to, by group, with a line of all, and as FOCUS', async () => {
+  test('shows the sums of requests by group, with a total line, and as FOCUS', async () => {
     await makeRequests()
     const { out } = await line.run('usage', '--by', 'tag')
     expect(cells(out)).toEqual([

@@ -24,7 +24,7 @@ test('a row of a list fits the terminal: free text ends with "…", an ID and an
   expect(linesAt(60)[1]).toBe(`${ID}  Northwind Suppo…  $12.50`)
 })
 
-test('in a pipe, and where rows fit as they are, nothing is cut', () => {
+test('in a pipe, and if rows fit, nothing is cut', () => {
   const whole = table(HEADINGS, ROWS)
   expect(linesAt(null).join('\n')).toBe(whole)
   expect(linesAt(200).join('\n')).toBe(whole)
@@ -41,7 +41,7 @@ test('a row that cannot fit continues on an indented line between two columns, n
   expect(linesAt(20, {}).slice(3, 6)).toEqual([ID, `  ${LONG}`, '  $12.50'])
 })
 
-test('where a row cannot fit, columns without a value in any row are left out', () => {
+test('if a row cannot fit, columns without any value are left out', () => {
   const headings = ['ID', 'LIMIT', 'STATE', 'EXPIRES']
   const rows = [
     [ID, '-', 'active', '-'],

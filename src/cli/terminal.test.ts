@@ -25,7 +25,7 @@ function terminalOf(isTTY: boolean, columns?: number): Terminal {
 }
 
 describe('progress', () => {
-  test('stands in one line, which the next result or remark replaces', () => {
+  test('takes one line, which the next result or remark replaces', () => {
     const terminal = terminalOf(true)
     terminal.progress('1 row')
     terminal.progress('2 rows')
@@ -71,7 +71,7 @@ describe('a remark on a terminal', () => {
     ['a command or a value, which is indented', '  npx tollgate key create acct_1 --name laptop'],
     ['the row of a table', 'acct_1  Ada Lovelace  2027-01-31T12:00:00Z'],
     ['JSON', '{"error":{"message":"there is no store","code":"command_failed"}}'],
-  ])('stays as it is where it is %s', (_, line) => {
+  ])('is unchanged if it is %s', (_, line) => {
     terminalOf(true, 30).note(line)
     expect(written).toBe(`${line}\n`)
   })

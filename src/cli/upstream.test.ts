@@ -38,7 +38,7 @@ function open(...others: readonly UpstreamSettings[]): CommandLine {
   return line
 }
 
-test('each upstream is asked, and shown with its models and those that another one has', async () => {
+test('each upstream is called, and shown with its models and with the models that another upstream has', async () => {
   const second = upstreamSettings({
     name: 'second',
     baseUrl: simulator.baseUrl,
@@ -158,14 +158,14 @@ test('a key that the upstream does not know is found, though its list of models 
 test.each([
   [402, "the provider's account has no credit left"],
   [403, 'the provider does not allow this key'],
-])('a key whose usage is answered %d is refused, and the reason is named', async (status, why) => {
+])('a key whose usage is answered %d is refused, with the reason', async (status, why) => {
   simulator.script({ path: '/key', status })
   const { exitCode, notes } = await open().run('upstream', 'check')
   expect(exitCode).toBe(1)
   expect(notes).toContain(`first: the upstream answers ${status}: ${why}`)
 })
 
-test("what is left of a key's limit is shown", async () => {
+test("the rest of a key's limit is shown", async () => {
   const data = { usage: 25.5, limit: 100, limit_remaining: 74.5 }
   simulator.script({ path: '/key', rawBody: JSON.stringify({ data }) })
   const { notes } = await open().run('upstream', 'check')
@@ -190,7 +190,7 @@ describe('one token on request', () => {
     expect(notes).toMatch(/first: sim\/\S+ \(chat\) answered, at a reported cost of \$0\.0+\d+$/m)
   })
 
-  test('is not paid for without being asked for, nor of an upstream that is not named', async () => {
+  test('is not paid for without a request, nor at an upstream that is not named', async () => {
     const second = upstreamSettings({ name: 'second', baseUrl: simulator.baseUrl })
     const opened = open(second)
     await opened.run('upstream', 'check')

@@ -47,7 +47,7 @@ describe.each(FORMATS.map((format) => [format.endpoint, format] as const))('on %
     expect(callWith(members).reasoningTokens).toBe(reasoningTokens)
   })
 
-  test('a prediction counts as tokens of its own, and null predicts nothing', () => {
+  test('a prediction counts as separate tokens, and null predicts nothing', () => {
     const predicted = (content: unknown) =>
       callWith({ prediction: { type: 'content', content } }).predictionTokens
     expect(predicted('ab '.repeat(1_000))).toBeGreaterThan(1_000)
@@ -92,6 +92,6 @@ test.each([
   [{ thinking_token_budget: 1e300 }, Number.MAX_SAFE_INTEGER],
   [{ thinking_budget_tokens: 2 ** 53 }, Number.MAX_SAFE_INTEGER],
   [{ thinking_budget: -1, thinking_budget_tokens: '9', reasoning_budget_tokens: 1.5 }, 0],
-])('%j lets a chat think for %j tokens beside the cap', (members, thinkingTokens) => {
+])('%j lets a chat think for %j tokens in addition to the cap', (members, thinkingTokens) => {
   expect(callOf(chat, { ...LEAST_BODIES['chat'], ...members }).thinkingTokens).toBe(thinkingTokens)
 })

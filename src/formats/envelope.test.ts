@@ -45,7 +45,7 @@ test.each(TYPES)(
   },
 )
 
-test('where the path is not known, one envelope has the members of both', () => {
+test('if the path is unknown, one envelope has the members of both', () => {
   for (const code of ['headers_too_large', 'bad_request', 'request_timeout'] as const) {
     const problem = new Problem(code)
     const openAi = JSON.parse(errorEnvelope('openai', { problem, requestId: 'req_1' }))

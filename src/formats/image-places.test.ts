@@ -6,7 +6,7 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo='
 
 const said = (role: string, ...content: unknown[]) => ({ messages: [{ role, content }] })
 
-describe('an inline image is an image alone where providers read parts', () => {
+describe('an inline image counts as an image only where providers read parts', () => {
   const part = { type: 'image_url', image_url: { url: PNG } }
   const placesOf = (source: object) =>
     surveyBody(bodyOf({ ...source }).root).inlineImages.map(({ isReadAsImage }) => isReadAsImage)

@@ -213,7 +213,7 @@ describe('parts that are billed separately are found in a body', () => {
     })
   })
 
-  test('a fetched document is named where it is', () => {
+  test('a fetched document is named by its place', () => {
     const fetched = { type: 'web_fetch_result', content: { type: 'document', source: {} } }
     expect(mediaOf(user({ type: 'web_fetch_tool_result', content: fetched }))).toEqual({
       ...NO_MEDIA,

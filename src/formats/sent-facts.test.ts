@@ -26,7 +26,7 @@ function refused(message: string, sent: SentFacts = SENT) {
   return { code, param, text }
 }
 
-describe('what the client itself sent is named', () => {
+describe('fields that the client sent are named', () => {
   test.each([
     ["Unknown parameter: 'foo_bar'."],
     ['Unrecognized request argument supplied: foo_bar'.replace('argument supplied:', 'argument')],
@@ -55,7 +55,7 @@ describe('what the client itself sent is named', () => {
     expect(problem.text).toContain(`\`${name}\``)
   })
 
-  test('a tool without a name by its place alone, and one that is not there not at all', () => {
+  test('a tool without a name is named by its place, and a missing tool is not named', () => {
     expect(refused('tools.1.input_schema: required').param).toBe('tools[1]')
     expect(refused('tools.9.input_schema: required').param).not.toBe('tools[9]')
   })
@@ -89,7 +89,7 @@ describe('a field that the provider requires and did not get', () => {
 describe('a refused output cap', () => {
   const message = 'max_tokens is too large: 40000. This model supports at most 32768 tokens.'
 
-  test('of the gateway is called its own, with what to do', () => {
+  test('of the gateway is described as its own, with advice', () => {
     const ownCap = { param: 'max_tokens', tokens: 40_000 }
     const problem = refused(message, { ...SENT, ownCap })
     expect(problem).toMatchObject({ code: 'invalid_parameter', param: 'max_tokens' })
@@ -132,7 +132,7 @@ describe('a prompt that is too long', () => {
   })
 })
 
-describe('what is kept of a body', () => {
+describe('the record of a body', () => {
   const edit = { kind: 'set', path: ['max_tokens'], json: '4096' } as const
   const call = { promptGuess: 601, outputCapTokens: null, media: NO_MEDIA }
   const offer = { contextTokens: 8_192 }

@@ -96,7 +96,7 @@ describe('behind its last mark, a body of messages has', () => {
     expect(unmarkedOf(source)).toBe(unmarked)
   })
 
-  test('the same wherever its members stand', () => {
+  test('the same in any order of its members', () => {
     const { model, max_tokens } = BODY
     const source = {
       messages: SPOKEN,
@@ -116,7 +116,7 @@ describe('behind its last mark, a body of messages has', () => {
     ])
   })
 
-  test('what follows a call whose input is named like a mark', () => {
+  test('the text that follows a call whose input is named like a mark', () => {
     const call = { type: 'tool_use', id: 't', name: 'f', input: FIVE_MINUTES }
     const system = [text('a', FIVE_MINUTES)]
     expect(unmarkedOf({ system, messages: [FIRST, assistant(call)] })).toBe(

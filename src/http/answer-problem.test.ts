@@ -3,7 +3,7 @@ import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import { problemOf, STORE_AWAY } from './answer-problem.ts'
 
-test('a read that took too long is refused for good, and says what to ask for', () => {
+test('a read that took too long is refused as not retryable, and the message says what to ask for instead', () => {
   expect(problemOf(new ReadRefused('tooLong'))).toMatchObject({
     code: 'service_unavailable',
     httpStatus: 503,
@@ -21,7 +21,7 @@ test('a read behind too many others says when to come back', () => {
   })
 })
 
-test('while the store is away, only inference calls are told that inference is unavailable', () => {
+test('while the store is unavailable, only inference calls are answered that inference is unavailable', () => {
   const away = new StoreUnavailable('ECONNREFUSED')
   expect(problemOf(away).message).toBe(PROBLEMS.service_unavailable.message)
   expect(problemOf(away, STORE_AWAY)).toMatchObject({

@@ -180,7 +180,7 @@ describe('random bodies', () => {
     )
   })
 
-  test('are refused exactly where they give a member twice', () => {
+  test('are refused exactly if a member occurs twice', () => {
     let duplicates = 0
     fc.assert(
       fc.property(jsonObjectTexts, fc.array(fc.nat(), { maxLength: 6 }), (text, choices) => {
@@ -238,7 +238,7 @@ describe("a number's source", () => {
   const source = (text: string, ...path: readonly string[]) => numberSource(parse(text), path)
 
   test.each(['0', '-0.0', '1.50', '12345678901234567890.1', '1e-7', '1E+10'])(
-    '%s is what was written',
+    '%s is kept as it was written',
     (digits) => {
       expect(
         source(
@@ -259,11 +259,11 @@ describe("a number's source", () => {
     ['null is there', '{"usage":{"cost":null}}'],
     ['an object is there', '{"usage":{"cost":{"total":1}}}'],
     ['the name is only inherited', '{"usage":{"toString":1}}'],
-  ])('is null where %s', (_, text) => {
+  ])('is null if %s', (_, text) => {
     expect(source(text, 'usage', 'cost')).toBeNull()
   })
 
-  test('of random members is what was written', () => {
+  test('of random members is kept as it was written', () => {
     fc.assert(
       fc.property(
         jsonTexts,

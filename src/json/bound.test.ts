@@ -158,7 +158,7 @@ describe('not JSON', () => {
     expect(refusalOf(text)?.code).toBe('invalid_json')
   })
 
-  test('any bytes are counted, and at least what is JSON before the fault', () => {
+  test('any bytes are counted, at least the JSON before the fault', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), fc.json(), (bytes, json) => {
         const alone = surveyJson(Buffer.from(json), NO_BOUND)
@@ -171,7 +171,7 @@ describe('not JSON', () => {
     )
   })
 
-  test('short bytes of any kind are taken exactly where JSON.parse takes them', () => {
+  test('short bytes of any kind are accepted exactly if JSON.parse accepts them', () => {
     const pieces = fc.constantFrom(...'{}[]"\\:,1-ea \n', 'null')
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {

@@ -272,7 +272,7 @@ test('random edits of random bodies change the bytes that they must and no other
   expect(editsMade).toBeGreaterThan(2_000)
 })
 
-test('random members that are taken out leave the others as they were, with what is added', () => {
+test('removing random members leaves the others and the additions unchanged', () => {
   const places = fc.array(fc.nat(), { maxLength: 4 })
   fc.assert(
     fc.property(jsonObjectTexts, places, fc.boolean(), (text, places, isAdded) => {

@@ -23,7 +23,7 @@ describe('a walk', () => {
     ])
   })
 
-  test('visits members named like what objects inherit', () => {
+  test('visits members named like inherited properties', () => {
     const root: JsonValue = JSON.parse('{"__proto__":{"constructor":[{"toString":{}}]}}')
     if (!isJsonObject(root)) throw new TypeError('not an object')
     expect(pathsIn(root)).toEqual([
@@ -78,7 +78,7 @@ describe('a walk', () => {
     expect(pathsIn(deep).at(-1)).toBe(`a${'.a'.repeat(23)}…`)
   })
 
-  test('goes 100,000 objects and arrays down', () => {
+  test('descends through 100,000 objects and arrays', () => {
     const deep: JsonValue = JSON.parse(`${'{"a":['.repeat(100_000)}${']}'.repeat(100_000)}`)
     if (!isJsonObject(deep)) throw new TypeError('not an object')
     let visited = 0
@@ -86,7 +86,7 @@ describe('a walk', () => {
     expect(visited).toBe(100_000)
   })
 
-  test('of a random value visits what a recursive walk visits', () => {
+  test('of a random value visits the same values as a recursive walk', () => {
     const visit = (value: JsonValue, path: string): readonly [string, JsonObject][] => {
       if (Array.isArray(value)) return value.flatMap((item, i) => visit(item, `${path}[${i}]`))
       if (!isJsonObject(value)) return []

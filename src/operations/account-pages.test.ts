@@ -4,7 +4,7 @@ import { sortPlaces } from './account-pages.ts'
 test.each([
   [false, ['acct_2', 'acct_1', 'acct_3', 'acct_5', 'acct_4']],
   [true, ['acct_5', 'acct_3', 'acct_1', 'acct_2', 'acct_4']],
-])('an account whose margin is not known is last, descending: %j', (isDescending, sorted) => {
+])('an account whose margin is unknown is last, descending: %j', (isDescending, sorted) => {
   const ids = ['acct_1', 'acct_2', 'acct_3', 'acct_4', 'acct_5']
   const values = new Map([
     ...[['acct_2', -7] as const, ['acct_3', 0] as const],

@@ -94,12 +94,12 @@ test.each(OF_OPERATORS)('asks no owner for the password again: %s', async (name)
   for (const who of ['owner', 'host'] as const) expect(await isAsked(name, { who })).toBe(false)
 })
 
-test.each(OF_NOBODY)('asks nobody for the password again: %s', async (name) => {
+test.each(OF_NOBODY)('asks no caller for the password again: %s', async (name) => {
   const all = ['desk', 'guest', 'host', 'owner', 'admin'] as const
   for (const who of all) expect(await isAsked(name, { who })).toBe(false)
 })
 
-describe('asks operators for the password again by what a body has', () => {
+describe('asks operators for the password again depending on the body', () => {
   test.each([
     ['changeAccount', { name: 'Acme' }, false],
     ['changeAccount', { metadata: { plan: 'pro' } }, false],
@@ -125,7 +125,7 @@ describe('asks operators for the password again by what a body has', () => {
   })
 })
 
-test('a change that was made is answered, also where the password can not be kept recent', async () => {
+test('a change that was made is answered, also if the time of the password cannot be stored', async () => {
   const change = operation({
     name: 'makeKey',
     method: 'POST',

@@ -27,7 +27,7 @@ test('an upstream is healthy while its list is fresh and few requests fail at it
   )
 })
 
-test('what clients did wrong, or left, is no failure of an upstream', () => {
+test('mistakes of clients, and clients that leave, do not count as failures of an upstream', () => {
   const judged = counts({ client_gone: 40, provider_rejected_request: 40 })
   expect(upstreamState({ ...good, judged })).toBe('healthy')
 })
@@ -49,7 +49,7 @@ test('an upstream without a fresh list has no models, which does not say that it
   expect(upstreamState({ ...good, judged: [], listAgeMs: null })).toBe('no_models')
 })
 
-test('a refused key goes before low credit, and low credit before failures', () => {
+test('a refused key is reported before low credit, and low credit before failures', () => {
   const judged = counts({ upstream_error: 9 })
   const low = { ...facts, left: parseDecimal('4.99') }
   expect(upstreamState({ ...good, facts: low, judged })).toBe('credit_low')

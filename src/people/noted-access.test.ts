@@ -44,7 +44,7 @@ test('no secret is noted: changed passwords, replaced apps, recovery codes and l
   expect(await noted()).toEqual([])
 })
 
-test('access is noted in the schema of its table, whatever the search path of the one who takes it', async () => {
+test('access is noted in the schema of its table, for any search path of the connection that removes it', async () => {
   const client = new Client(database.url)
   await client.connect()
   try {

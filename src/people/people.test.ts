@@ -36,7 +36,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     closing.push(() => place.close())
   })
 
-  test('a password that is changed while it is checked lets no one in', async () => {
+  test('a password that is changed while it is checked signs no one in', async () => {
     place.afterCheck(() => place.change(ADA.password, OTHER))
     await expect(place.signIn(ADA.password)).rejects.toEqual(WRONG)
     expect(await place.sessionIds()).toEqual([place.ada.sessionId])

@@ -146,7 +146,7 @@ function change(userId: string, role: 'owner' | 'member' | null): Promise<boolea
 
 const OWNER = { accountId: 'acct_1', role: 'owner' } as const
 
-test('access that was taken is taken again after the database lost that, by any gateway, and the audit log has what operators do', async () => {
+test("access that was removed is removed again by any gateway after the database lost the removal, and the audit log has the operators' changes", async () => {
   await makeAccount()
   const eve = await invite('eve@example.org', { isOperator: true, membership: OWNER })
   const bob = await invite('bob@example.org', { membership: { ...OWNER, role: 'member' } })
@@ -203,7 +203,7 @@ test('access that was taken is taken again after the database lost that, by any 
   expect(told).toHaveLength(toldOnce)
 })
 
-test('access that could not be taken again is tried with each reading until it is taken, however long that lasts, and its failure told once', async () => {
+test('removing access again is retried at each poll until it succeeds, and its failure is reported once', async () => {
   await place.signIn(ADA.password)
   await keep()
   await place.people.sessions.endOthers({
@@ -228,7 +228,7 @@ test('access that could not be taken again is tried with each reading until it i
   expect([await access(), told]).toEqual([taken, ['a sign-out']])
 })
 
-test('access that was given anew is not taken again', async () => {
+test('access that was given again is not removed', async () => {
   await makeAccount()
   const membership = { ...OWNER, role: 'member' } as const
   const userId = await invite('bob@example.org', { membership })
@@ -261,7 +261,7 @@ test('a lost change is not repeated over a later change of the same row', async 
   expect(told).toEqual([])
 })
 
-test('what another gateway has repeated is not repeated over access that was given since', async () => {
+test('a removal that another gateway repeated is not repeated over access that was given since', async () => {
   const eve = await invite('eve@example.org', { isOperator: true })
   await keep()
   await remove(parts, { email: 'eve@example.org', accountId: null, asOperator: true })
@@ -286,7 +286,7 @@ test('what another gateway has repeated is not repeated over access that was giv
   expect(told).toHaveLength(1)
 })
 
-test('the removal of an operator is not repeated where the database has lost the only other one', async () => {
+test('the removal of an operator is not repeated if the database has lost the only other one', async () => {
   await keep()
   await invite('eve@example.org', { isOperator: true })
   await remove(parts, { email: ADA.email, accountId: null, asOperator: true })
@@ -303,7 +303,7 @@ test.each([
   ['removal', null],
   ['new role', 'member'],
 ] as const)(
-  'the %s of an owner is not repeated where the database has lost the only other one',
+  'the %s of an owner is not repeated if the database has lost the only other one',
   async (words, role) => {
     await makeAccount()
     const carl = await invite('carl@example.org', { membership: OWNER })

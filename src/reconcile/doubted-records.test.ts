@@ -50,7 +50,7 @@ describe('a record that cannot be true', () => {
     expect(process.settled.map(describeSettlement)).toEqual(['R1 final 105 (givenUp, 0)'])
   })
 
-  test('of zero, where tokens were reported, is not believed; nor is one found in the store', async () => {
+  test('of zero is not believed if tokens were reported, even from the store', async () => {
     answer(record('gen-1', '0'))
     await world.leave('counted', estimated('gen-1', 500), { usage: COUNTED })
     await world.leave('unpriced', unresolved('gen-1'), { usage: COUNTED })
@@ -64,7 +64,7 @@ describe('a record that cannot be true', () => {
     ])
   })
 
-  test('is believed: zero where nothing or a cost of zero was reported', async () => {
+  test('is believed: zero if nothing or a cost of zero was reported', async () => {
     answer(record('gen-1', '0'))
     await world.leave('guessed', estimated('gen-1', 500))
     await world.leave('lost', unresolved('gen-1'))
@@ -82,7 +82,7 @@ describe('a record that cannot be true', () => {
     ])
   })
 
-  test('that the store refuses is not retried for ever: after a day the charge stands', async () => {
+  test('that the store refuses is not retried forever: after a day the charge becomes final', async () => {
     world.ran('gen-1', 0.0002)
     const refusing = {
       correct: async (input: CorrectInput) => {

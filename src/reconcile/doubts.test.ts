@@ -71,7 +71,7 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
     expect(first.covers(UNIT)).toBe(false)
   })
 
-  test('a difference that another process has found is not ended by what agreed here', async () => {
+  test('a doubt that another process has found is not ended by agreements here', async () => {
     const [one, other] = [await startProcess(), await startProcess()]
     await one.differed(UNIT)
     await agree(one, AGREED_LOOKUPS_MIN - 1)

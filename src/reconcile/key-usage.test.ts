@@ -154,7 +154,7 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
       expect(world.told).toEqual(['agreed', 'agreed', 'differed', 'differed', 'agreed', 'differed'])
     }))
 
-  test('may have risen by what is not settled, and by what ran at either end, and by no more', () =>
+  test('may have risen by unsettled requests and by requests that ran at either end, and by no more', () =>
     within(async (world) => {
       await world.look()
       const long = await world.open()

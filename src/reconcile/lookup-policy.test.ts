@@ -28,7 +28,7 @@ const claim: fc.Arbitrary<CostClaim> = fc.record({
   ownProviderKey: fc.boolean(),
 })
 
-test('no cost stands that was paid by another key, is large, is in doubt, or where all are looked up', () => {
+test('a cost is looked up if another key paid it, if it is large or in doubt, and if all are looked up', () => {
   fc.assert(
     fc.property(
       claim,

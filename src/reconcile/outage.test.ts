@@ -34,7 +34,7 @@ test('questions that were on their way together fail as one', () => {
   expect([outage.mayAsk(999), outage.mayAsk(1_000)]).toEqual([false, true])
 })
 
-test('after a pause one question goes ahead, and the others wait for its answer', () => {
+test('after a pause one look-up runs first, and the others wait for its answer', () => {
   const outage = new Outage()
   outage.failed({ round: outage.asked(), nowMs: 0 })
   const probe = outage.asked()

@@ -221,7 +221,7 @@ describe('many requests', () => {
     expect(process.settled.length).toBe(101)
   })
 
-  test('that have just ended do not block those from before', async () => {
+  test('that have just ended do not block earlier requests', async () => {
     const listed = Promise.withResolvers<void>()
     const process = world.startProcess({
       settings: { lookupsInFlightMax: 4 },

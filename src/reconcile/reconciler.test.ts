@@ -164,7 +164,7 @@ describe('the cost that the provider names', () => {
     ])
   })
 
-  test('is not charged where it is no real amount', async () => {
+  test('is not charged if it is not a real amount', async () => {
     const process = world.startProcess()
     world.simulator.script({
       path: '/generation',
@@ -177,7 +177,7 @@ describe('the cost that the provider names', () => {
     expect(await world.show('R1')).toBe('provisional 500')
   })
 
-  test('settles what an admin has not: the second settle changes nothing', async () => {
+  test('settles only requests that no admin has settled: the second settle changes nothing', async () => {
     const process = world.startProcess()
     world.ran('gen-1', 0.0002)
     process.reconciler.noticed(await world.leave('R1', estimated('gen-1', 500)))
@@ -190,7 +190,7 @@ describe('the cost that the provider names', () => {
 })
 
 describe('a request that the provider never knows', () => {
-  test('is settled as it stands after a day, and not a moment before', async () => {
+  test('is settled at its current charge after a day, and not a moment before', async () => {
     const process = await world.running()
     for (const [requestId, resolution] of [
       ['charged', estimated('gen-1', 500)],
@@ -218,7 +218,7 @@ describe('a request that the provider never knows', () => {
     expect(ages.at(-1)).toBe(24 * 60 * 60)
   })
 
-  test('is asked about once more when its time ran out while no process could ask', async () => {
+  test('is looked up once more if its time ran out while no process could look it up', async () => {
     await world.leave('known', unresolved('gen-1'))
     await world.leave('unknown', unresolved('gen-2'))
     await world.leave('nameless', unresolved(null))
@@ -232,7 +232,7 @@ describe('a request that the provider never knows', () => {
     ])
   })
 
-  test('is settled after other times where they are set so', async () => {
+  test('is settled after other times if the settings say so', async () => {
     const settings = { settleAfterMs: 5 * SECOND_MS }
     const process = await world.running({ settings })
     process.reconciler.noticed(await world.leave('charged', estimated('gen-1', 500)))
@@ -249,7 +249,7 @@ describe('at an upstream without look-ups', () => {
     world.simulator.script({ path: '/generation', times: 'always', status: 404, errorBody: 'html' })
   })
 
-  test('a provisional charge stands after an hour, an unresolved hold waits its day', async () => {
+  test('a provisional charge becomes final after an hour, and an unresolved hold is released after a day', async () => {
     const process = await world.running()
     process.reconciler.noticed(await world.leave('charged', estimated('gen-1', 500)))
     process.reconciler.noticed(await world.leave('unsure', unresolved('gen-2')))

@@ -46,7 +46,7 @@ test('the next look-up is later, at most five minutes, and never past the end th
   )
 })
 
-test('the first look-up is within two seconds, whatever the clock did', () => {
+test('the first look-up is within two seconds, however the clock was set', () => {
   fc.assert(
     fc.property(scheduled, moments, ({ request }, nowMs) => {
       expect(firstLookupAtMs(request, nowMs) - nowMs).toBeLessThan(2_000)
@@ -54,7 +54,7 @@ test('the first look-up is within two seconds, whatever the clock did', () => {
   )
 })
 
-test('no request is settled as it stands sooner for a silence that says less', () => {
+test('a less certain silence never settles a request sooner', () => {
   fc.assert(
     fc.property(scheduled, (input) => {
       const standsAtMs = (silence: ScheduleInput['silence']) =>
@@ -66,7 +66,7 @@ test('no request is settled as it stands sooner for a silence that says less', (
   )
 })
 
-test('a reported cost that stands waits for no look-up, and one that does not stand waits', () => {
+test('only a reported cost that does not stand waits for a look-up', () => {
   const waits = (stands: boolean) => {
     const resolution = {
       kind: 'provisional',

@@ -186,7 +186,7 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
     await bench.close()
   })
 
-  test('of a unit that came into doubt are looked up, also those whose time is not up', async () => {
+  test('of a unit that came into doubt are looked up, also before their time is up', async () => {
     const bench = await open({ limits: LIMITS })
     await prepare(bench)
     const request = { kind: 'stands', instanceId: 'other', openedMs: 0, tookMs: 0 } as const

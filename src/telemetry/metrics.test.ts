@@ -284,7 +284,7 @@ test('commits count with the size of their batches, and failed ones count apart'
   ])
 })
 
-test('looks at a chain count by what they have come to, and failures by their node', async () => {
+test('looks at a chain are counted by result, and failures by node', async () => {
   const waiting = {
     USDT: { kind: 'noRate', reason: 'its price is stale' },
     USDC: { kind: 'catchingUp', reason: 'it is being scanned' },
@@ -305,7 +305,7 @@ test('looks at a chain count by what they have come to, and failures by their no
   expect(await linesOf('tollgate_chain_lag_blocks')).toEqual(['tollgate_chain_lag_blocks 0'])
 })
 
-test("what is left of a key's limit is shown to the cent, and not where there is no limit", async () => {
+test("the rest of a key's limit is shown to the cent, and nothing without a limit", async () => {
   metrics.creditLeft('router', { digits: 7425n, exponent: -2 })
   expect(await linesOf('tollgate_upstream_credit_dollars')).toEqual([
     'tollgate_upstream_credit_dollars{upstream="router"} 74.25',

@@ -68,7 +68,7 @@ test('a process that believes one node alone is ready, and warns of it', () => {
   })
 })
 
-test('a process whose proxy is not named is ready, and warns of it', () => {
+test('a process whose proxy is not trusted is ready, with a warning', () => {
   readiness.warnOfProxy()
   expect(faults()).toEqual({})
   expect(readiness.checks(sources).at(-1)).toMatchObject({
@@ -78,7 +78,7 @@ test('a process whose proxy is not named is ready, and warns of it', () => {
   })
 })
 
-test('a process says why the provider refuses its key, where the provider says so', () => {
+test('a process reports why the provider refuses its key, if the provider gives a reason', () => {
   const said = "the upstream answers 402: the provider's account has no credit left"
   readiness.accountRefused({ upstream: ONE.name, asker: 'key', said })
   expect(faults()['upstream_account']).toContain(`refuses the gateway: ${said}. Check `)
@@ -201,7 +201,7 @@ test('after half a minute a refused account is worth a try, and still counts as 
   expect(Object.keys(faults())).toEqual(['upstream_account'])
 })
 
-test('a process whose account one of two upstreams refuses is ready, and is not once both do', () => {
+test('a process is ready while one of two upstreams refuses its account, and not when both do', () => {
   const two = new Readiness({
     clock: { nowMs: () => nowMs },
     storeKind: 'sqlite',

@@ -42,7 +42,7 @@ test('a clock that is set back does not stop the queries', async () => {
   expect(queries).toBe(2)
 })
 
-test('after a failed query the number of holds is unknown, not what it was', async () => {
+test('after a failed query the number of holds is unknown, not the previous number', async () => {
   let nowMs = 0
   let away = false
   const figures = new StoreFigures({

@@ -96,7 +96,7 @@ const ALPHABETS: Readonly<Record<string, readonly string[]>> = {
 }
 const kinds = Object.entries(ALPHABETS)
 
-describe.each(TOKENIZERS)('the estimate is never below what $name makes of', ({ countTokens }) => {
+describe.each(TOKENIZERS)('the estimate is never below the count of $name on', ({ countTokens }) => {
   test.each(kinds)('%s', (_, pieces) => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 60, size: 'max' }), (drawn) => {
@@ -194,7 +194,7 @@ describe('the estimate', () => {
     expect(estimate(text)).toBe(tokens)
   })
 
-  test('of any bytes at all is a whole number', () => {
+  test('of any bytes is a whole number', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         const tokens = estimateTextTokens(bytes)

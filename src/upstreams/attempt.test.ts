@@ -108,7 +108,7 @@ describe('a request that was written in full, without a whole answer, is lost', 
       (socket) => socket.write('HTTP/1.1 101 Switching\r\nupgrade: h2c\r\n\r\n'),
       ['lost beforeHeaders'],
     ],
-    ['what is no HTTP', (socket) => socket.end('hello\r\n\r\n'), ['lost beforeHeaders']],
+    ['bytes that are not HTTP', (socket) => socket.end('hello\r\n\r\n'), ['lost beforeHeaders']],
     [
       'a head of 100 KB',
       (socket) => socket.end(`HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(100_000)}\r\n\r\n`),
@@ -196,7 +196,7 @@ describe('a whole answer', () => {
   test.each([
     ['a small body', SMALL_BODY],
     ['the middle of a large one', LARGE],
-  ])('after a 100 that nobody asked for, at %s', async (_, body) => {
+  ])('after an unrequested 100, at %s', async (_, body) => {
     const upstream = await upstreamThat(async (socket) => {
       socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\n'))
       await wholeRequest(socket)

@@ -195,7 +195,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
     return history.open(7, history.nowMs)
   }
 
-  test('charts, entries and the audit agree whatever happened, however rolls were interrupted', async () => {
+  test('charts, entries and the audit agree after any history, however rolls were interrupted', async () => {
     await fc.assert(
       fc.asyncProperty(historySteps, (steps) =>
         UsageHistory.within(open, async (random) => {
@@ -252,7 +252,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
     },
   )
 
-  test('what is learned of a request after it was settled changes no more of it than a cost that is not charged', async () => {
+  test('after a settle, later facts about a request change only its uncharged cost', async () => {
     for (const resolution of [finalOf(micros(9)), { kind: 'released' }] as const) {
       const requestId = await history.open(3, history.nowMs)
       await history.settle(requestId, resolution)
@@ -346,7 +346,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
     await expect(history.audit()).rejects.toThrow('usage.backed_charge_micros')
   })
 
-  test('first-byte times are within a step of what they were', async () => {
+  test('first-byte times are within a step of the exact times', async () => {
     for (const waitMs of [10, 100, 200, 300, 400, 500, 600, 700, 800, 60_000]) {
       const requestId = await history.open(1, history.nowMs)
       const facts = { httpStatus: 200, errorCode: null, usage: null, generationId: null }

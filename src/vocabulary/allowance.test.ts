@@ -51,7 +51,7 @@ describe('a period', () => {
     expect(spanOf(zone, period, at)).toEqual([starts, ends, hours])
   })
 
-  test('ends where the next begins, and has each of its moments', () => {
+  test('ends where the next begins, and contains each of its moments', () => {
     const zone = fc.constantFrom(
       ...['UTC', 'Europe/Berlin', 'America/Sao_Paulo', 'America/St_Johns', 'Pacific/Apia'],
       ...['Asia/Kathmandu', 'Africa/Casablanca', 'America/Havana', 'Australia/Lord_Howe'],

@@ -59,7 +59,7 @@ describe('a range that moves with the day', () => {
   })
 })
 
-test('yesterday and whole months stay what they are when the day ends', () => {
+test('yesterday and whole months keep their dates when the day ends', () => {
   expect(yesterday(at('2024-03-01T00:30:00Z'))).toEqual(dates('2024-02-29', '2024-02-29'))
   expect(wholeMonth(at('2026-01-31T12:00:00Z'), -1)).toEqual(dates('2025-12-01', '2025-12-31'))
   expect(wholeMonth(at('2024-02-10T12:00:00Z'))).toEqual(dates('2024-02-01', '2024-02-29'))

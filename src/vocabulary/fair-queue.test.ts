@@ -122,7 +122,7 @@ describe('places', () => {
     expect(await outcomes(queue, takeNow(queue), entries)).toEqual(['early', 'late', 'late'])
   })
 
-  test('go to the newest entry of an owner where the lane says so', async () => {
+  test('go to the newest entry of an owner if the lane is set so', async () => {
     const { queue } = openQueue({ lanes: [{ waitingMax: 8, first: 'newest' }] })
     const entries = ['a1', 'a2', 'b1', 'a3']
     expect(await outcomes(queue, takeNow(queue), entries)).toEqual(['a3', 'b1', 'a2', 'a1'])
@@ -158,7 +158,7 @@ describe('entries that wait', () => {
     expect(queue.take({ owner: 'b', lane: 0 })).toBeInstanceOf(Promise)
   })
 
-  test('give way, the oldest of the owner with the most, where the lane says so', async () => {
+  test('make room, starting with the oldest of the owner with the most, if the lane is set so', async () => {
     const { queue } = openQueue({
       lanes: [{ waitingMax: 3, first: 'newest', whenFull: 'oldestOfLargestLeaves' }],
     })

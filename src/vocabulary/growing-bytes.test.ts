@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GrowingBytes } from './growing-bytes.ts'
 
-test('pieces of any sizes come out as the bytes that they are together, and the next begin anew', () => {
+test('pieces of any sizes come out joined, and later pieces start a new value', () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 20 }),
     fc.integer({ min: 3_000, max: 9_000 }).map((length) => new Uint8Array(length).fill(length)),

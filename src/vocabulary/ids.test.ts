@@ -70,7 +70,7 @@ describe('an id', () => {
 })
 
 describe('the first id of a moment', () => {
-  test('parts the ids before it from those of the moment and later', () => {
+  test('separates earlier IDs from IDs of the moment and later', () => {
     fc.assert(
       fc.property(moments, moments, (madeAtMs, timeMs) => {
         const id = sourceAt(madeAtMs).ids.next('req')

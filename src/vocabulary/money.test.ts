@@ -102,7 +102,7 @@ describe('micro-dollars', () => {
     expect(Object.is(subtractMicros(micros(0), micros(0)), 0)).toBe(true)
   })
 
-  test('are added and subtracted exactly, or not at all', () => {
+  test('are added and subtracted exactly, or refused', () => {
     const any = fc.maxSafeInteger().map(micros)
     fc.assert(
       fc.property(any, any, (a, b) => {
@@ -164,7 +164,7 @@ describe('a decimal', () => {
     expect(parsePrice(text)).toBeNull()
   })
 
-  test('means what its text says, and survives being stored', () => {
+  test('has the value of its text, and survives being stored', () => {
     fc.assert(
       fc.property(amountTexts, fc.boolean(), (amount, isBelow) => {
         const text = isBelow ? `-${amount}` : amount
@@ -254,7 +254,7 @@ describe('a charge', () => {
     expect(chargeForCost(decimalOf('1'), fee)).toBe(charge)
   })
 
-  test('exactly half way between two micro-dollars goes up', () => {
+  test('exactly half way between two micro-dollars is rounded up', () => {
     // Odd numbers of half micro-dollars, as costs: cost × 1.05 = (n + 1/2) micro-dollars.
     for (let half = 1n; half < 2_000n; half += 2n) {
       const costTimes105 = half * 5n * 10n ** 6n
@@ -347,7 +347,7 @@ describe('a hold', () => {
     )
   })
 
-  test('of its own figure is that figure at the usual fee or less, and grows with a higher one', () => {
+  test('of its own figure is that figure at the default fee or less, and grows with a higher fee', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fees, (amount, fee) => {
         const held = microsCeilAboveFee(amount, fee)

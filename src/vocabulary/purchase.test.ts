@@ -61,7 +61,7 @@ describe('the credit of a payment', () => {
     )
   })
 
-  test('is at least what was asked for the units that a quote names, and not for one unit less', () => {
+  test('is at least the requested credit for the units of a quote, and less for one unit less', () => {
     fc.assert(
       fc.property(creditMicros, terms, (asked, atTerms) => {
         const units = unitsFor(asked, atTerms)
@@ -96,7 +96,7 @@ test.each([
   expect(formatUnits(units, decimals)).toBe(written)
 })
 
-describe('the credit that goes back', () => {
+describe('the credit that a refund removes', () => {
   const of = (credit: number, paidUnits: bigint, reversedUnits: bigint) =>
     reversedCredit({ creditMicros: micros(credit), paidUnits, reversedUnits })
 
@@ -141,7 +141,7 @@ describe('the units of removed credit', () => {
   const unitsOf = (credit: number, paidUnits: bigint, reversedMicros: Micros) =>
     reversedUnits({ creditMicros: micros(credit), paidUnits, reversedMicros })
 
-  test('are those that were refunded, where a unit buys at least a micro-dollar', () => {
+  test('equal the refunded units if a unit buys at least a micro-dollar', () => {
     const upTo = (max: number) => fc.integer({ min: 0, max })
     fc.assert(
       fc.property(creditMicros, upTo(10 ** 9), upTo(10 ** 9), (credit, paid, refunded) => {

@@ -49,7 +49,7 @@ describe('a request window', () => {
     expect(readWindow({ window, nowMs: 99_000, limit: 3 }).retryAfterSeconds).toBe(61)
   })
 
-  test('starts afresh where the clock was set back by more than it spans', () => {
+  test('starts again if the clock was set back by more than its length', () => {
     expect(windowText(windowOf([1_000_000, 900_000]))).toBe('900:1')
   })
 

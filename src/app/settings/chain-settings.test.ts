@@ -44,7 +44,7 @@ test.each([
   expect(faultsOf({ [name]: value })).toContain(words)
 })
 
-test('a test chain is refused beside a real provider', () => {
+test('a test chain is refused with a real provider', () => {
   const upstream = { UPSTREAM_BASE_URL: 'https://provider.example/v1', UPSTREAM_API_KEY: 'key' }
   expect(faultsOf(upstream)).toContain('is a test chain, whose tokens are free')
 })

@@ -68,7 +68,7 @@ describe('a name near that of a setting', () => {
     }
   })
 
-  test('is a warning, and no refusal, beside the right one', () => {
+  test('is a warning, not a refusal, next to the correct name', () => {
     const env = { DATABASE_URL: 'sqlite:./x.db', DATABASE_URI: 'sqlite:./y.db' }
     expect(refusals(env)).toEqual([])
     expect(misnomersIn(env, NAMES)).toEqual([
@@ -76,7 +76,7 @@ describe('a name near that of a setting', () => {
     ])
   })
 
-  test('of an upstream is a warning beside a file of upstreams', () => {
+  test('of an upstream is a warning with a file of upstreams', () => {
     const env = { TOLLGATE_UPSTREAMS: 'upstreams.yaml', UPSTREAM_KEY: 'x' }
     expect(misnomersIn(env, NAMES)).toMatchObject([{ name: 'UPSTREAM_KEY', isLeftOver: true }])
   })

@@ -55,7 +55,7 @@ test.each([
   )
 })
 
-test('people can sign up only where they have a way to prove an address', () => {
+test('people can sign up only if they can prove an address', () => {
   const open = { TOLLGATE_SIGN_UP: 'open' }
   expect(() => readConfig(open)).toThrow('set SMTP_URL, or a sign-in provider')
   expect(() => readConfig({ TOLLGATE_SIGN_UP: 'yes' })).toThrow('must be invited or open')

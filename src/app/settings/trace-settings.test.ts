@@ -8,7 +8,7 @@ function read(env: Readonly<Record<string, string>>) {
   return traceSettingsOf(readConfig(env))
 }
 
-test('nothing is traced without the address of a collector, nor where the SDK is disabled', () => {
+test('nothing is traced without the address of a collector, or if the SDK is disabled', () => {
   expect(read({})).toBeNull()
   expect(read({ OTEL_SERVICE_NAME: 'gate', OTEL_TRACES_SAMPLER: 'always_on' })).toBeNull()
   expect(read({ OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR, OTEL_SDK_DISABLED: 'TRUE' })).toBeNull()
@@ -39,7 +39,7 @@ test.each([
   expect(meterSettingsOf(readConfig(env))?.url).toBe(url)
 })
 
-test('headers and attributes are read from pairs; those of traces alone go first', () => {
+test('headers and attributes are read from pairs; settings of traces go before common ones', () => {
   expect(
     read({
       OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR,

@@ -42,7 +42,7 @@ async function get(path: string, headers: Readonly<Record<string, string>> = {})
   return { httpStatus: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-test('without a build each path says what to run, and a build is found without a restart', async () => {
+test('without a build each path answers which command to run, and a build is found without a restart', async () => {
   const { httpStatus, text } = await get('/app')
   expect([httpStatus, text]).toEqual([503, expect.stringContaining('node web/build.ts')])
   build()
@@ -64,7 +64,7 @@ describe('a built page', () => {
     }
   })
 
-  test('is index.html at every path that is no file, so that the page has routes of its own', async () => {
+  test('is index.html at every path that is not a file, so that the page has its own routes', async () => {
     for (const path of ['/app', '/app/', '/app/keys', '/app/activity?from=1', '/app/index.html']) {
       const { httpStatus, text, headers } = await get(path)
       expect([httpStatus, text]).toEqual([200, HTML])
@@ -94,7 +94,7 @@ describe('a built page', () => {
     expect(answer.headers.get('vary')).toBe('accept-encoding')
   })
 
-  test('lets browsers keep files whose names change with their bytes, and ask for others', async () => {
+  test('lets browsers cache files whose names change with their bytes, and revalidate others', async () => {
     const script = await get('/app/assets/main-a1b2.js')
     expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
     const icon = await get('/app/icon.svg')

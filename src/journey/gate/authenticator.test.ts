@@ -104,7 +104,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   })
 
   describe('the store is queried', () => {
-    test('once in three seconds for one key where changes are never read', async () => {
+    test('once in three seconds for one key if changes are never polled', async () => {
       for (const elapsedMs of [0, 1_000, 1_999]) {
         world.nowMs += elapsedMs
         await authenticate(own())
@@ -189,7 +189,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       expect(world.queries).toEqual([])
     })
 
-    test('again after a failure, which is neither cached nor taken for a refusal of the key', async () => {
+    test('again after a failure, which is neither cached nor treated as a refusal of the key', async () => {
       await sql`alter table api_keys rename to elsewhere`.execute(world.store.db)
       const twice = [1, 2].map(() => authenticate(own()))
       for (const outcome of await Promise.allSettled(twice)) {

@@ -37,7 +37,7 @@ test('a full budget refuses with a retry time, and reserved bytes stay reserved'
   expect(budget.bytesReserved).toBe(600)
 })
 
-test('the reserved bytes are those of living reservations, and never more than the budget', () => {
+test('the reserved bytes are the sum of living reservations, and never above the budget', () => {
   const step = fc.record({
     kind: fc.constantFrom('reserve', 'grow', 'release'),
     pick: fc.nat(20),

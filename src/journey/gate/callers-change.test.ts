@@ -70,7 +70,7 @@ describe.each(MADE_DATABASES)('on $engine the store is queried', ({ create }) =>
     expect(world.queries).toHaveLength(1)
   })
 
-  test('and the models of a caller are those of its key and account, changed by another process', async () => {
+  test('and the models of a caller follow its key and account when another process changes them', async () => {
     const mayUse = async (...modelIds: string[]) => {
       const { models } = await authenticate()
       return models === null ? modelIds : modelIds.filter((modelId) => models.mayUse(modelId))

@@ -34,7 +34,7 @@ test.each([
     },
   ],
 ] as const)(
-  'a request with %s is refused in words that say what to send',
+  'a request with %s is refused with a message that says what to send',
   (_what, headers, refusal) => {
     expect(refusalOf(headers, false)).toEqual(refusal)
   },

@@ -254,7 +254,7 @@ describe('any events in any order', () => {
 })
 
 describe('limits of a minute', () => {
-  test('are told with the rest of them, and when some of the rest comes back', () => {
+  test('are reported with their remainder and the time of its next increase', () => {
     const { gate, clock } = openGate()
     const told = () => {
       const slot = gate.enter(backed('key_1'))

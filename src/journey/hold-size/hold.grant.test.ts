@@ -28,7 +28,7 @@ describe('the cap that a grant pays for', () => {
     }
   })
 
-  test('leaves room for a budget of thinking that a server counts beside it', () => {
+  test('leaves room for a budget of thinking that a server counts separately', () => {
     const thinking = sizeHold(callWith({ thinkingTokens: 3_000, completions: 2 }), PLAIN)
     expect(capForGrant(thinking, thinking.leastMicros)).toBe(16)
     for (const share of [0.1, 0.5, 0.9]) {

@@ -92,7 +92,7 @@ describe('an inline image', () => {
     expect(Math.abs(added - tokens)).toBeLessThan(NEARLY)
   })
 
-  test('of a model whose author is not known counts as the most expensive row, whatever its catalog id says', () => {
+  test('of a model whose author is unknown counts as the most expensive row, whatever its catalog ID', () => {
     const body = bodyOf(asking(dataUrl(png({ width: 1_024, height: 1_024 }, MEGABYTE))))
     const call = sizeCall(chat.readCall(body, DEFAULT_PUBLIC_NAMES))
     const held = (modelId: string, authoredId: string | null) =>
@@ -144,7 +144,7 @@ describe('an inline image', () => {
     }
   })
 
-  test('is not mistaken for another with the same beginning, nor for the same one in a text', () => {
+  test('is not mistaken for another name with the same beginning, nor for the same name in a text', () => {
     const [first, second] = [
       png({ width: 50, height: 50 }, 3_000),
       png({ width: 50, height: 50 }, 6_000),

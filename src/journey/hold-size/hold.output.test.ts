@@ -150,7 +150,7 @@ describe('the output cap of messages and responses', () => {
   test.each([
     ['messages', 'max_tokens'],
     ['responses', 'max_output_tokens'],
-  ] as const)('%s without %s is refused where the model lists no maximum', (endpoint, param) => {
+  ] as const)('%s without %s is refused if the model lists no maximum', (endpoint, param) => {
     const refused = () => sizeHold(callWith({ endpoint }), OPEN)
     expect(refused).toThrow(Problem)
     expect(refused).toThrow(expect.objectContaining({ code: 'output_cap_required', param }))

@@ -134,7 +134,7 @@ describe('the limit of an event', () => {
   const push = (splitter: EventSplitter, text: string): boolean =>
     splitter.push(Buffer.from(text), { onEvent: () => {}, takeAlike: TAKES_NOTHING })
 
-  test('applies to the unfinished event alone, not to those before it', () => {
+  test('applies only to the unfinished event, not to earlier events', () => {
     const splitter = new EventSplitter(16)
     for (let event = 0; event < 100; event++) expect(push(splitter, 'data: 123456\n\n')).toBe(true)
     expect(push(splitter, 'data: 1234567890')).toBe(true)

@@ -127,7 +127,7 @@ describe('a client that leaves', () => {
     )
   })
 
-  test('after the counts of its prompt is charged those and the text', () => {
+  test('after the counts of its prompt is charged the counts and the text', () => {
     // 100 in and 1 + 9 out: 140 micro-dollars with the fee of 5%.
     expect(chargeOf(left(PARTIAL, 9))).toBe(147)
   })
@@ -174,7 +174,7 @@ test.each(['lost', 'timedOut'] as const)('a whole answer that is %s is unresolve
 })
 
 describe('an answer that can not be read on', () => {
-  test('is unresolved where its client has none of it, or has its whole counts', () => {
+  test('is unresolved if its client received nothing, or received the whole counts', () => {
     expect(resolve({ kind: 'unreadable', reported: NOTHING_REPORTED })).toEqual(UNRESOLVED)
     expect(resolve({ kind: 'unreadable', reported: PARTIAL })).toEqual(UNRESOLVED)
     expect(resolve({ kind: 'unreadable', reported: COUNTED })).toMatchObject(FINAL)

@@ -107,7 +107,7 @@ test.each([
   ['the store refuses', new StoreRefused('value too long')],
   ['fails in any other way', new TypeError('a bug')],
 ])(
-  'a settle that %s is asked again every ten seconds for a quarter of an hour, and is told once',
+  'a settle that %s is retried every ten seconds for a quarter of an hour, and is reported once',
   async (_, cause) => {
     const { ledger, settler, failures, durable } = start()
     const settled = settler.settle(INPUT)
@@ -183,7 +183,7 @@ test('each `settleInTime` resolves after its own `waitMs`', async () => {
   expect(ended).toEqual(['req_1', 'req_2', 'req_3'])
 })
 
-test('`settleInTime` resolves after `waitMs`, and the settle goes on', async () => {
+test('`settleInTime` resolves after `waitMs`, and the settle continues', async () => {
   const { ledger, settler, durable } = start()
   const settled = settler.settleInTime(INPUT)
   await vi.advanceTimersByTimeAsync(WAIT_MS)
@@ -199,7 +199,7 @@ test('`settleInTime` resolves after `waitMs`, and the settle goes on', async () 
   expect(durable).toEqual(['req_1 released'])
 })
 
-test('`drained` waits for all settles, even those that began meanwhile', async () => {
+test('`drained` waits for all settles, also settles that began meanwhile', async () => {
   const { ledger, settler } = start()
   void settler.settle(INPUT)
   const order: string[] = []
@@ -245,7 +245,7 @@ describe('a stop', () => {
     expect([ledger.asked.length, ledger.abandoned.length]).toEqual(asked)
   })
 
-  test('waits no longer for a store whose file was moved away, once that was found again', async () => {
+  test('stops waiting for a store whose file was moved away once the file is back', async () => {
     const { ledger, settler } = start()
     const settled = settler.settle(INPUT)
     const moved = new StoreUnavailable('moved', { fault: 'moved' })

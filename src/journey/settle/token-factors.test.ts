@@ -118,7 +118,7 @@ describe('a factor', () => {
     expect(learned(...Array<number>(40).fill(3), ...Array<number>(32).fill(0.5))).toBe(0.5)
   })
 
-  test('stays between a quarter and four, whatever is counted', () => {
+  test('stays between a quarter and four for any counts', () => {
     expect(learned(1_000)).toBe(4)
     expect(learned(0.001)).toBe(0.25)
   })

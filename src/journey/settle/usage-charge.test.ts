@@ -92,7 +92,7 @@ describe('the estimate for a call without counts', () => {
   test.each([
     [2, 1_200],
     [0.25, 150],
-  ])('is %d times the guess of its texts where that is the factor', (tokenFactor, tokens) => {
+  ])('is %d times the guess of its texts with that factor', (tokenFactor, tokens) => {
     const usage = estimateUsage({ ...LIKELY, call: callWith(), tokenFactor })
     expect(usage.inputTokens).toBe(tokens)
   })

@@ -53,7 +53,7 @@ test('each secret is new, and an app reads it with the address of the user', () 
   })
 })
 
-test('every secret and second has the code that otpauth computes, and otpauth reads what is scanned', () => {
+test('codes equal those of otpauth for every secret and second, and otpauth reads the scanned address', () => {
   for (let seconds = 59; seconds < 4e9; seconds = seconds * 2 + 17) {
     const secret = makeAppSecret()
     const totp = new TOTP({ secret: Secret.fromBase32(secret) })

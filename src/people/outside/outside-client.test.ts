@@ -153,7 +153,7 @@ test.each([
   ['of letters that look like others', { email: 'a\u0431a@example.org' }],
   ['of a quoted address', { email: '"ada@example.org"@evil.example' }],
   ['of no address', { email: 42 }],
-])('an address whose verification is %s proves nothing', async (_words, claims) => {
+])('an address whose verification is %s counts as unproved', async (_words, claims) => {
   script = { claims: { ...ADA, ...claims } }
   expect(await come()).toMatchObject({ subject: 'ada', verifiedEmail: null })
 })
