@@ -38,7 +38,7 @@ test('an import over the border is found, in both directions', async () => {
   ])
 })
 
-test('what the adapter of tollgate quotes of the docs stands there', () => {
+test('the docs have the sentences that the adapter of tollgate quotes', () => {
   const adapter = readFileSync(join(ROOT, 'books/adapters/tollgate.yaml'), 'utf8')
   const quotes = [...adapter.matchAll(/(docs\/[\w-]+\.md): "([^"]+)"/g)]
   expect(quotes.length).toBeGreaterThan(1)

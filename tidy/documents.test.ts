@@ -117,7 +117,7 @@ test.each([
   ])
 })
 
-test('a command whose test is gone fails', async () => {
+test('a command without its test fails', async () => {
   const verdict = await judgeCommands({
     'README.md': page('npx tollgate --help'),
     'test/help.test.ts': `test('something else', () => {})`,
@@ -125,7 +125,7 @@ test('a command whose test is gone fails', async () => {
   expect(verdict).toEqual([expect.stringContaining('is held by no test')])
 })
 
-test('what the build runs and CONTRIBUTING.md does not say fails', async () => {
+test('a command that the build runs and CONTRIBUTING.md lacks fails', async () => {
   const verdict = await judgeCommands({
     '.ci/run': 'part npm run check &\n',
     'CONTRIBUTING.md': page('npm test'),

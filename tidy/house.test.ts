@@ -53,7 +53,7 @@ test('a file has one importer if one file of src/ imports it, however often, and
   expect(oneImporter).toEqual(['src/one.ts'])
 })
 
-test('lines beside the server are counted by place, and so are the paths that the page writes by hand', async () => {
+test('lines outside the server are counted by place, and so are paths written by hand in the page', async () => {
   const { linesBeside, pathsOfThePage } = await figuresOf({
     'src/a.ts': 'function f() {\n  return 1\n}\n',
     'src/a.test.ts': 'f()\n',
@@ -67,7 +67,7 @@ test('lines beside the server are counted by place, and so are the paths that th
   expect(pathsOfThePage).toBe(2)
 })
 
-test('six lines that stand twice fail, but for imports and comments; five pass', async () => {
+test('six lines that occur twice fail, except imports and comments; five pass', async () => {
   const run = (count: number): string =>
     Array.from({ length: count }, (_, at) => `call${at}()\n`).join('')
   const verdict = await judgeToyTree(checkDuplicates, {

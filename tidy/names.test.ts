@@ -25,7 +25,7 @@ test.each(['src/issue-12.test.ts', 'src/settle.1.test.ts'])('%s is a number', as
   ])
 })
 
-test('names of the domain pass, even where a banned word is inside', async () => {
+test('names of the domain pass, even with a banned word inside', async () => {
   const verdict = await judgeToyTree(checkFileNames, {
     'src/formats/content-type.ts': '',
     'src/formats/service-tier.ts': '',

@@ -23,7 +23,7 @@ function judgeRows(...rows: readonly string[]): Promise<string[]> {
   })
 }
 
-test('a page with the rows that the code has passes, in any order, beside other tables', async () => {
+test("a page with exactly the code's rows passes, in any order, among other tables", async () => {
   expect(await judgeRows(REQUESTS, WAITS)).toEqual([])
   expect(await judgeRows(OTHER, WAITS, 'Text.', REQUESTS, '```', WAITS, '```')).toEqual([])
 })
@@ -40,7 +40,7 @@ test.each([
   expect(withRows(written, PAGE)).toBe(written)
 })
 
-test('a page without a row for a name fails, and says how to add it where it belongs', async () => {
+test('a page without a row for a name fails, and the message says how to add it', async () => {
   expect(await judgeRows(REQUESTS)).toEqual([
     'docs/metrics.md has no row for tollgate_wait: add | `tollgate_wait` | | to the table it belongs to, and run `npm run docs`',
   ])

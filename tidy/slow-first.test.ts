@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { slowFirst } from './slow-first.ts'
 
-test('each project begins with the files whose tests kill processes, and keeps the order of the others', () => {
+test('each project begins with the files that kill processes, and keeps the order of the others', () => {
   const files = [
     ['one', '/src/b.test.ts'],
     ['one', '/src/a.test.ts'],

@@ -37,7 +37,7 @@ async function tallyOf(texts: Readonly<Record<string, string>>): Promise<string 
 
 const HEAD = `import { beforeAll, describe, expect, test } from 'vitest'\n`
 
-test('a run ends with one line that counts what passed and what failed', async () => {
+test('a run ends with one line that counts passed and failed tests', async () => {
   const tally = await tallyOf({
     'sums.check.js': `${HEAD}
       test('passes', () => {})
@@ -67,7 +67,7 @@ test('the five slowest files of each project are named, the slowest first', () =
   ])
 })
 
-test('what failed is named above that line, with the first lines of its error', async () => {
+test('each failed test is named above that line, with the first lines of its error', async () => {
   const lines = await reportOf({
     'seeds.check.js': `${HEAD} describe('a history', () => {
       test('ends', () => { throw new Error('Property failed\\n{ seed: 7 }\\nGot\\nmore') })

@@ -5,7 +5,7 @@ import { hrefOf } from './calls.ts'
 // As the build of the page does.
 Object.assign(globalThis, { PAGE_ROUTES: routesOfPage() })
 
-test('an operation is called at the path of the caller, with what is left as its query', () => {
+test('an operation is called at the path of the caller, with the remaining input as its query', () => {
   const moments = { since: '2026-11-01T00:00:00.000Z' }
   expect(hrefOf('member', 'downloadRequests', { account_id: 'acct_1', ...moments })).toBe(
     '/app/api/accounts/acct_1/requests.csv?since=2026-11-01T00%3A00%3A00.000Z',
@@ -28,7 +28,7 @@ test('several values of a filter are one field of the query, as the API takes th
   )
 })
 
-test('names and input are those of the operation, for the caller that it has', () => {
+test('names and input follow the operation, for each of its callers', () => {
   const wrong = [
     // @ts-expect-error: no operation has this name
     () => hrefOf('operator', 'listNothing', {}),

@@ -13,7 +13,7 @@ import {
 import { ago, chartWeekday, duration, durationTick, listTime, utcTime } from './time.ts'
 
 describe('numbers', () => {
-  test('have separators, and a letter where they are long', () => {
+  test('have separators, and a letter if they are long', () => {
     expect(count(48_213)).toBe('48,213')
     expect(shortCount(312_412_000)).toBe('312.4 M')
     expect(shortCount(150_000)).toBe('150.0 k')

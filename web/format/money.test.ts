@@ -84,7 +84,7 @@ describe('an amount that is typed', () => {
     expect(readMoney('10')).toBe(10_000_000)
   })
 
-  test('is refused where it is no amount', () => {
+  test('is refused if it is not an amount', () => {
     for (const text of ['', '.', '-1', '1e3', 'ten', '0.0000001', '1..2']) {
       expect(readMoney(text), text).toBeNull()
     }

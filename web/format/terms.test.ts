@@ -32,7 +32,7 @@ test.each([
   expect(readTerms(typed)).toEqual({ terms: null, faults: { [field]: expect.any(String) } })
 })
 
-test('what was not touched is not sent, and what was emptied is taken away', () => {
+test('untouched fields are not sent, and emptied fields are removed', () => {
   const typed = { ...typedTerms(TERMS, 'UTC'), amount: '', tokens_per_minute: '' }
   expect(changedTerms(TERMS, readTerms(typed).terms ?? TERMS)).toEqual({
     allowance: null,

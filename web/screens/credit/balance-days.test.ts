@@ -30,7 +30,7 @@ test('a day has the balance of its newest line, and a day without lines that of 
   expect(ahead).toEqual([])
 })
 
-test('top-ups of a day are one mark, and what operators give or take is none', () => {
+test('top-ups of a day are one mark, and changes by operators are none', () => {
   const { topUps } = balanceDays(
     statement('2026-11-01', '2026-11-03', [
       line({ date: '2026-11-02', kind: 'purchase', amount: 30 }),

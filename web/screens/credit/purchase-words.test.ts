@@ -34,7 +34,7 @@ test('a purchase that was refunded or is disputed is no longer called credited',
   expect(wordOf('held', 'disputed')).toBe('Paid, being checked')
 })
 
-test('a change is named by its cause, and by both causes that it can have where it is not known', () => {
+test('a change is named by its cause, or by both possible causes if the cause is unknown', () => {
   expect(reversalName({ amount: -5, cause: 'dispute' })).toBe('Dispute')
   expect(reversalName({ amount: 5, cause: 'refund_failed' })).toBe('Refund failed')
   expect(reversalName({ amount: -5, cause: null })).toBe('Refund or dispute')

@@ -26,7 +26,7 @@ test('every recorded operation has words, not its name', () => {
   }
 })
 
-test('a change is told with the name that the thing had before it', () => {
+test('a change is described with the earlier name of the thing', () => {
   const key = { ...ACTION, action: 'rotateKey', detail: { name: 'nightly evals' } }
   expect(actionWords(key)).toBe('Key “nightly evals” rotated')
   expect(changeWords(key)).toBe('')
@@ -39,7 +39,7 @@ test('a change is told with the name that the thing had before it', () => {
   expect(changeWords(invited)).toBe('Name Ada')
 })
 
-test('a change says what its fields were before, and leaves out what stayed', () => {
+test('a change shows the earlier values of its fields, and leaves out unchanged ones', () => {
   const detail = { fee_basis_points: 250, name: 'Helix Lab', email: null }
   const before = { fee_basis_points: null, name: 'Helix Lab', email: 'a@b.example' }
   expect(changeWords({ ...ACTION, detail, before })).toBe(

@@ -51,7 +51,7 @@ test('nothing needs attention while all is well', () => {
   expect(attentionOf({ ...NOTHING, upstreams: undefined, held: undefined })).toEqual([])
 })
 
-test('what refuses or fails requests comes before what waits', () => {
+test('causes of refused or failed requests come before waiting work', () => {
   const upstreams = [
     { ...HEALTHY, name: 'openai', state: 'credit_low' as const },
     { ...HEALTHY, name: 'vllm', state: 'failing' as const, failed: 4 },

@@ -43,7 +43,7 @@ describe('the answer of a chat', () => {
     })
   })
 
-  test('is read whole where it is no stream', async () => {
+  test('is read whole if it is not a stream', async () => {
     const body = { choices: [{ message: { content: 'Hi.' }, finish_reason: 'stop' }] }
     expect(await read(Response.json(body))).toEqual({ text: 'Hi.', ends: ['stop'] })
   })
@@ -110,7 +110,7 @@ describe.each([
     expect(await read(streamed(events(...before, last), pieceBytes), format)).toEqual(hello)
   })
 
-  test('is read whole where it is no stream', async () => {
+  test('is read whole if it is not a stream', async () => {
     expect(await read(Response.json(whole), format)).toEqual(hello)
   })
 
