@@ -86,14 +86,14 @@ describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
     expect(await world.audit()).toMatchObject({ ok: true, checked: { requests: 0, entries: 1 } })
   })
 
-  test('a server keeps it within that time, and for ever where nothing is set', async () => {
+  test('a server keeps it for the set time, and forever without a setting', async () => {
     await serve({ TOLLGATE_ACTIVITY_DAYS: '4' })
     await serve({})
     expect(await line.json('request', 'show', requestId)).toMatchObject({ state: 'released' })
   })
 
   if (engine === 'PostgreSQL') {
-    test('a server whose own clock is days ahead of that of the database removes nothing and rolls nothing up too early', async () => {
+    test("a server whose clock is days ahead of the database's removes nothing and rolls nothing up too early", async () => {
       const world = await open({
         settings: { TOLLGATE_ACTIVITY_DAYS: '5' },
         clock: { nowMs: () => Date.now() + 10 * DAY_MS },

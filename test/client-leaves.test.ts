@@ -45,7 +45,7 @@ async function leaveBeforeHeaders(stream: boolean, fault: Fault = {}) {
   return world.simulator.nextRequest()
 }
 
-test('a client that leaves a call that is not streamed is charged what the whole answer cost', async () => {
+test('a client that leaves a call that is not streamed is charged the cost of the whole answer', async () => {
   const upstream = await leaveBeforeHeaders(false)
   world.simulator.gate().release()
   expect(await upstream.ended).toBe('finished')
@@ -54,7 +54,7 @@ test('a client that leaves a call that is not streamed is charged what the whole
   expect([state, costUsd]).toEqual(['provisional', expect.anything()])
 })
 
-test('a client that leaves a stream before its headers is charged what the provider billed', async () => {
+test('a client that leaves a stream before its headers is charged the amount that the provider billed', async () => {
   const upstream = await leaveBeforeHeaders(true, { ignoresCancel: true })
   // The call goes on without the client until the provider answers: its hold waits, and no place is taken.
   expect((await onlyRequest()).generationId).toBeNull()

@@ -40,7 +40,7 @@ test('credit and codes can expire at any time that the clock of the database has
   expect((await admin.post('/v1/admin/codes', { amount: 1_000, expires_at })).httpStatus).toBe(201)
 })
 
-test('a webhook is told of events from its creation on, and a test message is due at once', async () => {
+test('a webhook gets events from its creation on, and a test message is due at once', async () => {
   const made = await admin.post('/v1/admin/webhooks', { url: 'https://example.org/' })
   const path = `/v1/admin/webhooks/${textOf(made.json, 'id')}/test`
   const sent = await admin.post(path, {})

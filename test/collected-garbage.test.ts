@@ -40,7 +40,7 @@ test.each([
   ['streams', { model: 'sim/text', stream: true }, { hold: { afterEvents: 2 } }],
   ['whole answers', { model: 'sim/text' }, { hold: { afterBytes: 20 } }],
 ] as const)(
-  'no garbage collection ends what waits for the provider: %s',
+  'no garbage collection ends a request that waits for the provider: %s',
   async (_what, body, fault) => {
     const [like = ''] = await Promise.all(sendMany(body))
     world.simulator.script({ ...fault, times: 'always' })

@@ -62,7 +62,7 @@ test.each<[string, string[], Record<string, string>, number, RegExp]>([
 })
 
 test.each(['PORT', 'METRICS_PORT'])(
-  'a %s that is taken is told, with what to set',
+  'a %s that is in use is reported, with the setting to change',
   async (name) => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')

@@ -114,7 +114,7 @@ describe('requests that are sent ahead of their turn', () => {
   })
 })
 
-describe('what is no HTTP', () => {
+describe('bytes that are not HTTP', () => {
   test('in the middle of a stream is not answered into it', async () => {
     const to = await startJourneyWorld({
       upstream: async (socket) => {
@@ -266,13 +266,13 @@ describe('a client that offers another protocol is answered in HTTP/1.1', () => 
 describe('a client that asks before it uploads', () => {
   const asking = { expect: '100-continue', 'content-length': CHAT_BODY.length }
 
-  test('is told to go on when its body is to be read', async () => {
+  test('is answered 100 when its body is about to be read', async () => {
     const to = await startJourneyWorld({ upstream: answerOk })
     const answer = await send(to, { method: 'POST', headers: asking, body: CHAT_BODY })
     expect(answer).toMatchObject({ httpStatus: 200, continued: true })
   })
 
-  test('is refused without uploading, where it is refused for what its head says', async () => {
+  test('is refused without uploading if its head is refused', async () => {
     const to = await startJourneyWorld({
       upstream: () => {},
       replace: () => ({ authenticate: () => Promise.reject(new Problem('invalid_api_key')) }),
@@ -281,7 +281,7 @@ describe('a client that asks before it uploads', () => {
     expect(answer).toMatchObject({ httpStatus: 401, continued: false })
   })
 
-  test('is refused without uploading, where its body would be too large', async () => {
+  test('is refused without uploading if its body would be too large', async () => {
     const to = await startJourneyWorld({ upstream: () => {} })
     const headers = { ...asking, 'content-length': 33 * 1024 * 1024 }
     const answer = await send(to, { method: 'POST', headers, body: CHAT_BODY })

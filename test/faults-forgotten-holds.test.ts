@@ -140,7 +140,7 @@ for (const { engine, create } of TEST_DATABASES) {
   })
 }
 
-test('a hold that is committed and whose answer has not come yet is not taken for a forgotten one', async () => {
+test('a committed hold whose answer is still on its way is not treated as forgotten', async () => {
   database = await createPostgresDatabase()
   const proxy = await startSeveringProxy(database.url)
   await open(proxy.url)

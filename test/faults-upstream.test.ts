@@ -316,7 +316,7 @@ for (const { engine, create } of TEST_DATABASES) {
   if (setting === undefined) throw new Error(`no setting for ${engine}`)
 
   describe(engine, () => {
-    test('while the provider flaps and the clock steps, every request ends in its right state and is charged what the model says', async () => {
+    test('while the provider flaps and the clock steps, every request ends in the state and with the charge that the model predicts', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(roundOf(setting.clockStepsMs), { minLength: 8, maxLength: 14, size: 'max' }),

@@ -37,7 +37,7 @@ test('on an empty folder the printed curl line completes a chat, and the request
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the version is one: of the package, the command, GET /v1, the changelog and what is installed by it', async () => {
+test('the package, the command, GET /v1, the changelog and its install line have one version', async () => {
   const root = join(import.meta.dirname, '..')
   const read = (path: string): string => readFileSync(join(root, path), 'utf8')
   const { version }: { version: string } = JSON.parse(read('package.json'))
@@ -63,7 +63,7 @@ test('a second server on the same store ends with a message that says what to do
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a server on a real upstream says what to do while there is no account, and only then', async () => {
+test('a server on a real upstream says how to create an account while there is none, and only then', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-live-'))
   const env = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1', UPSTREAM_API_KEY: 'real' }
   const first = await serve({ folder, env })

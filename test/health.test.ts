@@ -101,7 +101,7 @@ test('a store whose file was removed makes it unready, says why, and names no pa
 })
 
 test.each([401, 402])(
-  'a provider that answers %i makes it unready until one request runs, and nobody is told more',
+  'a provider that answers %i makes it unready until one request runs, and the answer gives no details',
   async (status) => {
     world = await startWorld()
     const { apiKey } = await world.account()

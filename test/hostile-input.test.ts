@@ -200,7 +200,7 @@ test('a client that declares 40 MB sees 413 before it has sent them, and no rese
   expect(answer).toContain('"code":"request_too_large"')
 })
 
-test('a client with a dead key that goes on uploading sees 401 and no reset', async () => {
+test('a client with a dead key that keeps uploading sees 401 and no reset', async () => {
   const megabyte = Buffer.alloc(MIB, 32).toString('latin1')
   const answer = await rawExchange([
     `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-api-key: sk-tollgate-none\r\ncontent-length: ${8 * MIB}\r\n\r\n`,
@@ -282,7 +282,7 @@ test.each([
   expect(answer).toContain(envelope)
 })
 
-test('no method, and no content-type, is answered 500: neither where there is a route nor elsewhere', async () => {
+test('no method and no content-type is answered 500, with or without a route', async () => {
   // CONNECT asks for a tunnel: Node closes the connection.
   const methods = METHODS.filter((method) => method !== 'CONNECT')
   const contentTypes = [

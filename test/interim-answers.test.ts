@@ -48,7 +48,7 @@ test.each([
 test.each([
   ['a whole answer', CHAT_BODY, WHOLE, ANSWER],
   ['a stream', STREAM_BODY, STREAM, `data: ${ANSWER}\n\ndata: [DONE]\n\n`],
-])('a 100 that nobody asked for changes nothing about %s', async (_, body, answer, text) => {
+])('an unrequested 100 changes nothing about %s', async (_, body, answer, text) => {
   const expected = { httpStatus: 200, text, state: 'provisional', backedChargeMicros: 1_050 }
   expect(await askOne(body, CONTINUE + answer)).toMatchObject(expected)
   expect(await askOne(body, CONTINUE + HINTS + CONTINUE + answer)).toMatchObject(expected)

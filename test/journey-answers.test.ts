@@ -167,7 +167,7 @@ describe('a provider that answers', () => {
     expect(headers).toMatchObject({ 'x-service-cost': '1050', 'content-type': 'application/json' })
   })
 
-  test('with headers of its own passes on those of the list alone, and none that cannot be written', async () => {
+  test('with its own headers relays only the listed ones, and none that cannot be written', async () => {
     const more = [
       'x-should-retry: true',
       'anthropic-ratelimit-requests-limit: 50',

@@ -79,7 +79,7 @@ const INTERNAL = {
 }
 
 describe('before the body is read', () => {
-  test('memory that can not be counted: the client is told 500, and no place in flight is kept', async () => {
+  test('memory that cannot be counted: the client is answered 500, and no place in flight is kept', async () => {
     const to = await startJourneyWorld({
       upstream: fail,
       replace: () => ({ byteBudget: { reserve: fail, bytesReserved: 0 } }),
@@ -99,18 +99,21 @@ describe('between the hold and its forwarding', () => {
       { wire: { rewrites: () => [{ kind: 'set', path: ['a', 'b'], json: '1' }] } },
     ],
     ['the headers for the provider fail', { format: { ...chat, forwardedHeaders: fail } }],
-  ])('%s: the hold is released, nothing is sent, and the client is told 500', async (_, broken) => {
-    let connections = 0
-    const to = await startJourneyWorld({ upstream: () => connections++, ...broken })
-    const { httpStatus, text } = await post(to, CHAT_BODY)
-    expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
-    expect(await to.onlyRequest()).toMatchObject({
-      state: 'released',
-      httpStatus: 500,
-      errorCode: 'internal_error',
-    })
-    expect(connections).toBe(0)
-  })
+  ])(
+    '%s: the hold is released, nothing is sent, and the client is answered 500',
+    async (_, broken) => {
+      let connections = 0
+      const to = await startJourneyWorld({ upstream: () => connections++, ...broken })
+      const { httpStatus, text } = await post(to, CHAT_BODY)
+      expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
+      expect(await to.onlyRequest()).toMatchObject({
+        state: 'released',
+        httpStatus: 500,
+        errorCode: 'internal_error',
+      })
+      expect(connections).toBe(0)
+    },
+  )
 })
 
 describe('while a whole answer is read', () => {
@@ -141,7 +144,7 @@ describe('while a whole answer is read', () => {
 })
 
 describe('while a stream is relayed', () => {
-  test('before its head: the hold is released and the client is told 500', async () => {
+  test('before its head: the hold is released and the client is answered 500', async () => {
     const to = await startJourneyWorld({
       upstream: answering(STREAM_HEAD + EVENT),
       wire: { observeStream: fail },

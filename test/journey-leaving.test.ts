@@ -161,7 +161,7 @@ describe('a client that leaves a stream', () => {
 
   test.each([
     [
-      'in its middle: the provider is told to stop, and what was read is charged',
+      'in its middle: the call to the provider ends, and the read part is charged',
       EVENT,
       {
         ...{ state: 'provisional', errorCode: 'client_gone', generationId: 'gen-1' },
@@ -189,7 +189,7 @@ describe('a client that leaves a stream', () => {
     expect(await to.onlyRequest()).toMatchObject(expected)
   })
 
-  test('that the provider does not stream is charged what the whole answer cost', async () => {
+  test('that the provider does not stream is charged the cost of the whole answer', async () => {
     const begun = '{"id":"gen-1",'
     const rest = '"usage":{"prompt_tokens":1,"cost":0.001}}'
     const provider = Promise.withResolvers<Socket>()

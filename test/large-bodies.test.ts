@@ -37,7 +37,7 @@ describe('an account without credit', () => {
     apiKey = (await world.account({ creditMicros: 0 })).apiKey
   })
 
-  test('sees 402 in the official OpenAI client where it sends 20 MB, and no reset', async () => {
+  test('sees 402 in the official OpenAI client when it sends 20 MB, and no reset', async () => {
     const client = new OpenAI({ apiKey, baseURL: world.url('/v1'), maxRetries: 0 })
     const content = 'a'.repeat(20 * MIB)
     const call = client.chat.completions.create({
@@ -49,7 +49,7 @@ describe('an account without credit', () => {
     expect(error.message).toContain('was not read')
   })
 
-  test('sees 402 in the official Anthropic client where it sends 20 MB, and no reset', async () => {
+  test('sees 402 in the official Anthropic client when it sends 20 MB, and no reset', async () => {
     const client = new Anthropic({ apiKey, baseURL: world.url(''), maxRetries: 0 })
     const content = 'a'.repeat(20 * MIB)
     const call = client.messages.create({
@@ -68,7 +68,7 @@ describe('an account without credit', () => {
     expect(answer).toContain('"code":"insufficient_credit"')
   })
 
-  test('is answered 413 where the length is over the limit', async () => {
+  test('is answered 413 if the length is over the limit', async () => {
     const answer = await answerBeforeBody(`x-api-key: ${apiKey}\r\ncontent-length: ${33 * MIB}`)
     expect(answer).toMatch(/^HTTP\/1\.1 413 /)
   })
@@ -86,7 +86,7 @@ describe('an account without credit', () => {
     expect(await post(apiKey, init())).toEqual([402, 'insufficient_credit'])
   })
 
-  test('has 64 KB read, and is answered for what is in them', async () => {
+  test('has 64 KB read, and is answered by their content', async () => {
     expect(await post(apiKey, { body: `{"no JSON${' '.repeat(64 * 1024 - 9)}` })).toEqual([
       400,
       'invalid_json',

@@ -100,7 +100,7 @@ describe('a client that leaves a stream before its headers', () => {
     await to.upstream.destroy()
   })
 
-  test('keeps no memory while the call is read on, neither of the budget nor of the process', async () => {
+  test('uses no memory of the budget or the process while the rest of the call is read', async () => {
     const { to, leave } = await start()
     const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), user: 'x'.repeat(BODY_BYTES) })
     const before = collectGarbage()
@@ -173,7 +173,7 @@ describe('a client that leaves a stream before its headers', () => {
     })
   })
 
-  test('that is answered whole is charged what the answer cost', async () => {
+  test('that is answered whole is charged the cost of the answer', async () => {
     const { to, leave } = await start()
     const provider = await leave()
     const answer = JSON.stringify({ id: 'gen-1', usage: { prompt_tokens: 1, cost: 0.001 } })
@@ -297,7 +297,7 @@ describe('a stop of the server', () => {
     })
   })
 
-  test('leaves a stream unresolved that has begun and has told nothing when the time is up', async () => {
+  test('leaves a stream unresolved that has begun and reported nothing when the time is up', async () => {
     const { to, leave } = await start()
     const provider = await leave()
     provider.write(`${STREAM_HEAD}\r\n${chunk(': working\n\n')}`)

@@ -144,7 +144,7 @@ describe.each([
   const spoken: Spoken = SPOKEN[name]
   const soon = { ...input, timeouts: { readOnTimeoutMs: 200 } }
 
-  test('before the headers goes on to its counts, which are charged finally', async () => {
+  test('before the headers is read on to its counts, whose charge is final', async () => {
     const { to, send } = await start(spoken, input)
     const { provider, leave } = await send()
     await leave()
@@ -160,7 +160,7 @@ describe.each([
   test.each([
     ['an error', 'HTTP/1.1 500 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'],
     ['an end', ''],
-  ])('before the headers, of which there are none but %s, is not charged', async (__, answer) => {
+  ])('before the headers, which are only %s, is not charged', async (__, answer) => {
     const { to, send } = await start(spoken, input)
     const { provider, leave } = await send()
     await leave()
@@ -277,19 +277,22 @@ describe.each(['chat', 'completions', 'responses', 'messages'] as const)(
   (name) => {
     const spoken: Spoken = SPOKEN[name]
 
-    test.each([20, 0])('after %i tokens is cancelled at once, and charged those', async (seen) => {
-      const { to, send } = await start(spoken, { dialect: openaiCompatible })
-      const { provider, leave, hears } = await send()
-      provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text).repeat(seen))
-      await hears(seen === 0 ? '200 OK' : 'town')
-      await leave()
-      await peerLeft(provider)
-      const row = await to.onlyRequest()
-      const due = PROMPT_MICROS + seen * OUTPUT_MICROS
-      expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
-      expect(row.backedChargeMicros).toBeGreaterThan(due / 2)
-      expect(row.backedChargeMicros).toBeLessThan(due * 2)
-    })
+    test.each([20, 0])(
+      'after %i tokens is cancelled at once, and charged for them',
+      async (seen) => {
+        const { to, send } = await start(spoken, { dialect: openaiCompatible })
+        const { provider, leave, hears } = await send()
+        provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text).repeat(seen))
+        await hears(seen === 0 ? '200 OK' : 'town')
+        await leave()
+        await peerLeft(provider)
+        const row = await to.onlyRequest()
+        const due = PROMPT_MICROS + seen * OUTPUT_MICROS
+        expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+        expect(row.backedChargeMicros).toBeGreaterThan(due / 2)
+        expect(row.backedChargeMicros).toBeLessThan(due * 2)
+      },
+    )
 
     test('before the headers is cancelled at once, and charged its prompt', async () => {
       const { to, send } = await start(spoken, { dialect: openaiCompatible })

@@ -44,7 +44,7 @@ test('a server without metrics and traces loads nothing of either, of sign-in be
   expect(await loadedWith(google)).toEqual(new Set())
 })
 
-test('a server with either loads what it is made with', async () => {
+test('a server with either setting loads its packages', async () => {
   expect(await loadedWith({ METRICS_PORT: '0' })).toContain('prom-client')
   const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
   expect(await loadedWith(collector)).toEqual(new Set(['@opentelemetry']))

@@ -69,7 +69,7 @@ test('on the clients’ port metrics are for who has the token', async () => {
   expect(page.text).toContain('tollgate_ready{check="store"} 1')
 })
 
-test('a port of their own asks for the token only where one is set, and has nothing else', async () => {
+test('a separate port asks for the token only if one is set, and serves nothing else', async () => {
   const bare = await open({ METRICS_PORT: '0' })
   const address = bare.gateway.metricsAddress ?? ''
   expect(await read(address)).toMatchObject({

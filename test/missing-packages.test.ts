@@ -43,7 +43,7 @@ test.each([
     'STRIPE_SECRET_KEY is set, but the package stripe is not installed: npm install stripe',
   ],
 ] as const)(
-  'a start whose settings need %s says the line that installs it, and no stack',
+  'a start whose settings need %s prints the command that installs it, and no stack',
   async (name, settings, line) => {
     const env = { PORT: '0', ...settings, ...without(name) }
     const { code, notes } = await tollgate(['serve'], { folder, env })

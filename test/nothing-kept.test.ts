@@ -6,7 +6,7 @@ import { startWorld } from './world.ts'
 const PROMPT_MARK = 'PROMPT-7f3a91c2'
 const UPSTREAM_MARK = 'LEAK-5b1d77e0'
 
-test('prompts, answers, keys and what the provider says of itself are in no log line and nowhere in the store', async () => {
+test("prompts, answers, keys and the provider's texts are in no log line and nowhere in the store", async () => {
   const world = await startWorld()
   const account = await world.account()
   const send = async (body: object, headers: Record<string, string> = {}): Promise<string> => {
@@ -52,7 +52,7 @@ test('prompts, answers, keys and what the provider says of itself are in no log 
   await world.close()
 })
 
-test('what the provider answers instead of its catalog is in no log line', async () => {
+test("a provider's answer in place of its catalog is in no log line", async () => {
   const world = await startWorld()
   for (const status of [200, 401, 500]) {
     world.simulator.script({ path: '/models', status, rawBody: `${UPSTREAM_MARK} <html>` })

@@ -127,20 +127,15 @@ test.each([
   ['/v1/responses', { input: PROMPT, max_output_tokens: 16 }, 'chat sim/text'],
   ['/v1/embeddings', { model: 'sim/embed', input: PROMPT }, 'embeddings sim/embed'],
   ['/v1/images', { model: 'sim/image', prompt: PROMPT }, 'generate_content sim/image'],
-])(
-  'a request of %s is named by what is done and the model that does it',
-  async (path, body, name) => {
-    const to = await open(TRACES_ONLY)
-    const answer = await send(to, { path, body })
-    expect(answer.statusCode).toBe(200)
-    const { requests } = await spansOf(to)
-    expect(requests.map((span) => [span.name, span.attributes['http.route']])).toEqual([
-      [name, path],
-    ])
-  },
-)
+])('a request of %s is named by its operation and its model', async (path, body, name) => {
+  const to = await open(TRACES_ONLY)
+  const answer = await send(to, { path, body })
+  expect(answer.statusCode).toBe(200)
+  const { requests } = await spansOf(to)
+  expect(requests.map((span) => [span.name, span.attributes['http.route']])).toEqual([[name, path]])
+})
 
-test('a trace of the caller goes on here, is not sent to the provider, and is left out if it was', async () => {
+test("a caller's trace continues here, is not sent to the provider, and is left out if the caller does not sample it", async () => {
   const to = await open(TRACES_ONLY)
   await send(to, { headers: { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'a=b' } })
   await send(to, { headers: { traceparent: `00-${TRACE}-${SPAN}-00` } })

@@ -199,7 +199,7 @@ for (const { engine, create, fleetName, start } of CASES) {
       expect(instancesOf(requests).size).toBe(fleet.processes)
     })
 
-    test('of 8 requests at once on a key with a limit for exactly 3, those run and all others get 402', async () => {
+    test('of 8 requests at once on a key with a limit for exactly 3, three run and all others get 402', async () => {
       const { worlds, addresses } = fleet
       const [first] = worlds
       const limitMicros = (await warm(fleet)) * KEY_FITTING

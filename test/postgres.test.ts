@@ -71,13 +71,13 @@ test('while the database is away requests get 503 and nothing is forwarded, and 
   await proxy.close()
 })
 
-test('a gateway does not start behind a pooler whose connections share a session', async () => {
+test('a gateway refuses to start behind a pooler whose connections share a session', async () => {
   const pooler = await startSharingPooler(database.url)
   await expect(open(pooler.url)).rejects.toThrow('is a pooler that gives each transaction another')
   await pooler.close()
 })
 
-test('a key that one of two gateways disables runs on neither, and the other refuses it by itself after its next reading', async () => {
+test('a key that one of two gateways disables runs on neither, and the other refuses it from memory after its next poll', async () => {
   const [one, other] = [await open(), await open()]
   const { apiKey } = await one.account()
   expect((await send(other, apiKey)).status).toBe(200)

@@ -73,6 +73,6 @@ test.each(VERSION_HEADERS)(
   },
 )
 
-test('a whole URL does not stand for the host that HTTP/1.1 asks for', async () => {
+test('a whole URL does not replace the Host header that HTTP/1.1 requires', async () => {
   expect(await answerTo('GET', 'http://gateway.example/v1/models', '')).toMatch(/^HTTP\/1\.1 400 /)
 })

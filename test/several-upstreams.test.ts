@@ -68,7 +68,7 @@ describe('several upstreams', () => {
     expect((await to.audit()).ok).toBe(true)
   })
 
-  test('of which one hangs from the start serve the models of the others', async () => {
+  test('with one that hangs from the start serve the models of the others', async () => {
     const hanging = upstreamSettings({ name: 'hanging', baseUrl: silent.baseUrl })
     const to = await start({}, hanging)
     const { apiKey } = await to.account()
@@ -76,7 +76,7 @@ describe('several upstreams', () => {
     expect((await fetch(to.url('/readyz'))).status).toBe(200)
   })
 
-  test('of which one is away serve the models of the others, and the log names it', async () => {
+  test('with one that is unreachable serve the models of the others, and the log names it', async () => {
     const away = upstreamSettings({ name: 'away', baseUrl: 'http://127.0.0.1:9/v1' })
     const to = await start({}, away)
     const { apiKey } = await to.account()
@@ -84,7 +84,7 @@ describe('several upstreams', () => {
     expect(await to.logged('could not be refreshed')).toContain('"upstream":"away"')
   })
 
-  test('of which one refuses its key serve the models of the others, and the log names it', async () => {
+  test('with one that refuses its key serve the models of the others, and the log names it', async () => {
     other.script({ path: '/models', status: 401, times: 'always' })
     const refusing = upstreamSettings({ name: 'refusing', baseUrl: other.baseUrl })
     const to = await start({}, refusing)
@@ -193,7 +193,7 @@ describe('of two upstreams, while one', () => {
     }
   })
 
-  test("begins to list another's id at a refresh, requests stay where they were", async () => {
+  test("begins to list another's ID at a refresh, requests stay at the earlier upstream", async () => {
     const { rows } = other.catalog
     other.catalog.replace(rows.filter(({ id }) => id !== 'sim/text'))
     const second = upstreamSettings({ name: 'second', baseUrl: other.baseUrl })

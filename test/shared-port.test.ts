@@ -62,7 +62,7 @@ async function counted(server: ServeProcess): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-test('two processes on one port both answer, and each has metrics and probes of its own', async () => {
+test('two processes on one port both answer, and each has its own metrics and probes', async () => {
   expect(servers[1].address).toBe(servers[0].address)
   await answeredBy(2)
   await bench.until((rows) => rows.every(({ state }) => state !== 'open'))
@@ -99,7 +99,7 @@ test('a process that is stopped ends its streams, and the other answers alone', 
   await bench.audit()
 })
 
-test('a process that does not share its port is refused the port of those that do', async () => {
+test('a process that does not share its port cannot take a port that others share', async () => {
   const { port } = new URL(servers[0].address)
   await expect(bench.serve({ PORT: port })).rejects.toThrow(`port ${port} of 127.0.0.1 is taken`)
   expect((await post(connection())).httpStatus).toBe(200)

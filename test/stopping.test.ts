@@ -169,7 +169,7 @@ test('a server whose log reader has gone, as after Ctrl-C on a pipe, still ends'
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a server whose reader of remarks has gone, as `head` does after a line, serves on and ends properly', async () => {
+test('a server whose remarks nobody reads any longer, as with `head`, keeps serving and ends properly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
   const server = await serve({ folder, endsNotes: true })
   for (const path of ['healthz', 'readyz', 'v1/models']) {
@@ -181,7 +181,7 @@ test('a server whose reader of remarks has gone, as `head` does after a line, se
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a server whose log and remarks are on a full disk serves on and ends properly', async () => {
+test('a server whose log and remarks are on a full disk keeps serving and ends properly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
   const full = openSync('/dev/full', 'w')
   const port = await freePort()

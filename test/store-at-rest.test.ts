@@ -81,7 +81,7 @@ test.each(SIGNALS)('after %s to a server, the one file has all of the store', as
   expect(said).toContain(last)
 })
 
-test('the one file has all of the store where others still have it open to read', async () => {
+test('the one file has all of the store while others still have it open for reading', async () => {
   const server = await serveHere()
   const last = await send(server)
   for (let reader = 0; reader < 16; reader++) {
@@ -137,14 +137,14 @@ test.each(SIGNALS)(
   },
 )
 
-test('after a command, the one file has what it wrote', async () => {
+test('after a command, the one file has the written rows', async () => {
   const env = { DATABASE_URL: `sqlite:${file}` }
   await tollgate(['account', 'create', 'Ada'], { folder, env, program })
   expect(logBytes()).toBe(0)
   expect(await auditOfCopy()).toContain('1 account,')
 })
 
-test('a command beside a server leaves the log to it, and both find all of the store', async () => {
+test('a command next to a server leaves the log to it, and both find all of the store', async () => {
   const server = await serveHere()
   const last = await send(server)
   expect((await tollgate(['request', 'list'], { folder, program })).out).toContain(last)
@@ -155,7 +155,7 @@ test('a command beside a server leaves the log to it, and both find all of the s
 })
 
 test.each(['-wal', '-shm'])(
-  'a server whose %s was removed answers 503, and after it stops, the one file has all that it answered before',
+  'a server whose %s was removed answers 503, and after it stops, the one file has everything that it answered before',
   async (end) => {
     const server = await serveHere()
     await send(server)

@@ -82,7 +82,7 @@ test.each<[string, object, Fault, string, RegExp, string?]>([
   },
 )
 
-test('a failed response that cost something is charged what it cost', async () => {
+test('a failed response that cost something is charged its cost', async () => {
   const world = await startWorld()
   const { apiKey } = await world.account()
   world.simulator.script({

@@ -99,7 +99,7 @@ test.each([['chunked'], ['toTheEnd']] as const)(
 )
 
 describe('a client that takes no byte for the stall time is gone', () => {
-  test('from a stream, whose provider is told to stop', async () => {
+  test('from a stream, and the call to the provider ends', async () => {
     const flood = new Flood('chunked')
     const to = await startJourneyWorld({
       upstream: flood.upstream,
@@ -114,7 +114,7 @@ describe('a client that takes no byte for the stall time is gone', () => {
     })
   })
 
-  test('from a whole answer, whose memory comes back', async () => {
+  test('from a whole answer, and its memory is freed', async () => {
     const answer = `{"id":"gen-1","usage":{"cost":0.001},"x":"${'x'.repeat(32 * MIB)}"}`
     const begun = Promise.withResolvers<void>()
     const to = await startJourneyWorld({

@@ -68,7 +68,7 @@ test('a body of a megabyte in chunks of a byte takes its bytes, and not an objec
   expect((keptBytes() - before) / MIB).toBeLessThan(24)
 })
 
-test('what comes before a body is read, also of requests that wait their turn, is no object a chunk', async () => {
+test('bytes that arrive before a body is read, also while requests wait, do not take an object for each chunk', async () => {
   const authenticating = Promise.withResolvers<void>()
   const to = await startJourneyWorld({
     upstream: () => {},

@@ -60,7 +60,7 @@ describe('an address that is refused', () => {
   beforeAll(() => guess(forwardedFor))
 
   test.each(ROWS)(
-    'is told so by $endpoint, in its own envelope',
+    'is answered 401 by $endpoint, in its own envelope',
     async ({ path, body, family }) => {
       for (const apiKey of [unknownKey(), 'no-key', null]) {
         const { httpStatus, headers, json } = await ask({ path, body, apiKey, forwardedFor })
@@ -89,7 +89,7 @@ describe('an address that is refused', () => {
   )
 
   test.each(['/v1/key', '/v1/balance', '/v1/credit/purchases', '/v1/admin/accounts', '/v1/admin'])(
-    'is told so by GET %s',
+    'is answered 401 by GET %s',
     async (path) => {
       const { httpStatus, headers, json } = await ask({ path, apiKey: unknownKey(), forwardedFor })
       expect([httpStatus, json.error.code]).toEqual([429, 'rate_limited'])
@@ -108,13 +108,13 @@ describe('an address that is refused', () => {
     expect((await guess(forwardedFor, 1))[0]).toBe(429)
   })
 
-  test('is served with the admin token, and with no key where none is asked for', async () => {
+  test('is served with the admin token, and without a key where none is required', async () => {
     const admin = await ask({ path: '/v1/admin/accounts', apiKey: ADMIN_TOKEN, forwardedFor })
     expect(admin.httpStatus).toBe(200)
     expect((await ask({ path: '/v1/models', apiKey: null, forwardedFor })).httpStatus).toBe(200)
   })
 
-  test('refuses no other address, whatever a client writes before its own', async () => {
+  test('refuses no other address, whatever addresses a client puts before its own', async () => {
     expect(await guess('192.0.2.3', 1)).toEqual([401])
     expect(await guess(`${forwardedFor}, 192.0.2.3, 10.1.1.1`, 1)).toEqual([401])
     expect(await guess(`192.0.2.3, ${forwardedFor}, 10.1.1.1`, 1)).toEqual([429])

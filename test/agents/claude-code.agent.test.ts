@@ -54,7 +54,7 @@ test('a tool of an MCP server is found and called', async () => {
   await expectExactLedger(room)
 })
 
-test('a web search is run by the provider, within what its hold allows', async () => {
+test('a web search is run by the provider, within its hold', async () => {
   room.world.simulator.script([
     { act: { call: 'WebSearch', arguments: { query: 'ferries to Moss' } } },
     {},
@@ -76,7 +76,7 @@ test("a short name of the vendor's runs on the model that it is set to", async (
   expect(room.forwarded('/messages').map(({ model }) => model)).toEqual(['sim/open'])
 })
 
-test('an account out of credit is told so', async () => {
+test('Claude Code shows that an account is out of credit', async () => {
   await room.close()
   room = await openRoom({ creditMicros: 0 })
   const end = await claude()

@@ -96,7 +96,7 @@ test('a model without a listed maximum is refused, for it sends no cap', async (
   expect(out).toContain('output_cap_required')
 })
 
-test('an account out of credit is told so, after five more tries', async () => {
+test('Codex shows that an account is out of credit, after five more tries', async () => {
   await room.close()
   room = await openRoom({ creditMicros: 0 })
   const { code, out } = await codex()

@@ -70,7 +70,7 @@ test('filters are in the address, and are asked of the server', async ({ page, s
   await page.getByText('Key: nightly evals').waitFor()
 })
 
-test('filters that no request matches are cleared where the page says so, and the range stays', async ({
+test('filters that no request matches are cleared by the button of the empty list, and the range stays', async ({
   page,
   server,
 }) => {
@@ -96,7 +96,7 @@ test('a charge that is an estimate says so in its row and in the drawer', async 
   await drawer.getByText('The provider reported no cost.').waitFor()
 })
 
-test('a request that comes in shows up by itself, unless the list is paused', async ({
+test('a new request appears in the list without a reload, unless the list is paused', async ({
   page,
   server,
 }) => {
@@ -128,7 +128,7 @@ test('a hidden page asks for nothing', async ({ page, ownPage, server }) => {
   expect(polls(server).length).toBe(before)
 })
 
-test('a tick is one call, and tells the server what the page has already', async ({ server }) => {
+test('a tick is one call, and names the requests that the page already has', async ({ server }) => {
   const before = polls(server).length
   await expect.poll(() => polls(server).length).toBeGreaterThan(before + 1)
   expect(server.asked.filter((asked) => asked.includes('/summary')).length).toBeLessThanOrEqual(2)
@@ -213,7 +213,7 @@ test('filters list models that left the catalog, and deleted keys', async ({ pag
   await expect.poll(() => polls(server).at(-1)).toContain('key=key_deleted')
 })
 
-test('a tag is typed and filtered by; of more than a day, what was found so far is counted', async ({
+test('a typed tag filters the list; over more than a day, the requests found so far are counted', async ({
   page,
   server,
 }) => {

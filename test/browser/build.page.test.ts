@@ -40,7 +40,7 @@ describe('the build', () => {
     expect(sum(first)).toBeLessThanOrEqual(FIRST_JS_BYTES_MAX)
   })
 
-  test('has at most 30 KB for each route, beside the first script', () => {
+  test('has at most 30 KB for each route, in addition to the first script', () => {
     const rest = scripts.filter((name) => !first.has(name))
     expect(rest.length).toBeGreaterThan(3)
     for (const name of rest) {

@@ -155,7 +155,7 @@ test.for([
   },
 )
 
-test('Ctrl and Enter send; stopping leaves the answer, and what was written stays', async ({
+test('Ctrl and Enter send; stopping leaves the answer, and the text of the answer so far stays', async ({
   page,
   server,
 }) => {
@@ -192,7 +192,7 @@ test('nothing of a prompt or an answer is in the address or the storage of the b
   expect(await page.getByText('turnstile').count()).toBe(0)
 })
 
-test('the Playground asks what a message would hold once nothing is typed for a while', async ({
+test('the Playground asks for the hold of a message after a pause in typing', async ({
   ownPage: page,
   server,
 }) => {

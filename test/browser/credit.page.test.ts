@@ -234,7 +234,7 @@ test.for([
   ['/v1/credit', 'The ways to pay could not be loaded.'],
   ['POST /purchases', 'The address could not be loaded.'],
 ] as const)(
-  '“Add credit” has a button that closes it where %s fails',
+  '“Add credit” has a button that closes it if %s fails',
   async ([call, text], { page, server }) => {
     server.answer(call, down)
     await page.goto(`${server.address}/app/${buy}`)
@@ -245,7 +245,7 @@ test.for([
   },
 )
 
-test('a receipt is called an invoice only where the seller has a name and a tax ID, and has what was paid', async ({
+test('a receipt is called an invoice only if the seller has a name and a tax ID, and shows the paid amounts', async ({
   page,
   server,
 }) => {
@@ -278,7 +278,7 @@ test('an amount that was typed leads to the page of its payment, by keys alone',
   expect(server.asked).toContain('GET /v1/credit/quote?method=card&amount=12500000')
 })
 
-test('Overview leads owners to the purchase of credit, and only where it is sold', async ({
+test('Overview leads owners to the purchase of credit, and only if credit is sold', async ({
   page,
   server,
 }) => {
@@ -301,7 +301,7 @@ test('Overview leads owners to the purchase of credit, and only where it is sold
   expect(await add.count()).toBe(0)
 })
 
-test('Credit says what was removed, and that credit is not sold where it is not', async ({
+test('Credit says how much was removed, and that credit is not sold if the operator sells none', async ({
   page,
   server,
 }) => {
@@ -318,7 +318,7 @@ test('Credit says what was removed, and that credit is not sold where it is not'
   await page.getByText('Credit is not sold here: ask your operator.').waitFor()
 })
 
-test('a payment that was left goes on at its page, by keys alone, and for owners only', async ({
+test('a payment that was left can be continued at its page, with the keyboard, and by owners only', async ({
   page,
   server,
 }) => {
@@ -371,7 +371,7 @@ test('the whole address is shown, and copied as it is', async ({ ownPage: page, 
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(address)
 })
 
-test('the code beside the address is read as the link that wallets open', async ({
+test('the code next to the address is read as the link that wallets open', async ({
   page,
   server,
 }) => {

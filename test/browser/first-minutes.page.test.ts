@@ -153,7 +153,7 @@ test('a key is changed, disabled and deleted by its name', async ({ browser, gat
   await context.close()
 })
 
-test('signing out and in again leads back to where it was', async ({ browser, gateway }) => {
+test('signing out and in again leads back to the same page', async ({ browser, gateway }) => {
   const context = await openWindow(browser, { width: 'desk', theme: 'dark' })
   const page = await context.newPage()
   await setUp(page, gateway)

@@ -196,7 +196,7 @@ describe('the Playground', () => {
     expect(await answer.textContent()).toContain('[bad](javascript:alert(1))')
   })
 
-  test('shows an answer as plain text where the script of Markdown is away', async ({
+  test('shows an answer as plain text if the script of Markdown cannot be loaded', async ({
     ownPage: page,
     server,
   }) => {
@@ -284,7 +284,7 @@ test.for(['desk', 'phone'] as const)(
   },
 )
 
-test('the list of keys goes on below its first 50', async ({ page, server }) => {
+test('the list of keys continues below its first 50', async ({ page, server }) => {
   server.answer('/keys', json({ ...LONG_KEYS, has_more: true, next_cursor: 'next' }))
   await page.goto(`${server.address}/app/${at('keys')}`)
   await page.getByRole('button', { name: 'Older keys' }).click()

@@ -145,7 +145,7 @@ test('the link of a mail waits for the button, and works once', async ({ door, m
   await door.getByText('This link has been used or has expired.').waitFor()
 })
 
-test('a forgotten password is set anew by a mail, and an unknown address sees the same', async ({
+test('a forgotten password is reset by email, and an unknown address gets the same answer', async ({
   door,
   mailed,
 }) => {

@@ -9,7 +9,7 @@ testScreens([
   { name: 'op-accounts-sorted', path: 'operator/accounts?sort=-available', text: 'Night Shift' },
 ])
 
-test('the ID of an account without an email keeps both ends where its column is narrow', async ({
+test('the ID of an account without an email keeps both ends in a narrow column', async ({
   pages,
   server,
 }) => {

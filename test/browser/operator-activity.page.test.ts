@@ -71,7 +71,7 @@ test('on a laptop, the filters are in one row', async ({ pages, server }) => {
   expect((await filters.boundingBox())?.height).toBe(first?.height)
 })
 
-test('beside an open request, models and accounts of the list are whole', async ({
+test('next to an open request, models and accounts of the list are not cut', async ({
   page,
   server,
 }) => {
@@ -230,7 +230,7 @@ test.for([`${HELIX.id}/activity`, `operator/accounts/${HELIX.id}/activity`] as c
   },
 )
 
-test('a request whose cost the provider reported says so, and shows no products', async ({
+test('a request whose cost the provider reported says so, and shows no price times tokens', async ({
   page,
   server,
 }) => {
@@ -258,7 +258,7 @@ test('a request that an operator settled says so, to operators with the cost', a
   await page.waitForURL(/audit-log\?account=acct_.*&kind=settleRequest$/)
 })
 
-test('a member sees the charged prices of a request, and an operator those of the provider and the fee', async ({
+test("a member sees the charged prices of a request, and an operator the provider's prices and the fee", async ({
   page,
   server,
 }) => {
@@ -322,7 +322,7 @@ test('an account without refused requests says so, and one whose counts fail say
   await page.getByText('41 requests were refused').waitFor()
 })
 
-test('Activity of all accounts says where refused requests are counted, and counts those of a chosen account', async ({
+test('Activity of all accounts says where refused requests are counted, and counts them for a chosen account', async ({
   page,
   server,
 }) => {

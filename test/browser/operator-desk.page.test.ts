@@ -192,7 +192,7 @@ testScreens([
   ...TOKEN_SCREENS,
 ])
 
-test('the admin token that was chosen is revoked, after it is said what that does', async ({
+test('the chosen admin token is revoked after a dialog that explains the effect', async ({
   page,
   server,
 }) => {

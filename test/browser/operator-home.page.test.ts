@@ -40,7 +40,7 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
-test('what needs attention leads to where it is looked at', async ({ page, server }) => {
+test('each line of Needs attention leads to its screen', async ({ page, server }) => {
   const follow = async (name: string, to: string) => {
     await page.goto(`${server.address}/app/operator`)
     await page.getByRole('link', { name }).click()

@@ -27,7 +27,7 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
-test('the parts of the charges add up to them where free credit paid some', async ({
+test('the parts of the charges add up to their sum if free credit paid some', async ({
   page,
   server,
 }) => {

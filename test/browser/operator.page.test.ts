@@ -158,7 +158,7 @@ const PASSWORD_FIRST = json({
 
 testScreens(SCREENS)
 
-test('a grant whose sign-in is too long ago asks for the password and is then sent again', async ({
+test('granting credit long after the sign-in asks for the password and then sends the grant again', async ({
   page,
   server,
 }) => {
@@ -307,7 +307,7 @@ test('“Invite a member” of an account opens the form', async ({ page, server
   await page.waitForURL((url) => url.search === '')
 })
 
-test('a section of the settings sends what is in it alone', async ({ page, server }) => {
+test('a section of the settings sends only its own fields', async ({ page, server }) => {
   const save = async (name: string) => {
     const changed = page.waitForRequest((request) => request.method() === 'PATCH')
     await page.getByRole('button', { name }).click()
@@ -332,7 +332,10 @@ test('a section of the settings sends what is in it alone', async ({ page, serve
   expect(await save('Save metadata')).toEqual({ metadata: { plan: 'team', region: 'us' } })
 })
 
-test('an operator without an account of its own is led to the desk', async ({ page, server }) => {
+test("an operator who is in no account is led to the operator's pages", async ({
+  page,
+  server,
+}) => {
   server.answer('/me', json({ ...ME, accounts: [] }))
   await page.goto(`${server.address}/app/`)
   await page.getByRole('heading', { name: 'Home' }).waitFor()
@@ -358,7 +361,7 @@ test('the switcher leads operators alone to their pages', async ({ page, server 
   expect(await page.getByRole('link', { name: 'Operator' }).count()).toBe(0)
 })
 
-test('the side bar counts what waits for its cost, and shows no count of nothing', async ({
+test('the sidebar counts unsettled requests, and shows no count of zero', async ({
   page,
   server,
 }) => {

@@ -65,7 +65,7 @@ const test = inBrowser
 
 const ADA = { sub: 'ada', email: 'ada@example.org', email_verified: true }
 
-test('a button leads through the provider, and back to where the person was going', async ({
+test('a button leads through the provider, and back to the page that was asked for', async ({
   door,
   outside,
 }) => {
@@ -108,7 +108,7 @@ test('a person without an invitation reads so, and joins by the link of one', as
   await door.getByRole('heading', { name: 'Home' }).waitFor()
 })
 
-test('each provider lets in whom it calls verified, and no one who only names the address', async ({
+test('each provider signs in people with a verified address, and no one with an unverified one', async ({
   door,
   outside: { provider, google, github },
 }) => {

@@ -184,7 +184,7 @@ test('a page of another origin can use no session, also with its cookie', async 
   await owner.context().close()
 })
 
-test('a link that has expired lets no one in, and says so', async ({ browser, gateway }) => {
+test('an expired link signs no one in, and says so', async ({ browser, gateway }) => {
   const owner = await another(browser)
   await setUp(owner, gateway)
   const link = await invite(owner)

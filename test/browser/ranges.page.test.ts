@@ -39,7 +39,7 @@ test.for(['usage', 'overview', 'activity'])(
   },
 )
 
-test('a month is selected by its name, with what it is compared with, and applied', async ({
+test('a month is selected by its name, with its comparison, and applied', async ({
   page,
   server,
 }) => {
@@ -111,7 +111,10 @@ test('the picker stays in a window that is made narrower', async ({ page, server
   await expect.poll(right).toBeGreaterThanOrEqual(0)
 })
 
-test('dates are typed, and what is no date or too long says so', async ({ page, server }) => {
+test('dates are typed, and an invalid date or a too long range is refused with a message', async ({
+  page,
+  server,
+}) => {
   await open(page, server, 'usage')
   await page.getByRole('textbox', { name: 'From' }).fill('the 3rd')
   await page.getByRole('button', { name: 'Apply' }).click()

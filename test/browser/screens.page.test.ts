@@ -244,7 +244,7 @@ test('a role is written as in the side bar', async ({ page, server }) => {
   await page.locator('tr', { hasText: 'Helix Lab' }).getByText('Owner', { exact: true }).waitFor()
 })
 
-test('a time whose text stays is not drawn again as the seconds pass', async ({
+test('a time whose text does not change is not drawn again as the seconds pass', async ({
   browser,
   server,
 }) => {

@@ -156,7 +156,7 @@ function age(folder: string): void {
   store.close()
 }
 
-test('an operator adds a passkey, signs in with it, and shows it where the password is asked for again', async ({
+test('an operator adds a passkey, signs in with it, and uses it when the password is asked for again', async ({
   browser,
   guarded: { folder, gateway },
 }) => {

@@ -83,10 +83,7 @@ describe('addresses', () => {
     expect(await page.locator('.acct b').textContent()).toBe('Operator')
   })
 
-  test('a page of operators that somebody else opens leads to the own account', async ({
-    page,
-    server,
-  }) => {
+  test('a page of operators leads anyone else to their own account', async ({ page, server }) => {
     server.answer('/me', json({ ...ME, user: { ...ME.user, is_operator: false } }))
     await page.goto(`${server.address}/app/operator/accounts`)
     await page.waitForURL(`${server.address}/app/${at('overview')}**`)
@@ -305,7 +302,7 @@ describe('a server that is away', () => {
     await away.first().waitFor({ state: 'detached' })
   })
 
-  test('is said of what is sent while the browser is offline, which is not sent later', async ({
+  test('is shown for a change made while the browser is offline, which is not sent later', async ({
     ownPage: page,
     server,
   }) => {
@@ -352,7 +349,7 @@ describe('a server that is away', () => {
   })
 })
 
-test('in the colours of the system, legends keep theirs, and what is chosen has a frame', async ({
+test('in the colours of the system, legends keep their colours, and the chosen item has a frame', async ({
   ownPage: page,
   server,
 }) => {

@@ -96,7 +96,7 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
-test('a new key is sent its terms, and a changed one what was touched alone', async ({
+test('a new key is sent all its terms, and a changed key only the touched ones', async ({
   page,
   server,
 }) => {

@@ -122,7 +122,7 @@ test('the secret of a new webhook is on the page until it is left, and nowhere e
   expect(await secret.count()).toBe(0)
 })
 
-test('a webhook is disabled and enabled after it is said what that does, and tested', async ({
+test('a webhook is disabled and enabled after a dialog that explains the effect, and tested', async ({
   page,
   server,
 }) => {

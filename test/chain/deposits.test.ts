@@ -46,7 +46,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (engine) => {
     expect(deposits.events).toEqual(['credit of A'])
   })
 
-  test('a deposit that a reorg takes away is not shown any more, and was never credited', async () => {
+  test('a deposit that a reorg removes is no longer shown, and was never credited', async () => {
     await using deposits = await open({ engine })
     const { watch } = deposits.gateway()
     await anvil.transfer({ to: deposits.addressOf('B'), units: 9_000_000n })
@@ -283,7 +283,7 @@ test('a deposit that was held is credited by an admin after another look, once',
 })
 
 test.each(['sqlite', 'postgres'] as const)(
-  'on %s, what deposits come to above the ceiling of a day is held',
+  'on %s, deposits above the ceiling of a day are held',
   async (engine) => {
     const ceilings = { holdAboveMicros: micros(5_000_000), holdAboveDailyMicros: micros(7_000_000) }
     await using deposits = await open({ engine, ceilings })
@@ -298,7 +298,7 @@ test.each(['sqlite', 'postgres'] as const)(
   },
 )
 
-test('a block that was final and is another one stops the watch, until a rescan goes back', async () => {
+test('a final block that was replaced stops the watch, until a rescan goes back', async () => {
   await using deposits = await open()
   const { watch } = deposits.gateway()
   await anvil.transfer({ to: deposits.addressOf('A'), units: 4_000_000n })
@@ -319,7 +319,7 @@ test('a block that was final and is another one stops the watch, until a rescan 
 })
 
 test.each(['sqlite', 'postgres'] as const)(
-  'on %s, a rescan of a restored backup credits what came since, once, also at addresses that it lacks',
+  'on %s, a rescan of a restored backup credits later deposits once, also at addresses that the backup lacks',
   async (engine) => {
     await using deposits = await open({ engine })
     const { db } = deposits.bench.store

@@ -54,7 +54,7 @@ test.each([
   ['above a dollar, which counts as one', 104_000_000n, 'credited', 10_000_000],
   ['below its floor', 97_999_999n, 'held', 9_799_999],
 ] as const)(
-  'a deposit of a token whose feed says a price %s is worth that',
+  'a deposit of a token is valued at a price of its feed %s',
   async (_, rate8, state, worth) => {
     const { coin } = await fedToken(rate8)
     await using deposits = await open({ tokens: [coin] })
@@ -170,7 +170,7 @@ test('a token that has other decimals than its setting is closed, and holds no o
   expect(deposits.events).toContain('WRNG has 18')
 })
 
-test('a rescan leaves a token that waits where it is, and adds the deposits of the others', async () => {
+test('a rescan leaves the cursor of a waiting token alone, and adds the deposits of the others', async () => {
   const { coin, set } = await fedToken(100_000_000n, nowS() - 2 * HOUR_S)
   await using deposits = await open({ tokens: [usdcOf(anvil), coin] })
   const to = deposits.addressOf('C')
@@ -207,7 +207,7 @@ test('500 transfers of dust cost no receipt, and hold no deposit of another acco
 })
 
 test.each(['sqlite', 'postgres'] as const)(
-  'on %s, what all nodes left out at first is found by the scan of the next night, and credited once',
+  'on %s, a deposit that all nodes left out at first is found by the next nightly scan, and credited once',
   async (engine) => {
     await using deposits = await open({ engine })
     const { watch } = deposits.gateway()

@@ -14,7 +14,7 @@ const accountShape = z.object({
   credit: z.object({ backed: z.object({ balance: z.int() }) }),
 })
 
-test('a rescan from the command line credits what came since a restored backup, once', async () => {
+test('a rescan from the command line credits deposits since a restored backup once', async () => {
   await using anvil = await Anvil.start()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-restored-'))
   await using closing = new AsyncDisposableStack()

@@ -47,22 +47,19 @@ test('a start with another public key is refused, until an operator replaces the
 test.each([
   [{ CHAIN_QUORUM: '1', CHAIN_RPC_URLS: 'http://127.0.0.1:9' }, 'CHAIN_QUORUM is 1'],
   [{ CHAIN_RPC_URLS: 'http://127.0.0.1:9,http://127.0.0.1:9/second' }, 'fewer hosts than'],
-])(
-  'the log and /readyz warn where one company could make a deposit up: %o',
-  async (nodes, words) => {
-    const weak = await Management.start({ settings: { ...SETTINGS, ...nodes } })
-    expect(await weak.world.logged(words)).toContain('"level":40')
-    // A weakness that the operator may have chosen: requests are served.
-    const { httpStatus, json } = await weak.get('/readyz', null)
-    const warning = { name: 'chain_nodes', ok: true, message: expect.stringContaining(words) }
-    expect([httpStatus, json]).toEqual([
-      200,
-      expect.objectContaining({ ready: true, checks: expect.arrayContaining([warning]) }),
-    ])
-    // A node that fails several questions of a look is named once.
-    await weak.world.logged('deposits are not followed now')
-    const named = weak.world.log.filter((line) => line.includes('a node of the chain does not'))
-    expect(named).toHaveLength(1)
-    await weak.close()
-  },
-)
+])('the log and /readyz warn if one company could invent a deposit: %o', async (nodes, words) => {
+  const weak = await Management.start({ settings: { ...SETTINGS, ...nodes } })
+  expect(await weak.world.logged(words)).toContain('"level":40')
+  // A weakness that the operator may have chosen: requests are served.
+  const { httpStatus, json } = await weak.get('/readyz', null)
+  const warning = { name: 'chain_nodes', ok: true, message: expect.stringContaining(words) }
+  expect([httpStatus, json]).toEqual([
+    200,
+    expect.objectContaining({ ready: true, checks: expect.arrayContaining([warning]) }),
+  ])
+  // A node that fails several questions of a look is named once.
+  await weak.world.logged('deposits are not followed now')
+  const named = weak.world.log.filter((line) => line.includes('a node of the chain does not'))
+  expect(named).toHaveLength(1)
+  await weak.close()
+})

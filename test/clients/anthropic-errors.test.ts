@@ -101,7 +101,7 @@ test("a provider's 500 throws InternalServerError with nothing of the provider i
   expect(JSON.stringify(error.error)).not.toContain('LEAK-900f')
 })
 
-test("a provider's 529 keeps its overloaded_error, and is told apart from other failures by it", async () => {
+test("a provider's 529 keeps its overloaded_error, which distinguishes it from other failures", async () => {
   world.simulator.script({ status: 529 })
   const error = await failureOf(InternalServerError, client.messages.create(hello))
   expect([error.status, error.type]).toEqual([502, 'overloaded_error'])

@@ -109,7 +109,7 @@ test('thinking comes as a signed block before the text, plain and streamed alike
   expect(streamed.content).toEqual(plain.content)
 })
 
-test('what system marks for the cache is written once and read after', async () => {
+test('the marked part of system is written to the cache once and read afterwards', async () => {
   const text = 'You know every timetable of Norway. '.repeat(200)
   const system = [{ type: 'text' as const, text, cache_control: { type: 'ephemeral' as const } }]
   const cached = { ...hello, model: 'sim/cached', system }
@@ -161,7 +161,7 @@ test('a key is taken as a bearer token, as x-api-key, and as both at once', asyn
   ])
 })
 
-test('every model is listed once, and is what the client expects of one', async () => {
+test('every model is listed once, with the fields that the client expects', async () => {
   const ids: string[] = []
   for await (const { id, type, display_name, created_at } of client.models.list()) {
     expect([type, typeof display_name]).toEqual(['model', 'string'])

@@ -28,7 +28,7 @@ test('by default vectors travel as base64, and are numbers when they arrive', as
   expect(Number(response.headers.get('x-service-cost'))).toBeGreaterThan(0)
 })
 
-test('vectors asked for as numbers are those of base64, to the precision of a float', async () => {
+test('vectors as numbers equal vectors as base64, to the precision of a float', async () => {
   const base64 = await client.embeddings.create(request)
   const float = await client.embeddings.create({ ...request, encoding_format: 'float' })
   const rounded = float.data.map(({ embedding }) => [...new Float32Array(embedding)])
@@ -40,7 +40,7 @@ test('dimensions shorten the vectors', async () => {
   expect(data.map(({ embedding }) => embedding.length)).toEqual([64, 64])
 })
 
-test('a text model throws BadRequestError that says where to go', async () => {
+test('a text model throws BadRequestError that names the right endpoint', async () => {
   const call = client.embeddings.create({ ...request, model: 'sim/text' })
   const error = await failureOf(BadRequestError, call)
   expect(error.code).toBe('unsupported_model')

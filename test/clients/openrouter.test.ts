@@ -67,7 +67,7 @@ test('a chat is answered, whole and streamed', async () => {
   expect(text).toContain('Say hello.')
 })
 
-test('the key has its limit and what it spent, in dollars', async () => {
+test('the key has its limit and its spend, in dollars', async () => {
   const { id, apiKey } = await world.account()
   const asking = clientWith(apiKey, world)
   await chat(asking)

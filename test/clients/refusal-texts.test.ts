@@ -119,7 +119,7 @@ describe.each([
   })
   afterAll(() => world.close())
 
-  test('what to send in place of a PDF, where no parser stands before the model', async () => {
+  test('the text to send in place of a PDF, if no parser runs before the model', async () => {
     expect(await client.sendPdf(world, apiKey)).toContain(
       'This model does not read files, and no file parser can be put in front of it. Send their text, or use a model with',
     )
@@ -140,7 +140,7 @@ describe.each([
   })
 })
 
-test("@anthropic-ai/sdk shows what to use in place of a tool of the vendor's that the client runs", async () => {
+test("@anthropic-ai/sdk shows the replacement of a vendor's tool that the client runs", async () => {
   const world = await startWorld({ vendor: 'anthropic' })
   try {
     const { apiKey } = await world.account()

@@ -142,7 +142,7 @@ describe('@ai-sdk/openai on responses, in a tool loop of a model that thinks', (
     )
   })
 
-  test('without it they are sent as a reference to what is stored, and are refused', async () => {
+  test('without it they are sent as references to stored items, and are refused', async () => {
     const call = generateText({
       ...loop,
       model: openai()('sim/text'),
@@ -154,7 +154,7 @@ describe('@ai-sdk/openai on responses, in a tool loop of a model that thinks', (
   })
 })
 
-test('@ai-sdk/openai-compatible sends no schema unless told that models take one', async () => {
+test('@ai-sdk/openai-compatible sends no schema unless configured that models take one', async () => {
   const bare = createOpenAICompatible({ name: 'tollgate', baseURL: world.url('/v1'), apiKey })
   const output = Output.object({ schema: z.object({ answer: z.string() }) })
   await generateText({ model: bare('sim/text'), prompt: 'A person.', maxRetries: 0, output })

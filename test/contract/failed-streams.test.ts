@@ -23,7 +23,7 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
     'an error of the form $fault',
     ({ fault, event, carriesUsage }) => {
       test.each(CAUSES)(
-        '$code is told in our words, and costs nothing',
+        "$code is reported in the gateway's words, and costs nothing",
         async ({ code, words }) => {
           const errorEvent = { ...fault, code, afterEvents: 2 }
           const answer = await bench.send(row, { apiKey, stream: true, fault: { errorEvent } })
@@ -39,7 +39,7 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
       )
 
       if (carriesUsage) {
-        test('what it cost all the same is charged', async () => {
+        test('its cost is charged nevertheless', async () => {
           const errorEvent = { ...fault, afterEvents: 2, withUsage: true }
           const sent = { apiKey, stream: true, fault: { errorEvent, costUsd: 0.01 } }
           await expectCharge(bench, await bench.send(row, sent), {
@@ -52,7 +52,7 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
     },
   )
 
-  test('an event that is no JSON is an error, told in our words, and what it cost is charged', async () => {
+  test("an event that is not JSON is an error in the gateway's words, and its cost is charged", async () => {
     const whole = await bench.send(row, { apiKey })
     const fault = { answer: 'malformedJson' } as const
     const answer = await bench.send(row, { apiKey, stream: true, fault })

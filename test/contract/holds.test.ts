@@ -86,7 +86,7 @@ async function expectHeldInFull(row: FormatRow, body: Body): Promise<void> {
 }
 
 test.each(ROWS)(
-  '$endpoint: a refusal says what is needed, what there is, and whether others hold the rest',
+  '$endpoint: a refusal names the needed and the available credit, and says if other requests hold the rest',
   async (row) => {
     const { holdMicros } = await whole(row, row.body)
     const dollars = (amountMicros: number): string =>
@@ -152,7 +152,7 @@ describe.each(LOWERED)('$endpoint', (row) => {
     expect((await bench.activity(answer))?.backedGrantedMicros).toBeLessThanOrEqual(half)
   })
 
-  test('without a cap it is refused where not even sixteen tokens fit', async () => {
+  test('without a cap it is refused if not even sixteen tokens fit', async () => {
     const { apiKey } = await bench.world.account({ creditMicros: 1 })
     const answer = await bench.send(row, { apiKey, body: uncapped(row) })
     expectError({ bench, row, answer }, { httpStatus: 402, code: 'insufficient_credit' })
@@ -232,7 +232,7 @@ describe.each([...LOWERED, ...KEPT])('$endpoint, refused for its own cap', (row)
     expect(fitting.httpStatus, fitting.text).toBe(200)
   })
 
-  test('nothing is said of a cap where none fits', async () => {
+  test('a refusal suggests no cap if none fits', async () => {
     const { apiKey } = await bench.world.account({ creditMicros: 1 })
     const answer = await bench.send(row, { apiKey, body: withCap(900) })
     expect(answer.httpStatus, answer.text).toBe(402)

@@ -55,7 +55,7 @@ describe.each(STREAMED_ROWS)(
     const charged = { costUsd: '0.001234', backedChargeMicros: 1_296, backedHeldMicros: 0 }
     const waits = { state: 'unresolved', backedChargeMicros: 0 }
 
-    test('is charged what the answer is looked up to cost, where it has an id', async () => {
+    test('is charged its looked-up cost if it has an ID', async () => {
       const left = await leaveEarly(row, COST)
       const upstream = bench.world.simulator.requests.findLast(({ isInference }) => isInference)
       const expected = row.hasGenerations
@@ -64,7 +64,7 @@ describe.each(STREAMED_ROWS)(
       expect(left).toMatchObject({ ...LEFT, ...expected })
     })
 
-    test('is charged by the first counts, or the cost with them, where it has none', async () => {
+    test('is charged by the first counts, or the cost with them, if it has no ID', async () => {
       const left = await leaveEarly(row, { ...COST, omit: ['id', 'generationHeader'] })
       const expected =
         row.streams.firstUsage === null

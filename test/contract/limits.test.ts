@@ -78,7 +78,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     ['are refused', { ...row.body, model: 'sim/none' }, 404],
     ['cannot be read', '{', 400],
   ] as const)(
-    'over the requests of a minute, which %s, a key is told the second to come back',
+    'over its requests per minute, which %s, a key gets the second at which to retry',
     async (_, body, httpStatus) => {
       const [{ apiKey: early }, { apiKey: inTime }] = [
         await slowBench.payer(),

@@ -89,7 +89,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     ['both allow it', { key: { allow: [model] }, account: { allow: [`${author}/*`] } }],
     ['others are denied', { key: { deny: ['acme/*'] }, account: { deny: [`${model}x`] } }],
     ['the lists are empty', { key: { allow: [], deny: [] }, account: {} }],
-  ])('where %s, it runs', async (_why, lists) => {
+  ])('if %s, it runs', async (_why, lists) => {
     const { apiKey } = await payer(lists)
     const answer = await bench.send(row, { apiKey })
     expect(answer.httpStatus, answer.text).toBe(200)
@@ -115,7 +115,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     await expectNotAllowed(row, { answer, forwarded })
   })
 
-  test('lists it under the models that it answers, and each refusal names where the model is', async () => {
+  test("lists it under the models that it answers, and each refusal names the model's endpoint", async () => {
     const { apiKey } = await payer({})
     for (const { id, endpoints } of await served()) {
       const answer = await bench.send(row, { apiKey, body: { ...row.body, model: id } })
@@ -162,7 +162,7 @@ async function list(headers: Record<string, string>, path = '/v1/models') {
 describe('GET /v1/models', () => {
   const own = ROWS[0]?.body.model ?? ''
 
-  test('lists with a good key what that key may use, as either header has it', async () => {
+  test('lists the models of a valid key, sent in either header', async () => {
     const { ids: all } = await list({})
     const { apiKey } = await payer({ key: { allow: [own, 'acme/none'] } })
     for (const headers of [{ authorization: `Bearer ${apiKey}` }, { 'x-api-key': apiKey }]) {
@@ -192,7 +192,7 @@ describe('GET /v1/models', () => {
     }
   })
 
-  test('lists nothing where nothing is left, and all of a disabled key', async () => {
+  test('lists nothing if no model is left, and all models of a disabled key', async () => {
     const account = await payer({ key: { allow: [own] }, account: { deny: [own] } })
     const headers = { 'x-api-key': account.apiKey }
     expect((await list(headers)).json).toMatchObject({ object: 'list', data: [], total_count: 0 })

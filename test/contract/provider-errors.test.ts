@@ -77,7 +77,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     ['Wed, 21 Oct 2026 07:28:00 GMT', undefined],
     ['-1', undefined],
     ['soon', undefined],
-  ])('a retry-after of %j goes on as %j', async (sent, retryAfter) => {
+  ])('a retry-after of %j is relayed as %j', async (sent, retryAfter) => {
     for (const [status, expected] of [
       [429, RATE_LIMITED],
       [500, UPSTREAM_ERROR],

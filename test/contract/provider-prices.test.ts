@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => bench.expectExactLedger())
 
 describe.each(ROWS)('on $endpoint', (row) => {
-  test('the hold covers what the most expensive provider of the model charges', async () => {
+  test("the hold covers the charge of the model's most expensive provider", async () => {
     const answer = await bench.send(row, { apiKey, body: { ...row.body, seed: 7 } })
     expect(answer.httpStatus, answer.text).toBe(200)
     const request = await bench.activity(answer)

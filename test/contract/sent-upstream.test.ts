@@ -59,7 +59,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect(JSON.stringify(tags)).not.toContain(other.id)
   })
 
-  test('of its headers, only those of its own format are sent up', async () => {
+  test('of its headers, only the headers of its own format are sent upstream', async () => {
     const own = { 'compat-version': '2026-01-01', 'compat-beta': 'a-1,b-2', 'anthropic-beta': 'c' }
     const others = { 'x-forwarded-for': '10.0.0.1', cookie: 'a=b', 'openai-organization': 'org' }
     await bench.send(row, { apiKey, headers: { ...own, ...others } })

@@ -18,7 +18,7 @@ test('every format of the gateway has its row', () => {
 })
 
 describe.each(ROWS)('$endpoint', (row) => {
-  test('answers whole, and tells what it costs', async () => {
+  test('answers whole, with its charge', async () => {
     const answer = await bench.send(row, { apiKey })
     expect(answer.httpStatus, answer.text).toBe(200)
     expect(answer.headers['content-type']).toBe('application/json')
@@ -56,7 +56,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     ['application/json; charset=utf-8', 'application/json; charset=utf-8'],
     ['application/json; note=x', 'application/json'],
     ['text/plain', 'application/json'],
-  ])('a content-type of %j goes on as %j', async (contentType, expected) => {
+  ])('a content-type of %j is relayed as %j', async (contentType, expected) => {
     const fault = { headers: { 'content-type': contentType } }
     const { headers } = await bench.send(row, { apiKey, fault })
     expect(headers['content-type']).toBe(expected)
@@ -94,14 +94,14 @@ describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
     ['text/event-stream; charset=utf-8', 'text/event-stream; charset=utf-8'],
     ['text/event-stream;charset="utf-8"', 'text/event-stream'],
     ['text/event-stream; note=x', 'text/event-stream'],
-  ])('a content-type of %j goes on as %j', async (contentType, expected) => {
+  ])('a content-type of %j is relayed as %j', async (contentType, expected) => {
     const fault = { headers: { 'content-type': contentType } }
     const answer = await bench.send(row, { apiKey, stream: true, fault })
     expect(answer.headers['content-type']).toBe(expected)
     expect(eventsOf(answer.text).at(-1)?.kind).toBe(row.streams.last)
   })
 
-  test('a provider that answers whole all the same is relayed whole, with the charge', async () => {
+  test('a provider that answers whole nevertheless is relayed whole, with the charge', async () => {
     const rawBody = '{"id":"gen-1-whole","usage":{"cost":0.01}}'
     const answer = await bench.send(row, { apiKey, stream: true, fault: { rawBody } })
     expect([answer.httpStatus, answer.text, answer.toldMicros]).toEqual([

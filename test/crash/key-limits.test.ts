@@ -17,7 +17,7 @@ const MONTHLY: NonNullable<KeyLimits['allowance']> = {
 }
 
 describe.each(TEST_DATABASES)('kill -9 under load on $engine', ({ create }) => {
-  test(`${KILLS} times at any moment: no key spends or holds more than its limit, and what it holds is free in the end`, () =>
+  test(`${KILLS} times at any moment: no key spends or holds more than its limit, and its holds end`, () =>
     withRandomKills({ kills: KILLS, answersMax: 40 }, (killedAfter) =>
       surviveKills({ createDatabase: create, killedAfter }),
     ))

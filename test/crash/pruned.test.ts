@@ -17,7 +17,7 @@ let bench: CrashBench
 afterEach(() => bench.close())
 
 test.each(TEST_DATABASES)(
-  'kill -9 on $engine while old requests are rolled up and pruned: each gateway goes on, and every figure is exact',
+  'kill -9 on $engine while old requests are rolled up and pruned: the next gateway continues, and every figure is exact',
   async ({ create }) => {
     bench = await openCrashBench({ createDatabase: create })
     bench.simulator.script({ costUsd: 0.001, lookupCostUsd: 0.001, times: 'always' })

@@ -13,7 +13,7 @@ let bench: CrashBench
 afterEach(() => bench.close())
 
 test.each(TEST_DATABASES)(
-  'kill -9 on $engine while reported costs become final: the next gateway goes on, and every figure is exact',
+  'kill -9 on $engine while reported costs become final: the next gateway continues, and every figure is exact',
   async ({ create }) => {
     bench = await openCrashBench({ createDatabase: create })
     bench.simulator.script({ costUsd: 0.001, times: 'always' })

@@ -12,7 +12,7 @@ const LANES_A_KEY = 4
 const CHARGE_MICROS = 1_050
 
 describe.each(TEST_DATABASES)('kill -9 under load on $engine', ({ create }) => {
-  test(`${KILLS} times at any moment: what clients were answered is in the ledger, and nothing else is charged`, () =>
+  test(`${KILLS} times at any moment: every answered request is in the ledger, and nothing else is charged`, () =>
     withRandomKills({ kills: KILLS, answersMax: 150 }, (killedAfter) =>
       surviveKills({ createDatabase: create, killedAfter }),
     ))

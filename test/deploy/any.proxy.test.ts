@@ -51,7 +51,7 @@ function question(more: object = {}): string {
   })
 }
 
-test('a call is answered with what it cost, also when it was waited for', async () => {
+test('a call is answered with its charge, also after a wait', async () => {
   world.simulator.script({ hold: 'beforeHeaders' })
   const answer = ask(question())
   await world.simulator.gate().arrived()

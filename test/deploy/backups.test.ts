@@ -71,7 +71,7 @@ function leaveCopy(name: string, days: number): void {
   utimesSync(file, madeAt, madeAt)
 }
 
-test('a nightly backup is audited, and replaces those that are older than 14 days', async () => {
+test('a nightly backup is audited, and replaces backups older than 14 days', async () => {
   await paste('tollgate account create Ada')
   leaveCopy('old.db', 16)
   leaveCopy('recent.db', 13)

@@ -81,7 +81,7 @@ async function faultOf({ title, query, mayBeEmpty }: (typeof QUERIES)[number]) {
   return data.result.length > 0 || mayBeEmpty ? null : `${title}: ${query}: no figures`
 }
 
-test('every query of the dashboard has figures, but those of what should not happen', async () => {
+test('every query of the dashboard has figures, except queries of faults', async () => {
   const account = await world.account()
   for (const body of [{}, { stream: true }, { model: 'sim/unknown' }]) {
     await (await world.chat(account.apiKey, body)).text()

@@ -73,7 +73,7 @@ test('every file of the package is sent to the build; no tests, no secrets and n
   expect(sent.filter((path) => /\.test\.ts$|\/testing\/|\.env$|^data\//.test(path))).toEqual([])
 })
 
-test('the image has what users install and nothing else: no checkout, and no package that only its build needs', () => {
+test('the image has the package of users and nothing else: no checkout, and no package that only its build needs', () => {
   const copied = lastStage(recipe).filter(({ name }) => name === 'COPY')
   expect(copied.map(readCopy)).toEqual([
     { stage: 'package', sources: ['/opt/tollgate'], to: '/opt/tollgate' },
@@ -84,7 +84,7 @@ test('the image has what users install and nothing else: no checkout, and no pac
   )
 })
 
-test('the program of the image is where the package has it', () => {
+test('the image runs the program at its path in the package', () => {
   const { bin }: { bin: { tollgate: string } } = JSON.parse(
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   )

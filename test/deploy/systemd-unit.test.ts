@@ -17,7 +17,7 @@ function value(name: string): string | undefined {
   return values[0]
 }
 
-test('it starts what a checkout in /opt/tollgate has, without a process between', () => {
+test('it starts the program of a checkout in /opt/tollgate, without a process between', () => {
   const [program = '', flag = '', launcher = '', ...rest] = value('ExecStart')?.split(' ') ?? []
   expect(rest).toEqual(['serve'])
   // As `npm start` has it.
@@ -51,7 +51,7 @@ test('Node may write the code that it runs', () => {
   expect(value('MemoryDenyWriteExecute')).toBeUndefined()
 })
 
-test('the unit of several processes differs in what they share and what each has for itself, and in nothing else', () => {
+test('the unit of several processes differs only in the settings that they share and that each has for itself', () => {
   const settingsOf = (text: string): string[] =>
     text
       .split('\n')

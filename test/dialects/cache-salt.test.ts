@@ -26,28 +26,31 @@ class SaltedCache {
 test.each([
   [true, [false, false, true, true]],
   [false, [false, true, true, true]],
-])('with `cache_salt: %s` an account hits what another one sent: %j', async (saltsCache, hits) => {
-  const world = await startWorld({
-    vendor: 'openai-compatible',
-    configured: (usual) => ({ ...usual, upstreams: [{ ...usual.upstreams[0], saltsCache }] }),
-  })
-  try {
-    const one = await world.account()
-    const other = await world.account()
-    for (const [path, fields] of Object.entries(PATHS)) {
-      const cache = new SaltedCache()
-      const seen: boolean[] = []
-      for (const { apiKey } of [one, other, one, other]) {
-        const answer = await world.send(apiKey, { model: 'sim/text', ...fields }, path)
-        expect(answer.status, await answer.text()).toBe(200)
-        const body = world.simulator.requests.at(-1)?.body.toString() ?? ''
-        seen.push(cache.hits(body))
-        // The tag names nobody.
-        expect(body).not.toContain(one.id)
+])(
+  'with `cache_salt: %s` an account hits the cached prompts of another: %j',
+  async (saltsCache, hits) => {
+    const world = await startWorld({
+      vendor: 'openai-compatible',
+      configured: (usual) => ({ ...usual, upstreams: [{ ...usual.upstreams[0], saltsCache }] }),
+    })
+    try {
+      const one = await world.account()
+      const other = await world.account()
+      for (const [path, fields] of Object.entries(PATHS)) {
+        const cache = new SaltedCache()
+        const seen: boolean[] = []
+        for (const { apiKey } of [one, other, one, other]) {
+          const answer = await world.send(apiKey, { model: 'sim/text', ...fields }, path)
+          expect(answer.status, await answer.text()).toBe(200)
+          const body = world.simulator.requests.at(-1)?.body.toString() ?? ''
+          seen.push(cache.hits(body))
+          // The tag names nobody.
+          expect(body).not.toContain(one.id)
+        }
+        expect(seen, path).toEqual(hits)
       }
-      expect(seen, path).toEqual(hits)
+    } finally {
+      await world.close()
     }
-  } finally {
-    await world.close()
-  }
-})
+  },
+)

@@ -158,7 +158,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       ['chat', '/v1/chat/completions', CHAT],
       ['completions', '/v1/completions', BODIES.completions.body],
     ])('%s in a stream', (_, path, body) => {
-      test('asks for counts, and gives them one empty choice where the client did not', async () => {
+      test('asks for counts, and gives them one empty choice if the client did not ask', async () => {
         const answer = await send(path, { ...body, stream: true })
         expect(lastBody()).toContain('"stream_options":{"include_usage":true}')
         const [last] = chunks(answer.text).slice(-1)
@@ -227,7 +227,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     })
 
     const writes = vendor === 'openai-compatible'
-    test(`what stands behind the last mark is held at the price of ${writes ? 'writes' : 'input'}`, async () => {
+    test(`text after the last mark is held at the price of ${writes ? 'writes' : 'input'}`, async () => {
       const said = 'Say hello. '.repeat(2_000)
       const mark = { cache_control: { type: 'ephemeral' } }
       const bodyWith = (system: object, content: object) => ({
@@ -309,7 +309,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     })
   }
 
-  test('a client that leaves a stream that goes on is charged an estimate, which stands', async () => {
+  test('a client that leaves a stream that continues is charged an estimate, which is final', async () => {
     // The others are read on for as long as their counts take to come.
     const settings = { ...SETTLES_SOON, TOLLGATE_READ_ON_TIMEOUT_MS: '1000' }
     const hasty = await startWorld({ vendor, settings })

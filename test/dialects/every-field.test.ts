@@ -85,7 +85,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       expect(requests).toEqual([])
     })
 
-    test('sends a body with every field that passes, byte for byte but for what the gateway sets', async () => {
+    test("sends a body with every allowed field, byte for byte except for the gateway's fields", async () => {
       const rows = tableOf(vendor, format).filter(
         ([name, { use }]) => use !== 'refused' && !OF_LEAST.has(name) && !REWRITTEN.has(name),
       )

@@ -47,7 +47,7 @@ describe('one id at two upstreams', () => {
     expect(await one.json()).toEqual(row)
   })
 
-  test('goes to each in its own format, is charged by that one, and its record names it', async () => {
+  test('goes to each address in its own format, is charged there, and its record names that upstream', async () => {
     const openai = new OpenAI({ apiKey, baseURL: world.url('/v1'), maxRetries: 0 })
     const anthropic = new Anthropic({ apiKey, baseURL: world.url(''), maxRetries: 0 })
     const chat = await openai.chat.completions.create({ ...ASKED, messages })
@@ -72,7 +72,7 @@ describe('one id at two upstreams', () => {
     expect((await world.audit()).ok).toBe(true)
   })
 
-  test('is refused in a format that neither answers, with the paths of those that one does', async () => {
+  test('is refused in a format that neither answers, with the paths of the formats that work', async () => {
     const openai = new OpenAI({ apiKey, baseURL: world.url('/v1'), maxRetries: 0 })
     await expect(openai.responses.create({ model: 'sim/text', input: 'x' })).rejects.toMatchObject({
       status: 400,
@@ -82,7 +82,7 @@ describe('one id at two upstreams', () => {
     })
   })
 
-  test('goes on in the format of one while the other is away', async () => {
+  test('continues in the format of one while the other is unavailable', async () => {
     await chats.refuseConnections()
     const openai = new OpenAI({ apiKey, baseURL: world.url('/v1'), maxRetries: 0 })
     const anthropic = new Anthropic({ apiKey, baseURL: world.url(''), maxRetries: 0 })

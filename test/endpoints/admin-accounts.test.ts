@@ -116,7 +116,7 @@ describe('accounts are sorted', () => {
     )
   })
 
-  test('by charge they say what was charged, with its margin, and not of a range without requests', async () => {
+  test('sorted by charge they have charge and margin, except for a range without requests', async () => {
     const all = await listed('sort=-charged')
     const [most = 0, less = 0, none] = column(all, 'charge').map(Number)
     expect(most).toBe(less * 3)
@@ -301,7 +301,7 @@ test('a key works until it expires, and again once its expiry is taken away', as
   await later.close()
 })
 
-test('what admins change holds for the very next request of the key', async () => {
+test('a change by an admin applies to the very next request of the key', async () => {
   const id = await admin.account(1_000_000)
   const { id: apiKeyId, text } = await admin.apiKey(id)
   const account = `/v1/admin/accounts/${id}`

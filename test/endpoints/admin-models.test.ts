@@ -16,7 +16,7 @@ async function bothPaths(): Promise<readonly string[]> {
 }
 
 describe('lists of models', () => {
-  test('are changed each by itself, and taken away by null, of accounts and keys alike', async () => {
+  test('are changed one by one, and removed by null, for accounts and keys alike', async () => {
     for (const path of await bothPaths()) {
       const change = async (models: unknown) => {
         const { httpStatus, json } = await admin.patch(path, { models })

@@ -66,7 +66,7 @@ test('a request is shown whole', async () => {
   })
 })
 
-test('the ID of a request that was refused before it was forwarded is answered with where the reason is', async () => {
+test('looking up a request that was refused before it was forwarded says where to find the reason', async () => {
   const body = { model: 'acme/no-such', messages: [{ role: 'user', content: 'Hi' }] }
   const call = { method: 'POST', path: '/v1/chat/completions', body, token: apiKey } as const
   const refused = await admin.call(call)

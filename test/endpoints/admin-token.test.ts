@@ -81,7 +81,7 @@ test('an API key is no admin token, and the admin token no API key', async () =>
   expect(inOther.statusCode).toBe(401)
 })
 
-test('with the token, an unknown path is 404, whatever the method', async () => {
+test('with the token, an unknown path is 404 for every method', async () => {
   for (const [method, path] of [
     ['GET', '/v1/admin'],
     ['GET', '/v1/admin/nothing'],
@@ -93,7 +93,7 @@ test('with the token, an unknown path is 404, whatever the method', async () => 
   }
 })
 
-test('each call is logged with who asked for what, and the token is not', async () => {
+test('each call is logged with its caller and subject, without the token', async () => {
   const { headers } = await admin.get('/v1/admin/accounts?limit=1')
   const line = admin.world.log.find((text) => text.includes(String(headers['x-request-id'])))
   expect(JSON.parse(line ?? '')).toMatchObject({

@@ -205,7 +205,7 @@ describe('a token', () => {
     }
   })
 
-  test('that is revoked is refused at once, with all that it and those made', async () => {
+  test('that is revoked is refused at once, with all tokens that it and they created', async () => {
     const parent = await newToken({ scopes: ['everything'] })
     const child = await newToken({ scopes: ['everything'], token: parent.text })
     const grandchild = await newToken({ scopes: ['read'], token: child.text })
@@ -219,7 +219,7 @@ describe('a token', () => {
     expect((await revoke('atok_none')).httpStatus).toBe(404)
   })
 
-  test('makes none that outlives it, and one without a time of its own ends with it', async () => {
+  test('creates none that outlives it, and one without an own end expires with it', async () => {
     const { text, id } = await newToken({ scopes: ['everything'], seconds: 600 })
     const longer = await create({ scopes: ['read'], seconds: 601, token: text })
     expect(longer.json).toEqual(errorOf('invalid_parameter', 'expires_in_seconds'))

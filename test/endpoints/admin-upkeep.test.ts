@@ -41,7 +41,7 @@ test('in maintenance inference answers 503, and all else as ever, until it is ov
   expect((await admin.chat(apiKey)).httpStatus).toBe(200)
 })
 
-test('what runs when maintenance begins goes on to its end', async () => {
+test('requests that run when maintenance begins continue to their end', async () => {
   admin.world.simulator.script({ hold: 'beforeHeaders' })
   const running = admin.chat(apiKey)
   await admin.world.simulator.gate().arrived()

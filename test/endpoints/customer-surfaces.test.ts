@@ -108,7 +108,7 @@ function readPaths(kind: 'key' | 'anyone' | 'member'): string[] {
   })
 }
 
-describe('what a customer reads has neither an upstream nor a field of operators', () => {
+describe('customers read neither an upstream nor a field of operators', () => {
   test('by key, or without one', async () => {
     const paths = [...readPaths('key'), ...readPaths('anyone'), '/v1', '/v1/models']
     for (const path of paths.map((one) =>
@@ -154,7 +154,7 @@ describe("the provider's prices", () => {
     }
   })
 
-  test('are what the prices of an account are made of, by its own fee', async () => {
+  test("are the basis of an account's prices, with its own fee", async () => {
     const { json } = await member.get(`accounts/${account.id}/models`)
     const byKey = await fetch(world.url('/v1/models'), {
       headers: { authorization: `Bearer ${account.apiKey}` },
@@ -184,7 +184,7 @@ describe("the provider's prices", () => {
     expect(pricingOf(own, 'pricing')['image_flat']).not.toBe('0.1')
   })
 
-  test('are read by operators beside the fee and what accounts are charged', async () => {
+  test('are read by operators, with the fee and the charged prices', async () => {
     const { json } = await operator.get('operator/models')
     const text = Object(json)['data'].find(({ id }: { id: string }) => id === 'sim/text')
     expect(text).toMatchObject({ upstream: UPSTREAM, fee_basis_points: 500, doubted: false })
@@ -194,14 +194,14 @@ describe("the provider's prices", () => {
   })
 })
 
-test('an account that may use some models alone reads those', async () => {
+test('an account that may use only some models reads only those', async () => {
   const narrow = await world.account()
   await world.gateway.ledger.updateAccount({ id: narrow.id, modelsAllow: ['sim/text'] }, null)
   const { json } = await operator.get(`accounts/${narrow.id}/models`)
   expect(Object(json)['data']).toMatchObject([{ id: 'sim/text' }])
 })
 
-test('operators read what customers do not', async () => {
+test('operators read fields that customers do not', async () => {
   const { json } = await operator.get(`operator/requests/${requestId}`)
   expect(json).toMatchObject({ upstream: UPSTREAM, fee_basis_points: 1_234 })
   const { provider_cost: cost, charge, margin } = Object(json)

@@ -16,7 +16,7 @@ function writeDotenv(text: string): void {
   writeFileSync(join(folder, '.env'), text)
 }
 
-test('settings of .env hold, and those of the environment win over them', async () => {
+test('settings of .env apply, and the environment overrides them', async () => {
   writeDotenv(`
     # comments, quotes and export are read as Node reads them
     export DATABASE_URL="sqlite:./from-dotenv.db"
@@ -28,7 +28,7 @@ test('settings of .env hold, and those of the environment win over them', async 
   expect(existsSync(join(folder, 'from-environment.db'))).toBe(true)
 })
 
-test('the admin token can stand in .env', async () => {
+test('the admin token can be in .env', async () => {
   writeDotenv('ADMIN_API_TOKEN=from-dotenv\n')
   const server = await serve({ folder })
   const answer = await request(`${server.address}/v1/admin/accounts`, {

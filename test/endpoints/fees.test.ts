@@ -55,7 +55,7 @@ describe('by default', () => {
     },
   )
 
-  test('an account without a fee of its own has 5%, also after its own was taken away', async () => {
+  test('an account without its own fee has 5%, also after its own fee was removed', async () => {
     expect(await chat()).toMatchObject({ fee_basis_points: 500 })
     await setFee(700)
     expect(await chat()).toMatchObject({ fee_basis_points: 700 })

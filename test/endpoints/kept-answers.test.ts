@@ -65,12 +65,12 @@ describe.each(PATHS)('GET %s', (path) => {
   })
 })
 
-test('each has a tag of its own', async () => {
+test('each has its own tag', async () => {
   const tags = await Promise.all(PATHS.map(async (path) => (await ask(path)).etag))
   expect(new Set(tags).size).toBe(PATHS.length)
 })
 
-test('a model has one tag, by whatever name it is asked for', async () => {
+test('a model has one tag, by any of its names', async () => {
   const { etag, text } = await ask('/v1/models/sim/text')
   expect(await ask('/v1/models/SIM/Text')).toMatchObject({ etag, text })
 })

@@ -50,7 +50,7 @@ test('a second rotation ends the first text at once, and no grace ends the text 
   expect([await ownId(second), await ownId(third), await ownId(fourth)]).toEqual([401, 401, id])
 })
 
-test('what ends a key ends its text before too', async () => {
+test('everything that ends a key also ends its previous text', async () => {
   const { id, text } = await admin.apiKey(accountId)
   await rotate(id)
   await admin.patch(`/v1/admin/keys/${id}`, { disabled: true })

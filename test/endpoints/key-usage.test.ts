@@ -124,7 +124,7 @@ describe('usage', () => {
   const totalsOf = async (path: string, token?: string) => (await admin.get(path, token)).json
 
   test.each(['day', 'month', 'model', 'key', 'endpoint', 'tag'])(
-    'by %s adds up to what the key was charged',
+    'by %s adds up to the charge of the key',
     async (by) => {
       await chat(own.text, { 'x-service-tags': 'nightly, =1+1' })
       await chat(own.text)
@@ -313,7 +313,7 @@ test('many reports of one account keep a report of another waiting for one at mo
   expect(await Promise.all(reports)).toEqual(new Array(200).fill(200))
 })
 
-test('a key has 6,000 calls in a minute beside its inference, apart from other keys', async () => {
+test('a key has 6,000 calls in a minute in addition to its inference, independent of other keys', async () => {
   await admin.close()
   let nowMs = Date.now()
   await start({ clock: { nowMs: () => nowMs } })

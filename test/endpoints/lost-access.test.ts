@@ -96,7 +96,7 @@ test('a member whose session ends while the body arrives sends nothing from the 
   expect(world.simulator.requests.slice(length).filter((sent) => sent.isInference)).toEqual([])
 })
 
-test('an operator whose session ends while the body arrives makes no account', async () => {
+test('an operator whose session ends while the body arrives creates no account', async () => {
   const browser = await signIn()
   const call = pageCall(browser, 'operator/own-accounts', { name: 'Late' })
   const answered = await sendSlowly(call, () => browser.post('auth/sign-out'))

@@ -55,7 +55,7 @@ function chat(model: string): Promise<string> {
   return messageOf({ method: 'POST', path: '/v1/chat/completions', body, token: apiKey })
 }
 
-test('an unknown model is named, without what steers a terminal and at most 200 characters of it', async () => {
+test('an unknown model is named by at most 200 characters, without control characters', async () => {
   expect(await chat('acme/none')).toBe(
     'Model "acme/none" is not in the catalog; GET /v1/models lists the models.',
   )

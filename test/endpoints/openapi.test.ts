@@ -159,7 +159,7 @@ test('each parameter of a query says what it selects: no two have the same text'
   }
 })
 
-test('every text is a sentence, and agrees with the type of what it describes', () => {
+test('every text is a sentence, and agrees with the type that it describes', () => {
   expect(misdescribedIn(document)).toEqual([])
   expect(defaultsOfChanges(document)).toEqual([])
 })
@@ -202,7 +202,7 @@ test('every path of the contract is in the document, and none that is absent', (
   }
 })
 
-test('every operation answers as it is documented, and those that take a body have one here', async () => {
+test('every operation answers as documented, and each with a body has an example here', async () => {
   const operations = operationsOf(document)
   const ordered = [
     ...operations.filter(({ name }) => !LAST.includes(name)),

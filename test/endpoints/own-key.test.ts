@@ -27,7 +27,7 @@ function noting(owners: string[]): OperationSource[] {
   ])
 }
 
-test('all keys of an account take turns at their spend as one, beside its other reads', async () => {
+test('reads of spend by all keys of an account take turns together, separate from its other reads', async () => {
   const owners: string[] = []
   admin = await Management.start({ operations: noting(owners) })
   const accountId = await admin.account(10_000_000)

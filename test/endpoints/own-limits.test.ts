@@ -59,7 +59,7 @@ test('an allowance is shown with its spend, refuses with its reset, and resets a
   expect((await admin.get(key)).json).toMatchObject({ allowance: next })
 })
 
-test('limits of a key and of an account refuse, above and below the defaults, and name whose they are', async () => {
+test('limits of a key and of an account refuse, above and below the defaults, and name the key or the account', async () => {
   const { account, key, text } = await payer()
   await admin.patch(key, { limits: { requests_per_minute: 1 } })
   expect((await chat(text)).httpStatus).toBe(200)

@@ -15,7 +15,7 @@ function misplaced(codes: readonly unknown[], place: ProblemPlace): string[] {
   return codes.map(String).filter((code) => !PROBLEM_PLACES[code as ProblemCode].includes(place))
 }
 
-test('no operation of /openapi.json is said to be refused with what can not occur there', async () => {
+test('no operation of /openapi.json lists an error code that cannot occur there', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   const said = operationsOf(document).flatMap(({ path, json }) => {
     const place = INFERENCE.has(path) ? 'inference' : 'management'
@@ -27,7 +27,7 @@ test('no operation of /openapi.json is said to be refused with what can not occu
   expect(said).toEqual([])
 })
 
-test('a chat is refused with what can occur in one, and with nothing of people, sales or operators', async () => {
+test('a chat lists the error codes that can occur in one, and none of people, sales or operators', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   const chat = operationsOf(document).find(({ path }) => path === '/v1/chat/completions')
   const codes = Object.values(Object(chat?.json['responses'])).flatMap(
@@ -41,7 +41,7 @@ test('a chat is refused with what can occur in one, and with nothing of people, 
   }
 })
 
-test('a refusal that only some formats have is said of those alone', async () => {
+test('a refusal that only some formats have is listed for them alone', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   const saying = (code: string) =>
     operationsOf(document).flatMap(({ name, json }) =>

@@ -67,7 +67,7 @@ function commands(): Map<string, string> {
   )
 }
 
-test('it loads the fonts of its own address alone, and runs its own script and style', () => {
+test('it loads fonts only from its own address, and runs its own script and style', () => {
   const hashOf = (tag: string): string => {
     const [, text = ''] = new RegExp(`<${tag}[^>]*>(.*?)</${tag}>`, 's').exec(source) ?? []
     return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
@@ -132,7 +132,7 @@ test('each field and parameter shows its default once', () => {
   expect(unescaped(usage)).toMatch(/<code>by<\/code>.*?Default: <code>"day"<\/code>/s)
 })
 
-test('each id stands once, and every link within the page has its end', () => {
+test('each ID occurs once, and every link within the page has a target', () => {
   const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id)
   expect(new Set(ids).size).toBe(ids.length)
   for (const [, id] of page.matchAll(/href="(?:\/docs)?[#/]([^"]*)"/g)) {

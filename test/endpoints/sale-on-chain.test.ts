@@ -128,7 +128,7 @@ test('each token is an offer; one that is below its floor is not available', asy
   ])
 })
 
-test('a quote says what to send; below the floor there is none', async () => {
+test('a quote names the amount to send; below the minimum there is none', async () => {
   const quoted = await quote(`amount=10000000&method=${USDC}`)
   expect([quoted.httpStatus, quoted.json]).toEqual([
     200,
@@ -375,7 +375,7 @@ describe('when no look has succeeded for two minutes', () => {
     }
   })
 
-  test('where something else is sold, the offer says that it is not available', async () => {
+  test('if the operator sells another way, the offer says that this one is not available', async () => {
     const both = await Management.start({
       mode: 'simulator',
       settings: { ...settings(), CHAIN_RPC_URLS: 'http://127.0.0.1:9,http://127.0.0.1:9/second' },

@@ -131,7 +131,7 @@ describe('a gateway that sells credit', () => {
     expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({ pending: [] })
   })
 
-  test('without a method says where the methods are listed', async () => {
+  test('without a method names the path that lists the methods', async () => {
     const { apiKey } = await buyer()
     expect((await buy(apiKey, { amount: 25_000_000 })).json).toMatchObject({
       error: { message: '`method` is required: an `id` of `GET /v1/credit`.' },
@@ -225,7 +225,7 @@ test('a page is paid by its own button alone, not by a form of another site', as
   expect(await balance(accountId)).toBe(25_000_000)
 })
 
-test('a page whose time is over is never paid', async () => {
+test('an expired payment page is never paid', async () => {
   const { accountId, apiKey } = await buyer()
   const path = await begin(apiKey)
   aheadMs += 31 * 60_000

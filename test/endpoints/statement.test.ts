@@ -73,7 +73,7 @@ test('lines of some kinds are asked for alone, and entries of a range with the b
   expect(await kinds('?to=2027-03-10T12:00:00Z')).toEqual([])
 })
 
-test('a statement of days before the account had credit is empty, and its balances are those of then', async () => {
+test('a statement of days before the account had credit is empty, with the balances of that time', async () => {
   const { json } = await admin.get(path('?from=2027-03-01T00:00:00Z&to=2027-03-03T00:00:00Z'))
   expect(json).toMatchObject({ opening_balance: 0, closing_balance: 0, lines: [] })
 })

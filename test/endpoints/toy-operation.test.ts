@@ -34,7 +34,7 @@ test('it has its route, for each kind of caller that it names', async () => {
   expect((await admin.get('/v1/toys', apiKey)).json).toEqual(counted)
 })
 
-test('a key sees its own account, and neither calls the operation of the other nor by its path', async () => {
+test("a key reads only its own account, and can't call the admins' operation by either path", async () => {
   const other = await admin.apiKey(await admin.account())
   expect((await admin.get('/v1/toys', other.text)).json).toMatchObject({ count: 0 })
   for (const method of ['GET', 'POST'] as const) {

@@ -92,7 +92,7 @@ test.each([
   '/v1/usage',
   '/v1/admin/accounts',
   '/v1/admin/nothing',
-])('no cache keeps what %s is answered, be it an error', async (path) => {
+])('no cache keeps the answers to %s, errors included', async (path) => {
   const isOfAdmins = path.startsWith('/v1/admin')
   for (const token of [isOfAdmins ? ADMIN : bearer, 'wrong']) {
     const { headers } = await send('GET', path, { authorization: `Bearer ${token}` })

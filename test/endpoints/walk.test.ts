@@ -144,7 +144,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     },
   )
 
-  test('nothing is below it, nor above /v1', async () => {
+  test('no other path is below it, nor above /v1', async () => {
     if (['/v1', '/v1/', '/v1/models'].includes(path)) return
     const credential = 'a good key'
     const below = `${path}/nothing/there`

@@ -56,7 +56,7 @@ describe('a refusal for too little credit', () => {
     /hold of \$(?<held>[\d.]+);.* The model lists a maximum of 16,384 output tokens: with that as the cap, the hold would be \$(?<listed>[\d.]+)\./
 
   test.each(bodies)(
-    "on $endpoint names the model's maximum and its hold, where the cap is above it",
+    "on $endpoint names the model's maximum and its hold if the cap is above it",
     async ({ endpoint, body }) => {
       const poor = await world.account({ creditMicros: 1_000 })
       const capped = { endpoint, body: { ...body, model: 'sim/text' } }

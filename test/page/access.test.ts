@@ -182,7 +182,7 @@ describe.each(NAMED)('%s', (_, operation) => {
     expect(errorOf(answer)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
   })
 
-  test('is 404 for a user of another account, and for everyone where no account has the id', async () => {
+  test('is 404 for a user of another account, and for everyone if no account has the ID', async () => {
     const { method, path, body } = callOf(operation, own)
     const answer = await browsers.stranger.call(method, path, { body })
     expect(errorOf(answer)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
@@ -307,7 +307,7 @@ test('a receipt has the payment, the credit, its buyer, and the seller of the se
   expect((await browsers.member.get(path)).json).toMatchObject({ number: null })
 })
 
-test('a payment that was left goes on at its own page, until it is paid', async () => {
+test('a payment that was left can be continued at its own page, until it is paid', async () => {
   const { stranger: owner } = browsers
   const purchaseId = await begunPurchase(owner, another)
   const path = `accounts/${another.account.id}/purchases/${purchaseId}/page`

@@ -52,7 +52,7 @@ test('an owner gets a mail when a key has used nine tenths of its limit, and see
   await box.close()
 })
 
-test('each user turns the mails of alerts off and on, for no one else', async () => {
+test('each user turns their own alert emails off and on', async () => {
   const world = await startWorld()
   const owner = await setUpOperator(world)
   const { id: accountId } = await world.account()

@@ -131,7 +131,7 @@ describe('the bare address', () => {
     expect(await redirectOf(world, 'application/json')).toBe('/docs')
   })
 
-  test('leads browsers to the reference where the page is off, and nothing is below /app', async () => {
+  test('leads browsers to the reference if the page is off, and nothing is below /app', async () => {
     const without = await startWorld({ settings: { TOLLGATE_PAGE: 'off' } })
     expect(await redirectOf(without, 'text/html')).toBe('/docs')
     for (const path of ['/app', '/app/api/start']) {

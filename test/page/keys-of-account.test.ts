@@ -43,7 +43,7 @@ test('members who delete keys to create others create so many in a day', async (
   expect(refused.text).toContain('within 24 hours as its members can create: 4.')
 })
 
-test('a Playground whose key is deleted again and again gets no further one that day', async () => {
+test('a Playground whose key is deleted again and again gets no new key that day', async () => {
   const deletePlaygroundKey = async () => {
     const [{ id }] = (await keys()).filter(({ name }: { name: string }) => name === 'Playground')
     await member.call('DELETE', `${account}/keys/${id}`)

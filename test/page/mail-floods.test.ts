@@ -99,7 +99,7 @@ describe('a flood of mails', () => {
     expect(await answers('eve@example.org')).toEqual(await answers(ADA.email))
   })
 
-  test('does not count for a browser in which the user signed in, nor does its network', async () => {
+  test('counts neither a browser in which the user signed in nor its network', async () => {
     await setUpOperator(world, ORIGIN)
     const own = browserAt('203.0.113.7')
     expect((await own.post('auth/sign-in', ADA)).httpStatus).toBe(200)

@@ -233,7 +233,7 @@ test('an invitation by the admin API is mailed; the name of its account is words
 })
 
 describe('without a mail server that answers', () => {
-  test('calls are answered at once, and the log says what became of the mail', async () => {
+  test('calls are answered at once, and the log reports the fate of the email', async () => {
     await world.close()
     await open({ SMTP_URL: 'smtp://127.0.0.1:1?tls=off' })
     await setUpOperator(world, ORIGIN)

@@ -231,7 +231,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     },
   )
 
-  test('the invitations of an operator who is removed let no one in, also once the person is an operator again', async () => {
+  test('the invitations of a removed operator let no one in, even if the person is an operator again', async () => {
     const email = 'second-operator@example.org'
     const becomeOperator = async (browser: Browser) => {
       const purpose = { kind: 'invitation', email, isOperator: true, membership: null } as const
@@ -252,7 +252,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await accept(await invite(second, 'grace@example.org'))).httpStatus).toBe(201)
   })
 
-  test('an invitation by an owner who becomes a member meanwhile lets no one in', async () => {
+  test('an invitation by an owner who is now a member lets no one in', async () => {
     const other = await guest('other', 'owner')
     const sent = Array.from({ length: 10 }, (_, each) =>
       other.post(`accounts/${accountId}/invitations`, {

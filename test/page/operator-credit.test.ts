@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 
 test.each(['balance', 'statement', 'entries', 'entries.csv'])(
-  '%s of an account is what its members read, and not found where there is no account',
+  '%s of an account equals the answer to its members, and is 404 without an account',
   async (list) => {
     const ofOperators = await operator.get(`operator/accounts/${account.id}/${list}`)
     const ofMembers = await owner.get(`accounts/${account.id}/${list}`)

@@ -176,8 +176,8 @@ describe.each(NAMED)('%s', (_, operation) => {
   })
 })
 
-describe('what is recorded', () => {
-  test('says who changed what by how much, when, and nothing that opens anything', async () => {
+describe('the audit log', () => {
+  test('names the person, the change, its amount and its time, and no secret', async () => {
     await signInAgain()
     const { json: entry } = await operator.post(`operator/accounts/${account.id}/credit`, {
       kind: 'backed',
@@ -336,7 +336,7 @@ describe('the list of accounts', () => {
     }
   })
 
-  test('has what each was charged in the last 30 days, as its overview has it, and its last request', async () => {
+  test('has the charge of each account in the last 30 days, as in its Overview, and its last request', async () => {
     await newRequestId()
     const { json } = await operator.get('operator/accounts?limit=100')
     const overview = await operator.get(`accounts/${account.id}/overview`)
@@ -368,7 +368,7 @@ test('unsettled requests of all accounts are listed, oldest first, with their ho
   expect((await listed()).map(({ id }) => id)).toEqual([second])
 })
 
-test('health is what /readyz says, with the catalog and the holds that are not settled', async () => {
+test('health has the checks of /readyz, the catalog and the unsettled holds', async () => {
   await newRequestId()
   const { json } = await operator.get('operator/health')
   const readiness = await fetch(world.url('/readyz'))

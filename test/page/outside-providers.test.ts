@@ -60,7 +60,7 @@ describe('a provider that is away', () => {
   })
 })
 
-test('Google is a provider of OpenID Connect with a button of its own', async () => {
+test('Google is a provider of OpenID Connect with its own button', async () => {
   await world.close()
   await open({
     GOOGLE_ISSUER: provider.issuer,

@@ -52,7 +52,7 @@ async function invite(email: string, accountId: string | null = null): Promise<s
 const userIdOf = async (browser: Browser) => Object((await browser.get('me')).json['user']).id
 
 describe('who an identity is', () => {
-  test('one whose address the provider calls verified is the user of that address, from then on', async () => {
+  test('a person whose address the provider calls verified is the user of that address from then on', async () => {
     const desk = await setUpOperator(world, ORIGIN)
     provider.person = VERIFIED_ADA
     const browser = newBrowser()
@@ -81,7 +81,7 @@ describe('who an identity is', () => {
     ['says is not verified', { email: ADA.email, email_verified: false }],
     ['says nothing of', { email: ADA.email }],
     ['does not have', {}],
-  ])('an address that the provider %s lets a person in as no one', async (_words, claims) => {
+  ])('an address that the provider %s signs a person in as no user', async (_words, claims) => {
     await setUpOperator(world, ORIGIN)
     await invite('eve@example.org')
     provider.person = { sub: 'mallory', ...claims }
@@ -138,7 +138,7 @@ describe('by the link of an invitation', () => {
     expect((await signIn(newBrowser())).httpStatus).toBe(200)
   })
 
-  test('no one becomes another user, and the link stays good', async () => {
+  test('no one becomes another user, and the link stays valid', async () => {
     await setUpOperator(world, ORIGIN)
     const { id } = await world.account()
     const token = await invite(ADA.email, id)

@@ -40,7 +40,7 @@ async function chargedMicros(): Promise<number> {
 }
 
 describe('the overview', () => {
-  test.each(['model', 'key', 'endpoint'])('by %s spends what the entries say', async (by) => {
+  test.each(['model', 'key', 'endpoint'])('by %s equals the sum of the entries', async (by) => {
     const { httpStatus, json } = await overview(`?by=${by}`)
     expect(httpStatus).toBe(200)
     const charged = await chargedMicros()
@@ -73,7 +73,7 @@ describe('the overview', () => {
     expect(history.complete).toBe(true)
   })
 
-  test('is of the last 30 UTC days, today among them, where no range is asked for', async () => {
+  test('is of the last 30 UTC days, including today, by default', async () => {
     const { json } = await overview()
     const today = Math.floor(clock.nowMs() / 86_400_000)
     const days = [...Array(30).keys()].map((at) =>
@@ -83,7 +83,7 @@ describe('the overview', () => {
     expect(Object(json['spend']).steps).toEqual(days)
   })
 
-  test('goes by hours where the range is two days or less', async () => {
+  test('is by hour if the range is two days or less', async () => {
     const from = new Date(clock.nowMs() - 24 * 60 * 60_000).toISOString()
     const { json } = await overview(`?from=${from}`)
     expect(json['step']).toBe('hour')
@@ -154,7 +154,7 @@ describe('Activity', () => {
 
   const summary = (query = '') => browser.get(`accounts/${account.id}/requests/summary${query}`)
 
-  test('is counted over time, with what its entries say was charged', async () => {
+  test('is counted over time, with the charges of its entries', async () => {
     const { httpStatus, json } = await summary()
     expect(httpStatus).toBe(200)
     expect(json).toMatchObject({ requests: 3, failed: 0, charge: await chargedMicros(), held: 0 })

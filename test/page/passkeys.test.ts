@@ -252,7 +252,7 @@ test('a passkey changes within ten minutes of the password alone, then with a si
   expect((await owner.post('auth/factors/passkey/begin')).httpStatus).toBe(200)
 })
 
-test('an app and a passkey stand beside each other, and recovery codes go with the last of them', async () => {
+test('an app and a passkey can be set up together, and recovery codes are deleted with the last of them', async () => {
   const owner = await operator()
   const device = deviceOf()
   await addPasskey(owner, device)
@@ -279,7 +279,7 @@ test('a link of `tollgate user reset` takes lost passkeys away', async () => {
   expect(await db.selectFrom('passkeys').select('id').execute()).toEqual([])
 })
 
-test('a passkey of an earlier host name is needed still, and a recovery code stands in for it', async () => {
+test('a passkey of an earlier host name is still required, and a recovery code can replace it', async () => {
   const owner = await operator()
   const codes = await addPasskey(owner, deviceOf())
   await world.gateway.store.db.updateTable('passkeys').set({ host: 'old.test' }).execute()
@@ -289,7 +289,7 @@ test('a passkey of an earlier host name is needed still, and a recovery code sta
   expect((await browser.post('auth/factor', { code: codes?.[0] })).httpStatus).toBe(200)
 })
 
-test('a page at an IP address has no passkeys, and says what to open', async () => {
+test('a page at an IP address has no passkeys, and names the address to open', async () => {
   await world.close()
   world = await startWorld({ clock: { nowMs } })
   const owner = await setUpOperator(world)

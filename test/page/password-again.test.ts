@@ -70,7 +70,7 @@ test('neither reading, nor a harmless change, nor a refused one renews the ten m
   expect(errorOf(await grant('late'))).toEqual(REFUSED)
 })
 
-test('an operator is asked on the pages of other accounts, the Playground included, and not on those of the own', async () => {
+test('an operator is asked on the pages of other accounts, including the Playground, and not on the pages of their own', async () => {
   const theirs = await makeKey(owner)
   passedMs = 10 * MINUTE_MS
   const path = `accounts/${account.id}/keys/${theirs.json['id']}`

@@ -61,7 +61,7 @@ describe('an estimate', () => {
     ['chat', { ...CHAT, max_tokens: 4_000, stream: true }],
     ['messages', { model: 'sim/text', ...messages }],
     ['responses', { model: 'sim/text', input: 'Hello.', max_output_tokens: 50, store: false }],
-  ])('of %s is what the journey of the same body holds', async (format, body) => {
+  ])('of %s equals the hold of a request with the same body', async (format, body) => {
     const { json, httpStatus } = await estimate(member, body, format)
     expect(httpStatus).toBe(200)
     expect(json['hold']).toBe(await heldByJourney(format, body))
@@ -93,7 +93,7 @@ describe('an estimate', () => {
     expect(json['hold']).toBe(Math.round(Number(needed) * 1_000_000))
   })
 
-  test('of a body without a cap is what is available, where the journey lowers the cap', async () => {
+  test('of a body without a cap is the available credit if a request would lower the cap', async () => {
     account = await world.account({ creditMicros: 2_000 })
     member = await guest('little@example.org', account)
     const { max_tokens: _, ...uncapped } = CHAT
@@ -102,7 +102,7 @@ describe('an estimate', () => {
     expect(await heldByJourney('chat', uncapped)).toBe(2_000)
   })
 
-  test('of a body without a cap is what an allowance and the limit of its key leave', async () => {
+  test("of a body without a cap is the rest of an allowance and of the key's limit", async () => {
     const { max_tokens: _, ...uncapped } = CHAT
     const { ledger } = world.gateway
     await ledger.updateAccount({ id: account.id, allowance: allowanceOf(1_000) }, null)
@@ -141,7 +141,7 @@ describe('is refused', () => {
   })
 })
 
-test('a member with as many estimates as it may have delays neither another member nor a request', async () => {
+test('a member with the maximum of estimates delays neither another member nor a request', async () => {
   const content = 'word '.repeat(600_000)
   const large = { ...CHAT, messages: [{ role: 'user', content }] }
   const modest = await guest('modest@example.org', account)

@@ -157,7 +157,7 @@ describe('its key', () => {
     expect(await playgroundKey()).toMatchObject({ credit_limit: 5_000_000, prefix: '' })
   })
 
-  test('can be called with by no text, not by what the store has in place of its hash', async () => {
+  test("can't be used with any text, not even the store's value in place of its hash", async () => {
     await member.post(pathOf(account), CHAT)
     const rows = await world.gateway.store.db
       .selectFrom('api_keys')
@@ -199,7 +199,7 @@ describe('its key', () => {
     expect(await playgroundKey()).toMatchObject({ credit_limit: 5_000_000, disabled: false })
   })
 
-  test('has eight places in flight, which are not those of other keys', async () => {
+  test('has eight places in flight, separate from other keys', async () => {
     world.simulator.script({ hold: { afterEvents: 2 }, times: 8 })
     const leaving = new AbortController()
     const streams = await Promise.all(Array.from({ length: 8 }, () => open(leaving.signal)))
@@ -216,7 +216,7 @@ describe('its key', () => {
   })
 })
 
-test('an account without credit is refused with what it needs, and nothing is sent', async () => {
+test('an account without credit is refused with the needed credit, and nothing is sent', async () => {
   const poor = await world.account({ creditMicros: 0 })
   const browser = await guest('poor@example.org', poor)
   const refused = await browser.post(pathOf(poor), CHAT)
@@ -235,7 +235,7 @@ test.each([
   expect(answer.headers.get('cache-control')).toBe('no-store')
 })
 
-test('a browser that leaves a stream is charged for what came, and the provider stops', async () => {
+test('a browser that leaves a stream is charged for the received part, and the provider stops', async () => {
   world.simulator.script({ hold: { afterEvents: 4 } })
   const leaving = new AbortController()
   const stream = await open(leaving.signal)

@@ -89,7 +89,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await eve.get(`accounts/${otherId}`)).httpStatus).toBe(200)
   })
 
-  test('an operator who is none any more keeps accounts and session, and sees no other account', async () => {
+  test('a former operator keeps their accounts and session, and sees no other account', async () => {
     const eve = await accept(await invitation({ isOperator: true }), EVE.password)
     if (!(eve instanceof Browser)) throw new Error('the invitation was refused')
     expect((await eve.get(`accounts/${accountId}`)).httpStatus).toBe(200)

@@ -89,7 +89,7 @@ test('a code of the app signs in once', async () => {
   expect(errorOf(await late.post('auth/factor', { code }))).toEqual(WRONG_CODE)
 })
 
-test('the code that proved the app signs no one in, nor one of an earlier period', async () => {
+test('neither the code that proved the app nor an older code signs anyone in', async () => {
   const { phone } = await enrol(await setUpOperator(world))
   const browser = await signIn()
   expect(errorOf(await browser.post('auth/factor', { code: phone.code(-1) }))).toEqual(WRONG_CODE)

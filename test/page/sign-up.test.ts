@@ -181,7 +181,7 @@ test('before the first operator a stranger gets no mail, and the setup link work
   expect((await box.mail(0)).to).toEqual([ADA.email])
 })
 
-test('a stranger gets no mail where people join by invitation, and the page says how they join', async () => {
+test('a stranger gets no email if people join by invitation, and the page says how they join', async () => {
   await open({ TOLLGATE_SIGN_UP: 'invited' })
   await setUpOperator(world, ORIGIN)
   expect((await browserAt().get('start')).json).toMatchObject({ sign_up: 'invited' })

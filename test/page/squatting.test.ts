@@ -156,7 +156,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   )
 })
 
-describe('where addresses can be proved', () => {
+describe('if addresses can be proved', () => {
   beforeEach(async () => {
     const sqlite = TEST_DATABASES.find(({ engine }) => engine === 'SQLite')
     if (sqlite === undefined) throw new Error('there is no SQLite')
@@ -231,7 +231,7 @@ describe('where addresses can be proved', () => {
     expect((await guest.post('auth/factors/app/begin')).httpStatus).toBe(200)
   })
 
-  test("a reset by the operator's link ends what a stranger left, and vouches for the person", async () => {
+  test("a reset by the operator's link removes everything that a stranger set up, and vouches for the person", async () => {
     const stranger = await claim()
     const { json } = await stranger.get('me')
     const userId = String(Object(json['user']).id)

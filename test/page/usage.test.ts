@@ -95,7 +95,7 @@ describe('usage by tag', () => {
 })
 
 describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
-  test.each(['day', 'hour'])('by %s is what the entries say, in every sum', async (step) => {
+  test.each(['day', 'hour'])('by %s equals the entries in every sum', async (step) => {
     const from = new Date(clock.nowMs() - 24 * 60 * 60_000).toISOString()
     const { httpStatus, json } = await read(`usage?from=${from}&by=${by}&step=${step}`)
     expect(httpStatus).toBe(200)
@@ -115,7 +115,7 @@ describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
     expect(others).toBeNull()
   })
 
-  test('as CSV adds up to what the entries say, to the micro-dollar', async () => {
+  test('as CSV adds up to the entries, to the micro-dollar', async () => {
     const { text, headers } = await read(`usage.csv?by=${by}`)
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
     const [head = [], ...rows] = cellsOf(text)

@@ -88,7 +88,7 @@ test.each(TEST_DATABASES)(
 )
 
 test.each(TEST_DATABASES)(
-  'on $engine days are rolled up again all of whose requests are there, and others stay',
+  'on $engine days that still have all requests are rolled up again, and other days stay',
   async ({ create }) => {
     const database = await create()
     const before = await openBefore(database)

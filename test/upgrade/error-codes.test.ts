@@ -68,7 +68,7 @@ async function fill(store: Store): Promise<void> {
 }
 
 test.each(TEST_DATABASES)(
-  'on $engine error codes of days whose requests are there are counted, and failures of pruned days are unknown',
+  'on $engine error codes of unpruned days are counted, and failures of pruned days are unknown',
   async ({ create }) => {
     const database = await create()
     const before = await openStoreBefore(database, 39)

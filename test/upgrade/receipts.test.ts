@@ -49,7 +49,7 @@ test.each(TEST_DATABASES)(
 )
 
 test.each(TEST_DATABASES)(
-  'on $engine invitations that operators made before keep who made them, and links of other kinds name nobody',
+  'on $engine earlier invitations by operators keep their inviter, and links of other kinds have none',
   async ({ create }) => {
     const database = await create()
     const old = await openStoreBefore(database, 35)
