@@ -96,7 +96,7 @@ const ALPHABETS: Readonly<Record<string, readonly string[]>> = {
 }
 const kinds = Object.entries(ALPHABETS)
 
-describe.each(TOKENIZERS)('the estimate is never below the count of $name on', ({ countTokens }) => {
+describe.each(TOKENIZERS)('the estimate is never below the count of $name', ({ countTokens }) => {
   test.each(kinds)('%s', (_, pieces) => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 60, size: 'max' }), (drawn) => {
