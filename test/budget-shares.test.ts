@@ -18,7 +18,7 @@ afterAll(async () => {
   for (const socket of sockets) socket.destroy()
 })
 
-/** Begins an upload of 30 MB of which nothing comes, and answers with its first bytes of answer. */
+/** Starts an upload of 30 MB, sends no body, and returns the first bytes of the answer. */
 async function withheld(apiKey: string): Promise<string> {
   const { hostname, port } = new URL(world.gateway.address)
   const socket = connect(Number(port), hostname)
@@ -31,7 +31,7 @@ async function withheld(apiKey: string): Promise<string> {
 
 test('an account that withholds its bodies has its share of the memory, and others are served', async () => {
   const [first = '', second = ''] = greedy.apiKeys
-  // 150 MB, of which the last were asked for while less than half of 256 MB was taken.
+  // 150 MB: the last uploads were accepted while less than half of 256 MB was in use.
   for (let upload = 0; upload < 5; upload++)
     expect(await withheld(first)).toMatch(/^HTTP\/1\.1 100 /)
   for (const apiKey of [first, second]) {

@@ -12,7 +12,7 @@ declare module 'vitest' {
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** What tests start as processes of their own, over and over. */
+/** Programs that tests start as separate processes, again and again. */
 const PROGRAMS = {
   tollgate: 'src/main.ts',
   'killed-look': 'test/chain/killed-look.ts',
@@ -22,7 +22,7 @@ const PROGRAMS = {
 /** The name of a program that is bundled. */
 export type BundledProgram = keyof typeof PROGRAMS
 
-/** What these start as threads of theirs, by `new URL('./….ts', import.meta.url)`. */
+/** The threads that these programs start, by `new URL('./….ts', import.meta.url)`. */
 const THREADS = [
   'src/ledger/activity/sqlite-pruner.ts',
   'src/ledger/engines/sqlite-writer.ts',
@@ -31,7 +31,7 @@ const THREADS = [
 
 /**
  * Makes one file of each program, once a run: most of a start of the checkout is to find and to compile a thousand
- * files. What the files read beside them stays where it is.
+ * files. Other files that they read stay in their places.
  */
 export default async function setup({ provide }: TestProject): Promise<() => void> {
   const builds = join(ROOT, 'build')
@@ -72,7 +72,7 @@ function nameOf(path: string): string {
   return basename(path, '.ts')
 }
 
-/** Has a file find its threads beside the bundle, and what it reads where it was. */
+/** Makes a file find its threads next to the bundle, and the files that it reads in their old places. */
 function inPlace(): Plugin {
   return {
     name: 'in-place',

@@ -56,7 +56,7 @@ test('a client that leaves a call that is not streamed is charged the cost of th
 
 test('a client that leaves a stream before its headers is charged the amount that the provider billed', async () => {
   const upstream = await leaveBeforeHeaders(true, { ignoresCancel: true })
-  // The call goes on without the client until the provider answers: its hold waits, and no place is taken.
+  // The call continues without the client until the provider answers: its hold stays, and it uses no place in flight.
   expect((await onlyRequest()).generationId).toBeNull()
   world.simulator.gate().release()
   expect(await upstream.ended).toBe('clientGone')

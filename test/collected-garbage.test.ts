@@ -25,7 +25,7 @@ function sendMany(body: object): Promise<string>[] {
   )
 }
 
-/** Collects all that nobody refers to, and lets its finalizers run. */
+/** Collects all unreferenced objects, and lets their finalizers run. */
 async function collectAll(): Promise<void> {
   const dropped = new WeakRef({})
   for (let round = 0; round < 3; round++) {

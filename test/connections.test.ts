@@ -108,14 +108,14 @@ describe('requests that are sent ahead of their turn', () => {
     const socket = dial(to, posted(STREAM_BODY).repeat(10_000))
     socket.end()
     await once(socket.resume(), 'close')
-    // What one read of the connection had in it: the rest is dropped unread.
+    // The bytes of one read of the connection: the rest is dropped unread.
     expect(to.clients.length).toBeLessThan(1_000)
     await to.upstream.destroy()
   })
 })
 
 describe('bytes that are not HTTP', () => {
-  test('in the middle of a stream is not answered into it', async () => {
+  test('in the middle of a stream are not answered into it', async () => {
     const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
@@ -134,7 +134,7 @@ describe('bytes that are not HTTP', () => {
     expect(await to.onlyRequest()).toMatchObject({ errorCode: 'client_gone', state: 'provisional' })
   })
 
-  test('behind a request that is still to be answered is not its answer', async () => {
+  test('behind a request that has no answer yet do not become its answer', async () => {
     const to = await startJourneyWorld({ upstream: (socket) => socket.resume() })
     const socket = dial(to, `${posted(STREAM_BODY)}nonsense\r\n\r\n`)
     const text = await received(socket, () => false)
@@ -142,7 +142,7 @@ describe('bytes that are not HTTP', () => {
     await to.upstream.destroy()
   })
 
-  test('in a chunked body is answered 400 in the envelope', async () => {
+  test('in a chunked body are answered 400 in the envelope', async () => {
     const to = await startJourneyWorld({ upstream: () => {} })
     const socket = dial(
       to,
@@ -162,7 +162,7 @@ interface Answered {
   readonly continued: boolean
 }
 
-/** Sends a request on the one connection that is kept, its body only once told to where it asks. */
+/** Sends a request on the one kept connection; with `expect`, it sends the body only after a 100. */
 async function send(
   to: JourneyWorld,
   { body = '', ...options }: RequestOptions & { readonly body?: string },

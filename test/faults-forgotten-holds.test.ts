@@ -31,7 +31,7 @@ async function states(): Promise<string[]> {
   return requests.map(({ state }) => state)
 }
 
-/** Statements of somebody else's, on a connection of their own. */
+/** Statements of another program, on its own connection. */
 async function runSql(sql: { readonly sqlite: string; readonly postgres: string }): Promise<void> {
   const location = parseDatabaseUrl(database.url)
   if (location.kind === 'sqlite') {

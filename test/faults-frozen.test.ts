@@ -62,7 +62,7 @@ async function waitingSession(): Promise<number | undefined> {
   return rows[0]?.pid
 }
 
-/** How a session stands; null: it is no more. */
+/** The state of a session; null: it has ended. */
 async function stateOf(pid: number): Promise<string | null> {
   const { rows } = await watcher.query<{ state: string }>(
     'select state from pg_stat_activity where pid = $1',
@@ -75,7 +75,7 @@ test('a gateway that freezes within a transaction keeps an account from the othe
   const blocked = await world.account()
   const neighbour = await world.account()
 
-  // Frozen while it waits for the row, it is given the row with nobody there to let go of it.
+  // Frozen while it waits for the row, it gets the row's lock and cannot release it.
   await locker.query('begin')
   await locker.query('select 1 from accounts where id = $1 for update', [blocked.id])
   const frozen = send(other.address, blocked.apiKey)
@@ -83,10 +83,10 @@ test('a gateway that freezes within a transaction keeps an account from the othe
   const pid = (await waitingSession()) ?? 0
   other.signal('SIGSTOP')
   await locker.query('commit')
-  // This one: heartbeats of either gateway are in transactions of their own for a moment.
+  // Only this session: heartbeats of either gateway are in separate transactions for a moment.
   await expect.poll(() => stateOf(pid), { interval: 5 }).toBe('idle in transaction')
 
-  // Whoever needs the row waits for two seconds; who needs another does not, even in the same batch.
+  // A command that needs the row waits for two seconds; other commands do not, even in the same batch.
   const [refused, admitted] = await Promise.all([
     send(world.gateway.address, blocked.apiKey),
     send(world.gateway.address, neighbour.apiKey),
@@ -108,7 +108,7 @@ test('a gateway that freezes within a transaction keeps an account from the othe
   const again = await send(other.address, blocked.apiKey)
   expect(again.status, await again.text()).toBe(200)
 
-  // Whoever was told 503 has no hold and is not in Activity.
+  // A request that was answered 503 has no hold and is not in Activity.
   await world.gateway.ledger.sure()
   const { db } = world.gateway.store
   for (const answer of [refused, thawed]) {

@@ -13,7 +13,7 @@ const MODELS = 400
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** How a request of the load is to end, said without the gateway: what it answers, and what is charged. */
+/** The expected end of a request of the load, independent of the gateway: its answer and its charge. */
 interface Ending {
   readonly stream: boolean
   readonly fault: (cost: Cost) => Fault
@@ -128,7 +128,7 @@ const REFUSED: Ending = {
 interface Round {
   readonly endings: readonly Ending[]
   readonly costs: Cost
-  /** What the clock of the gateways does before it. */
+  /** The step of the gateways' clock before it. */
   readonly clockStepMs: number
   /** Whether the provider goes away after it, with requests in flight, and comes back. */
   readonly flaps: boolean
@@ -141,7 +141,7 @@ interface Expected {
   readonly chargedMicros: number
 }
 
-/** Gateways on one store, each before a provider of its own that does what it is told a request. */
+/** Gateways on one store, each in front of its own provider, which follows a script for each request. */
 class Load {
   readonly #worlds: readonly World[]
   readonly #account: TestAccount
@@ -169,7 +169,7 @@ class Load {
     await Promise.all(this.#worlds.map(({ simulator }) => simulator.acceptConnections()))
   }
 
-  /** What every request was answered, came to and was charged, beside what it should. */
+  /** The answer, state and charge of every request, next to the expected ones. */
   async compare(): Promise<void> {
     const [world] = this.#worlds
     if (world === undefined) throw new Error('no gateways')
@@ -232,7 +232,7 @@ function isOpenQuestion({ state, generationId }: RequestRow): boolean {
   )
 }
 
-/** Each request asks for a model of its own, so that a fault befalls it and no other. */
+/** Each request has its own model, so that a fault hits only that request. */
 function modelOf(place: number): string {
   return `sim/text-${place}`
 }
@@ -264,11 +264,11 @@ function roundOf(clockStepsMs: readonly number[]): fc.Arbitrary<Round> {
 
 interface Setting {
   readonly gateways: number
-  /** A day more is time that has passed for a SQLite store, which has no clock of its own. */
+  /** One more day counts as passed time for a SQLite store, which has no clock. */
   readonly clockStepsMs: readonly number[]
 }
 
-// None back by a minute or less, which look-ups wait for.
+// No step back by a minute or less: look-ups would wait for it.
 const STEPS_MS = [0, -2 * HOUR_MS, -20 * MINUTE_MS, MINUTE_MS / 2, 10 * MINUTE_MS]
 
 const SETTINGS: Readonly<Record<string, Setting>> = {
@@ -301,7 +301,7 @@ async function play(rounds: readonly Round[], setting: Setting, database: TestDa
     const load = new Load(worlds, account)
     for (const round of [...rounds, LAST_ROUND]) {
       steppedMs += round.clockStepMs
-      // What a gateway does within minutes: prices are no older than an hour.
+      // A gateway refreshes prices within minutes: they are no older than an hour.
       for (const { gateway } of worlds) await gateway.refresher.refreshNow()
       await load.run(round)
     }

@@ -21,7 +21,7 @@ interface Asked {
   readonly model?: Partial<Omit<Offer, 'prices'>>
 }
 
-/** Whether free credit may pay for it, as the ledger is told. */
+/** Whether free credit may pay for it, as the ledger gets it. */
 async function qualifies({ format = chat, body = TEXT, model = {} }: Asked): Promise<boolean> {
   const holds: OpenHoldInput[] = []
   const offer = offerWith({ output: usd('0.000002') }, { openWeights: true, ...model })

@@ -314,7 +314,7 @@ function rawExchange(parts: readonly string[]): Promise<string> {
     let received = ''
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
-      // All was said: what is still to be sent is not worth sending.
+      // The answer is complete: the rest of the request need not be sent.
       if (received.includes('\r\n\r\n{') && received.endsWith('}')) socket.end()
     })
     socket.on('error', reject)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
-/** What a provider may say before its answer, and what becomes of the request. */
+/** Interim answers of a provider, and the fate of the request. */
 
 const ANSWER =
   '{"id":"gen-1","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"cost":0.001}}'

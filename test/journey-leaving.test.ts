@@ -23,7 +23,7 @@ function head(length: number, more = ''): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n${more}\r\n`
 }
 
-/** A client that has written this much of a request; it reads, and drops, what it is given. */
+/** A client that has written this much of a request; it reads and drops the answer. */
 function clientOf(to: JourneyWorld, text: string | Buffer): Socket {
   const socket = connect(to.port, '127.0.0.1')
   socket.on('error', () => {})

@@ -85,7 +85,7 @@ test('a tree for which no memory is left is not parsed: 503, and all is given ba
 test('other requests have a turn between the steps that a large body makes long', async () => {
   const usual = createByteBudget({ bytesMax: 64 * MIB })
   let turns = 0
-  // The last bytes that are taken are those of the tree, right before it is parsed.
+  // The last reserved bytes are for the tree, right before the parse.
   const telling: ByteBudget = {
     reserve(owner) {
       const reservation = usual.reserve(owner)

@@ -48,21 +48,21 @@ export const STREAM_BODY = CHAT_BODY.replace('{', '{"stream":true,')
 const PLACES = 2
 
 export interface JourneyWorldInput {
-  /** What the provider speaks. Default OpenRouter's dialect. */
+  /** The provider's dialect. Default: OpenRouter's. */
   readonly dialect?: Dialect
   /** The setting `read_on` of the upstream. Default false. */
   readonly readOn?: boolean
-  /** What chat has otherwise than at OpenRouter. Default: nothing. */
+  /** Changes to OpenRouter's chat. Default: none. */
   readonly wire?: Partial<Wire>
-  /** What the provider does with each connection. */
+  /** The provider's handling of each connection. */
   readonly upstream: (socket: Socket) => unknown
-  /** Of the one endpoint that is served, at its own path. Default chat. */
+  /** The one served endpoint, at its own path. Default: chat. */
   readonly format?: WireFormat
   readonly timeouts?: Partial<UpstreamTimeouts>
   readonly answerBytesMax?: number
   readonly eventBytesMax?: number
   readonly bodyTimeoutMs?: number
-  /** Parts to stand instead of the usual ones, made from them. */
+  /** Parts that replace the usual ones, made from them. */
   readonly replace?: (parts: JourneyParts) => Partial<JourneyParts>
 }
 
@@ -74,15 +74,15 @@ export interface JourneyWorld {
   readonly file: string
   readonly inference: Inference
   readonly upstream: Upstream
-  /** Log entries, as the log would be told. */
+  /** Entries that were sent to the log. */
   readonly ended: readonly EndedRequest[]
   /** Responses so far, as the gateway's own side of each client. */
   readonly clients: readonly ServerResponse[]
   /** Emits `request` with each of them. */
   readonly arrivals: EventEmitter
-  /** The only request that opened a hold, once nothing is in flight; fails where there is another number. */
+  /** The only request that opened a hold, once nothing is in flight; fails if there is none or several. */
   onlyRequest(): Promise<RequestRow>
-  /** What the requests so far have of the budget for bodies and answers. */
+  /** The reserved bytes of the budget for bodies and answers. */
   bytesReserved(): number
   /** Fails where anything is left of the requests so far: memory, a place in flight, an open hold. */
   expectNothingLeft(): Promise<void>

@@ -109,7 +109,7 @@ describe('an account without credit', () => {
   })
 })
 
-/** What is answered to a head with these headers while no byte of the body is sent. */
+/** The answer to a head with these headers while no byte of the body is sent. */
 function answerBeforeBody(headers: string): Promise<string> {
   const { hostname, port } = new URL(world.gateway.address)
   return new Promise((resolve, reject) => {

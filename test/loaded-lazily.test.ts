@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { serve } from './tollgate-process.ts'
 
-// Of Fastify and undici, the parts that nothing uses.
+// The parts of Fastify and undici that nothing uses.
 const PACKAGES =
   /prom-client|@opentelemetry|openid-client|oauth4webapi|ajv|fast-uri|undici.lib.(web|mock|cache)/
 

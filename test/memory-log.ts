@@ -1,4 +1,4 @@
-/** What a gateway logs, line by line. */
+/** The log of a gateway, line by line. */
 export class MemoryLog {
   /** Every line so far. */
   readonly lines: string[] = []
@@ -15,7 +15,7 @@ export class MemoryLog {
     }
   }
 
-  /** Resolves with the first line that has a text in it, of those that are here or come. */
+  /** Resolves with the first line that contains a text, among present and later ones. */
   async logged(text: string): Promise<string> {
     const line = this.lines.find((earlier) => earlier.includes(text))
     return line ?? new Promise((seen) => this.#waiting.push({ text, seen }))

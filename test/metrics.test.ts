@@ -154,7 +154,7 @@ test('ten thousand unknown model names make no new series, and none of them is o
     'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none",upstream=""} 10001\n',
   )
   const after = namesOf(page).filter((name) => /^tollgate_/.test(name))
-  // What the reconciler has found meanwhile is not of these requests.
+  // Findings of the reconciler meanwhile are not about these requests.
   const ofRequests = (names: readonly string[]) =>
     names.filter((name) => !/^tollgate_reconciled|^tollgate_corrections/.test(name))
   expect(ofRequests(after)).toEqual(ofRequests(before))

@@ -28,7 +28,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A server that npm runs, in a process group of its own. */
+/** A server that npm runs, in its own process group. */
 interface ServerBelow {
   readonly npm: ChildProcess
   /** By its negative id: npm, and all that it started. */
@@ -88,7 +88,7 @@ async function isServed(address: string): Promise<boolean> {
   return isOpen
 }
 
-/** A stream of so many events, 50 ms apart, of which the first has come. */
+/** A stream of this many events, 50 ms apart; the first has arrived. */
 async function stream({ address, apiKey }: ServerBelow, events: number): Promise<Response> {
   const answer = await fetch(`${address}/v1/chat/completions`, {
     method: 'POST',

@@ -43,7 +43,7 @@ export interface OtlpCollector {
   readonly batches: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[]
   /** Every byte that was sent, as text. */
   readonly received: string
-  /** What it answers from now on. Default 200. */
+  /** Its status from now on. Default: 200. */
   answerWith(httpStatus: number): void
   close(): Promise<void>
 }

@@ -22,11 +22,11 @@ const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'Say hello.' }],
 })
 
-/** Gateways that share a store: of this process, or in processes of their own on one port. */
+/** Gateways that share a store: in this process, or in separate processes on one port. */
 interface Fleet {
   /** The first is for the test to look at the store. */
   readonly worlds: readonly [World, ...World[]]
-  /** Where requests are sent. */
+  /** The addresses that requests are sent to. */
   readonly addresses: readonly string[]
   /** How many gateways there are behind them. */
   readonly processes: number
@@ -45,7 +45,7 @@ async function startGateways(count: number, ...[url, closing]: Parameters<StartF
   return { worlds, addresses: worlds.map(({ gateway }) => gateway.address), processes: count }
 }
 
-/** Two processes on one port, beside a gateway that is asked for nothing and whose simulator is the provider. */
+/** Two processes on one port, and an idle gateway whose simulator is the provider. */
 async function startOnOnePort(...[url, closing]: Parameters<StartFleet>): Promise<Fleet> {
   const { worlds } = await startGateways(1, url, closing)
   const [{ folder, simulator }] = worlds
@@ -114,7 +114,7 @@ async function warm({ worlds: [world], addresses, processes }: Fleet): Promise<n
   const { apiKey } = await world.account()
   for (;;) {
     for (const address of addresses) {
-      // On a connection of its own: the system gives each to any of the processes.
+      // On a new connection: the system gives each to any of the processes.
       const { statusCode, body } = await request(`${address}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${apiKey}` },
@@ -134,7 +134,7 @@ function instancesOf(requests: readonly RequestRow[]): Set<string> {
   return new Set(requests.map(({ instanceId }) => instanceId))
 }
 
-/** Resolves once so many were answered, which those that are held at the provider can't be. */
+/** Resolves once this many were answered; requests held at the provider can't be. */
 async function answered(answers: readonly Promise<Response>[], count: number): Promise<void> {
   const enough = Promise.withResolvers<void>()
   let seen = 0

@@ -21,7 +21,7 @@ function serveOn(PORT: string): Promise<ServeProcess> {
   return bench.serve({ PORT, METRICS_PORT: '0', TOLLGATE_REUSE_PORT: 'on' })
 }
 
-/** A connection of its own, which the system gives to one of the processes. */
+/** A new connection, which the system gives to one of the processes. */
 function connection(): Client {
   const client = new Client(servers[0].address, { pipelining: 1 })
   bench.closing.defer(() => client.destroy())
@@ -48,7 +48,7 @@ async function answeredBy(instances: number): Promise<ReadonlySet<string>> {
   }
 }
 
-/** What a process answers on the port of its own metrics. */
+/** The answer of a process on its own metrics port. */
 async function ownPage(server: ServeProcess, path: string) {
   const { metricsAddress } = JSON.parse(await server.logged('metrics are served'))
   const answer = await fetch(new URL(path, metricsAddress))

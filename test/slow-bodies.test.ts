@@ -31,7 +31,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A client whose body is being read; what it writes later is read at once. */
+/** A client whose body is being read; later bytes are read at once. */
 async function uploading(sent: string | Buffer, framing: string): Promise<Socket> {
   const socket = connect(world.port, '127.0.0.1')
   sockets.push(socket)

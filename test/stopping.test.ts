@@ -55,7 +55,7 @@ test('requests that are refused while it stops do not keep it from stopping', as
   const to = await startJourneyWorld({ upstream })
   const stream = await request(to.url, { method: 'POST', body: STREAM_BODY })
   const drained = to.inference.drain({ timeoutMs: NEVER_MS, cutOff: () => {} })
-  // It is refused at once, and its upload goes on to be awaited for a while.
+  // It is refused at once, and the gateway keeps reading its upload for a while.
   const uploading = connect(to.port, '127.0.0.1')
   uploading.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{')
   const [answer] = await once(uploading, 'data')
@@ -110,7 +110,7 @@ test('at its limit a request that is still uploading is let go', async () => {
   uploading.write(
     'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1000\r\n\r\n',
   )
-  // Told to go on: it is in flight.
+  // It got a 100: it is in flight.
   await once(uploading, 'data')
   await to.inference.drain({ timeoutMs: 0, cutOff: () => {} })
 })

@@ -57,7 +57,7 @@ function logBytes(): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** What the command line says of a copy of the store's one file, without what lies beside it. */
+/** The command line's view of a copy of the store's one file, without the files next to it. */
 async function auditOfCopy(): Promise<string> {
   const copy = join(folder, `${randomBytes(4).toString('hex')}.db`)
   copyFileSync(file, copy)

@@ -30,7 +30,7 @@ function streaming(pieces: readonly (Buffer | string)[], ending = LAST_CHUNK) {
   }
 }
 
-/** What a client is given, byte for byte; told of the first of it. */
+/** The bytes that a client receives; `onFirst` is called with the first of them. */
 async function relayed(to: JourneyWorld, onFirst: () => void = () => {}): Promise<Buffer> {
   const { statusCode, body } = await request(to.url, { method: 'POST', body: STREAM_BODY })
   expect(statusCode).toBe(200)
@@ -41,7 +41,7 @@ async function relayed(to: JourneyWorld, onFirst: () => void = () => {}): Promis
   return Buffer.concat(parts)
 }
 
-/** What a client is given, as the HTTP chunks in which the gateway writes it. */
+/** The HTTP chunks that a client receives, as the gateway writes them. */
 async function relayedChunks(to: JourneyWorld): Promise<Buffer[]> {
   const socket = connect(to.port, '127.0.0.1')
   socket.write(
@@ -74,7 +74,7 @@ function unframed(body: Buffer): Buffer[] {
   }
 }
 
-/** An event such that it, its usage and the end of the stream come to so many bytes. */
+/** An event that has, together with its usage and the end of the stream, this many bytes. */
 function eventFor(bytes: number): string {
   const event = (text: string) =>
     `data: {"id":"gen-1","choices":[{"delta":{"content":"${text}"}}]}\n\n`

@@ -167,7 +167,7 @@ test('a client that leaves a messages stream pays for the text it has read, not 
 
   const row = await onlyRequest(world)
   expect(row).toMatchObject({ state: 'provisional', errorCode: 'client_gone' })
-  // The start of the stream counts four tokens in and one out, which come to eight, and the fee.
+  // The start of the stream counts four tokens in and one out: a cost of eight, and the fee.
   expect(row?.backedChargeMicros).toBeGreaterThan(8.4)
   await world.close()
 })

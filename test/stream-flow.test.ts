@@ -90,7 +90,7 @@ test.each([['chunked'], ['toTheEnd']] as const)(
     const client = silentClient(to, STREAM_BODY)
     await begun.promise
     const response = await congested(to)
-    // What came of one read of the provider's socket, and no more.
+    // Only the bytes of one read of the provider's socket.
     expect(response.writableLength).toBeLessThan(4 * EVENT_BYTES)
     expect(flood.flushed).toBe(false)
     expect(await readAll(client)).toBeGreaterThan(TOTAL_BYTES)

@@ -14,7 +14,7 @@ export interface RunInput {
   readonly folder: string
   /** Over an environment that says nothing of tollgate. */
   readonly env?: Readonly<Record<string, string>>
-  /** The file that Node runs, in a folder of its own; default the launcher of the checkout. */
+  /** The file that Node runs, in its own folder; default: the launcher of the checkout. */
   readonly program?: string
   /** Kills the process when it is aborted. */
   readonly signal?: AbortSignal
@@ -22,14 +22,14 @@ export interface RunInput {
   readonly endsNotes?: boolean
 }
 
-/** What a finished command left behind. */
+/** The result of a finished command. */
 export interface Finished {
   readonly code: number | null
   readonly out: string
   readonly notes: string
 }
 
-/** A `tollgate serve` in a process of its own. */
+/** A `tollgate serve` in its own process. */
 export interface ServeProcess {
   readonly address: string
   readonly pid: number
@@ -37,7 +37,7 @@ export interface ServeProcess {
   readonly greeting: string
   /** Resolves with the first log line that has a text in it, from the start or to come. */
   logged(text: string): Promise<string>
-  /** Reads nothing more of what it logs, as a pipe that ends. */
+  /** Stops reading its log, like a pipe that ends. */
   closeOutput(): void
   /** Sends a signal that does not end it. */
   signal(signal: NodeJS.Signals): void
@@ -63,7 +63,7 @@ export async function tollgate(args: readonly string[], input: RunInput): Promis
   return { code: child.exitCode, out, notes }
 }
 
-/** Starts `tollgate serve` and resolves when it serves. Rejects with what it said if it ends before. */
+/** Starts `tollgate serve` and resolves when it serves. Rejects with its output if it ends before. */
 export async function serve(input: RunInput): Promise<ServeProcess> {
   const child = start(['serve'], { ...input, env: { PORT: '0', ...input.env } })
   const ended = once(child, 'exit')
@@ -118,7 +118,7 @@ function start(
   })
 }
 
-/** What is compiled of a program that a test deletes is deleted with it. */
+/** The compiled code of a program that a test deletes is deleted with it. */
 function compileCacheOf(program: string): string {
   return program === LAUNCHER ? CHECKOUT_CACHE : join(dirname(program), 'compiled')
 }

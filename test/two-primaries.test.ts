@@ -7,7 +7,7 @@ import {
 } from '../src/store/testing/postgres-server.ts'
 import { startWorld, type World } from './world.ts'
 
-/** A standby that is promoted while a gateway is still connected to the primary before it, which goes on taking writes. */
+/** A standby is promoted while a gateway is still connected to the old primary, which still accepts writes. */
 
 let old: PostgresServer
 let promoted: StandbyServer
@@ -57,7 +57,7 @@ test('commits of a gateway at the old primary are booked again at the new one on
   while ((await chat()) !== 200);
   expect(await world.logged('the database went back')).toContain('3 requests')
   await world.gateway.settled()
-  // It is told in the log first, and then in the store.
+  // The log has it first, and then the store.
   await expect.poll(gaps).toEqual([{ requests: 3, lost: 0 }])
   const requests = await world.gateway.store.db.selectFrom('all_requests').select('id').execute()
   expect(requests).toHaveLength(5)

@@ -4,7 +4,7 @@ import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { ROWS } from './contract/rows.ts'
 import { standingClock, startWorld, worldOfFile } from './world.ts'
 
-/** Who guesses keys is refused by address; who has one is not. */
+/** Clients that guess keys are refused by address; clients with a key are not. */
 
 const MAX = 100
 const ADMIN_TOKEN = 'a-token-for-tests-alone'
@@ -39,7 +39,7 @@ async function ask({ path, body, apiKey, forwardedFor }: Ask) {
 
 const unknownKey = (): string => makeApiKey('tollgate').text
 
-/** The statuses of so many requests with a key of nobody each. */
+/** The statuses of this many requests, each with an unknown key. */
 async function guess(forwardedFor: string, times = MAX): Promise<number[]> {
   const statuses: number[] = []
   for (let sent = 0; sent < times; sent++) {

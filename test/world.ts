@@ -28,11 +28,11 @@ import { vendorSettings } from './dialects/vendor-settings.ts'
 import { MemoryLog } from './memory-log.ts'
 
 export interface WorldInput {
-  /** What clients may speak; default the product's. */
+  /** The formats of clients; default: the product's. */
   readonly formats?: readonly WireFormat[]
-  /** What callers may do beside inference; default the product's. */
+  /** The operations; default: the product's. */
   readonly operations?: readonly OperationSource[]
-  /** What the gateway speaks to the simulator; default the product's. */
+  /** The dialects that the gateway speaks to the simulator; default: the product's. */
   readonly dialect?: Dialect
   /** The vendor that the simulator plays, and so the dialect of the gateway. Default: OpenRouter. */
   readonly vendor?: VendorName
@@ -62,7 +62,7 @@ export interface TestAccount {
   readonly apiKeys: readonly string[]
 }
 
-/** A gateway on a real port, before a simulator on another, over a store in a folder of its own. */
+/** A gateway on a real port, in front of a simulator on another, with a store in its own folder. */
 export interface World {
   readonly simulator: Simulator
   readonly gateway: Gateway
@@ -171,7 +171,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
   }
 }
 
-/** Removes what a world has beside its gateway. */
+/** Removes everything of a world except its gateway. */
 async function removeParts({
   simulator,
   database,
@@ -210,7 +210,7 @@ export async function readToEnd(answered: Promise<Response>) {
 
 const FAR_MS = Date.parse('2999-01-01')
 
-/** A clock that stands still: no minute ends between two steps of a test, however slow the machine is. */
+/** A stopped clock: no minute ends between two steps of a test, however slow the machine is. */
 export function standingClock(): Clock {
   const nowMs = Date.now()
   return { nowMs: () => nowMs }
@@ -233,7 +233,7 @@ export function worldOfFile(input: WorldInput | (() => WorldInput) = {}): World 
   return world
 }
 
-/** A world of its own for each test. */
+/** A separate world for each test. */
 export function worldOfEach(input: WorldInput | (() => WorldInput) = {}): World {
   const world = {} as World
   beforeEach(async () => Object.assign(world, await startWorld(inputOf(input))))
@@ -254,7 +254,7 @@ async function makePurchase({ ledger, store }: Gateway, input: NewPurchase): Pro
   const { accountId, judgment } = input
   const number = String(input.number).padStart(26, '0')
   const paid = { currency: 'usd', units: 2_500n }
-  // What a look at the provider finds.
+  // The result of a look at the provider.
   const state = judgment === null ? 'open' : 'paid'
   const checkout = { id: `pur_${number}`, cents: 2_500, state, expires_at_ms: FAR_MS } as const
   await store.db.insertInto('play_checkouts').values(checkout).execute()

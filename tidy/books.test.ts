@@ -8,7 +8,7 @@ import { judgeToyTree } from './toy-tree.ts'
 const ROOT = join(import.meta.dirname, '..')
 const files = await readSourceTree(ROOT)
 
-/** Imports over the border of books/: what it takes from outside, and what others take from it. */
+/** Imports across the border of books/, in both directions. */
 function crossings(tree: readonly SourceFile[]): Violation[] {
   return tree.filter(isCode).flatMap((file) =>
     importsOf(file)

@@ -18,7 +18,7 @@ export interface Declaration {
     | 'function'
     | 'type'
     | 'member'
-  /** The written type; null where there is none. */
+  /** The written type; null if there is none. */
   readonly type: TSType | null
   /** The value that its declaration sets; null if it sets none. */
   readonly value: Node | null

@@ -12,7 +12,7 @@ import { exportsOf, nameOf, nodesOf, walk } from './syntax.ts'
 /** The figures of a tree: of `src/` without its tests, but for those that name another place. */
 export type HouseFigures = ReturnType<typeof measureHouse>
 
-/** Measures a whole tree. Files are paths. What `npm run check` refuses is not counted. */
+/** Measures a whole tree. Files are paths. Faults that `npm run check` refuses are not counted. */
 export function measureHouse(tree: readonly SourceFile[]) {
   const files = tree.filter(isServerCode)
   const page = tree.filter((file) => isCode(file) && !isTest(file) && file.path.startsWith('web/'))

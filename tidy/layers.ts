@@ -28,7 +28,7 @@ const VOCABULARY_MAY_IMPORT = new Set(['node:buffer'])
 /**
  * A room imports itself and rooms of strictly lower rows: never a room of its own row, never upwards.
  * Tests may also import rooms of their own row, `simulator/` and `test/`. The simulator is a program
- * of its own and imports nothing of `src/`; only app/serve.ts starts it, lazily.
+ * in itself and imports nothing of `src/`; only app/serve.ts starts it, lazily.
  */
 export const checkLayers = fileRule(isCode, (file) => {
   const faults = importsOf(file).flatMap((imported): Fault[] => {

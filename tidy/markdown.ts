@@ -10,7 +10,7 @@ export interface ProseLine {
 
 /** A fenced code block. */
 interface CodeBlock {
-  /** The word after the fence; empty where there is none. */
+  /** The word after the fence; empty if there is none. */
   readonly language: string
   readonly lines: readonly ProseLine[]
 }

@@ -87,7 +87,7 @@ function avoids(row: AvoidedWords, { name, kind, value, lone }: Declaration): bo
 const SAYS_NOTHING =
   /^(?:common|lib|shared|type|(?:.*[-.])?(?:helpers?|managers?|misc|services|types|utils?)|service)$/
 
-/** Files and folders are nouns and verbs of the domain; a test is named for what it holds. */
+/** Files and folders are nouns and verbs of the domain; a test is named for its guarantee. */
 export const checkFileNames = fileRule(isCode, ({ path }) =>
   path.split('/').flatMap((segment): Fault[] => {
     const stem = segment.replace(/(?:\.test)?\.(?:ts|tsx|js)$/, '')

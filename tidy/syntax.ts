@@ -8,7 +8,7 @@ export interface Syntax {
   lineAt(offset: number): number
 }
 
-/** Parses TypeScript or JavaScript; throws SyntaxError for what is neither. */
+/** Parses TypeScript or JavaScript; throws SyntaxError for anything else. */
 export function parseSyntax(path: string, text: string): Syntax {
   const { program, comments, errors } = parseSync(path, text)
   const [error] = errors

@@ -92,7 +92,7 @@ export function withRows(text: string, { rows, ownCells, prefix = '' }: TablePag
   return lines.join('\n')
 }
 
-/** A page of tables has a row for each name, as the code has it, and none of its own cells is empty. */
+/** A page of tables has exactly the code's row for each name, and none of its own cells is empty. */
 export function checkTablePage(files: readonly SourceFile[], page: TablePage): Violation[] {
   const { path } = page
   const text = files.find((file) => file.path === path)?.text

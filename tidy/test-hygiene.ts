@@ -33,7 +33,7 @@ export const checkTestHygiene = nodeRule(
 
 interface Call {
   readonly name: string
-  /** Of `object.name()`; null where there is none, or no name. */
+  /** The name in `object.name()`; null if there is none. */
   readonly object: string | null
   readonly node: CallExpression
 }

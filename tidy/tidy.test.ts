@@ -25,7 +25,7 @@ import { checkUnits } from './units.ts'
 
 const files = await readSourceTree(join(import.meta.dirname, '..'))
 
-// Each rule has a test of its own that shows, on a toy tree, that it is able to fail.
+// Each rule has its own test that shows, on a toy tree, that it can fail.
 const RULES: readonly (readonly [string, Rule])[] = [
   ['imports go to strictly lower layers, and the simulator stands alone', checkLayers],
   ['files and folders are named for what is inside', checkFileNames],

@@ -45,7 +45,7 @@ export async function installAgent(agent: Agent, input: InstallInput): Promise<I
   const program = join(folder, 'node_modules', agent.packageName, agent.script)
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
   const flags = [
-    // Why it failed is read from what it writes, whatever the npm above was told to write.
+    // The cause of a failure is read from its output, so its log level must not depend on the npm that runs this.
     '--loglevel=error',
     '--ignore-scripts',
     '--no-audit',

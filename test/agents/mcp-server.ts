@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 
-/** An MCP server on standard input and output, with one tool: what an agent is told to start. */
+/** An MCP server on standard input and output, with one tool, which an agent starts. */
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line)

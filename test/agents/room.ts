@@ -18,20 +18,20 @@ declare module 'vitest' {
   }
 }
 
-/** Where an agent works: a gateway, an account, a home that nobody used before, and no way out. */
+/** The surroundings of an agent: a gateway, an account, an empty home, and no network beyond. */
 export interface Room {
   readonly world: World
   readonly account: TestAccount
-  /** What the account had at first. */
+  /** The credit of the account at the start. */
   readonly creditMicros: number
   readonly home: string
   /** The folder that the agent works in. */
   readonly work: string
-  /** What it tried to reach beside the gateway, as `host:port`. */
+  /** Addresses other than the gateway's that it tried to reach, as `host:port`. */
   readonly elsewhere: readonly string[]
-  /** What was set aside for each request that was let through, newest first. */
+  /** The hold of each forwarded request, newest first. */
   holdsMicros(): Promise<readonly number[]>
-  /** What the gateway forwarded to an inference path, as parsed bodies. */
+  /** The bodies that the gateway forwarded to an inference path, parsed. */
   forwarded(path: string): readonly ReturnType<typeof JSON.parse>[]
   run(
     argv: readonly [string, ...string[]],
@@ -80,7 +80,7 @@ export async function openRoom(input: RoomInput = {}): Promise<Room> {
   }
 }
 
-/** Every request is settled, nothing is left open, and what they cost is what the account lacks. */
+/** Every request is settled, nothing is left open, and the charges equal the missing credit of the account. */
 export async function expectExactLedger({ world, account, creditMicros }: Room): Promise<void> {
   await world.expectExactLedger()
   const { requests } = await listRequests(world.gateway.store.db, { limit: 100 })

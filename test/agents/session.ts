@@ -14,7 +14,7 @@ export interface SessionPrices {
 interface SessionInput {
   readonly prices: SessionPrices
   readonly creditMicros: number
-  /** Files that the agent is told to read, one in each turn. */
+  /** Files that the agent must read, one in each turn. */
   readonly files: number
   readonly fileBytes: number
 }
@@ -82,7 +82,7 @@ export async function turnsOf({ world }: Room): Promise<readonly SessionTurn[]> 
     .reverse()
 }
 
-/** A part of this repository's own code, which begins anew at its end. */
+/** A part of this repository's own code, which starts again at its end. */
 function codeOf(place: number, bytes: number): string {
   const root = join(import.meta.dirname, '../..')
   const code = ['src/journey/hold-size/hold.ts', 'src/formats/media.ts']

@@ -121,7 +121,7 @@ test('a hidden page asks for nothing', async ({ page, ownPage, server }) => {
     Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))
   })
-  // What it asked before it was hidden may reach the server after that.
+  // Calls that it sent before it was hidden may reach the server afterwards.
   await expect.poll(() => underWay).toBe(0)
   const before = polls(server).length
   await ownPage.clock.runFor(60_000)

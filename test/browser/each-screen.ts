@@ -33,7 +33,7 @@ export function press(...names: readonly string[]) {
   }
 }
 
-/** A state that an answer makes: its name, the answer, and what is seen in the end. */
+/** A state that an answer causes: its name, the answer, and the visible result. */
 type AnsweredState = readonly [name: string, answer: StandInAnswer, text: string | RegExp]
 
 /** The states of a page that what the server answers at one path makes. While it is silent there are grey rows. */

@@ -8,7 +8,7 @@ import { HELIX } from './stand-in-data.ts'
 
 const FIRST_PAINT_MS_MAX = 1_000
 const USABLE_MS_MAX = 2_000
-// Whatever else the machine does makes a load slower, never faster: one that is in time is enough.
+// Other work on the machine can only slow a load down: one load in time is enough.
 const LOADS_MAX = 50
 
 /** Opens the Overview in a browser without a cache, and says when it was painted and when it had its figures. */

@@ -10,7 +10,7 @@ import { startWorld, type World } from '../world.ts'
 import { openWindow } from './chromium.ts'
 import { test } from './page-test.ts'
 
-/** What a page shows of the range in its address: the name of the range, the charge and the requests. */
+/** The figures that a page shows for the range in its address: the name of the range, the charge and the requests. */
 async function shownSums(page: Page) {
   const figure = (label: RegExp) => page.locator('.stat').filter({ hasText: label }).locator('b')
   await figure(/^Requests/).waitFor()

@@ -5,7 +5,7 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
 import { HELD, REVERSED } from './stand-in-sale.ts'
 
-/** Purchases, for operators: each screen and each of its states, and what is decided. */
+/** Purchases, for operators: each screen with its states, and the decisions. */
 
 const PATH = 'operator/purchases'
 const [FIRST] = HELD

@@ -11,7 +11,7 @@ interface OpenedPage {
 }
 
 /**
- * A test in a browser. What takes long to start is there once for all files of a worker: the browser, the
+ * A test in a browser. Parts that start slowly are shared by all files of a worker: the browser, the
  * made-up server, and a page of each width, in whose memory the compiled scripts stay.
  */
 export const test = base
@@ -30,7 +30,7 @@ export const test = base
   .extend('pages', { scope: 'worker' }, async ({ browser }) => {
     const opened = new Map<Width, Promise<OpenedPage>>()
     return {
-      /** The page of a window so wide, light again, of which the browser has complained about nothing yet. */
+      /** The page in a window of this width, in the light theme, with an empty console. */
       async of(width: Width): Promise<OpenedPage> {
         const opening = opened.get(width) ?? openWide(browser, width)
         opened.set(width, opening)

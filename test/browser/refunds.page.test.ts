@@ -82,7 +82,7 @@ test('a purchase, its refund, a dispute and its end are seen by the buyer and th
   await seesPurchase('Disputed', '$25.00 removed, $0.00 left')
   await takePicture(page, 'op-purchases-disputed')
   await show('operator')
-  // Of ten dollars at the start and fifteen that were left, twenty were moved and fifteen are disputed.
+  // Ten dollars at the start and fifteen from the purchase: twenty were removed and fifteen are disputed.
   await page.getByText('owes $10.00').first().waitFor()
   await show(`${account}/credit`)
   await page.getByText('This account owes $10.00.').waitFor()

@@ -208,7 +208,7 @@ test('an operator who presses “Create account” twice makes one account', asy
   const posts = () => server.asked.filter((one) => one.startsWith('POST'))
   await expect.poll(posts).toEqual(['POST operator/own-accounts'])
   await page.keyboard.press('Enter')
-  // What the page sends now comes after anything that the key sent.
+  // The page's next call comes after all calls that the key press caused.
   await page.evaluate((url) => fetch(url, { method: 'POST' }), `${server.address}/app/api/later`)
   expect(posts()).toEqual(['POST operator/own-accounts', 'POST later'])
 })

@@ -36,7 +36,7 @@ async function open(browser: Browser, width: 'desk' | 'phone'): Promise<Page> {
   return (await openWindow(browser, { width, theme: 'light' })).newPage()
 }
 
-/** Ada becomes the first operator, whom the page asks for a second factor. */
+/** Ada becomes the first operator: the page asks her for a second factor. */
 async function become(page: Page, link: string): Promise<void> {
   await page.goto(link)
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')

@@ -2,7 +2,7 @@ import type { Account, ApiKey, Factors, Me, Start } from '../../web/api/answers.
 
 /** A busy account at one moment, the same in every run: what the pictures show. */
 
-/** The moment that the stand-in and its browser take for now. */
+/** The current time of the stand-in and its browser. */
 export const NOW = new Date('2026-11-21T22:04:58.000Z')
 
 /** A day. */

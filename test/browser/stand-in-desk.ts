@@ -76,7 +76,7 @@ export const ACTIONS: readonly OperatorAction[] = [
   }),
 ]
 
-/** The users of the page, of whom one is an operator. */
+/** The users of the page; one is an operator. */
 export const USERS = MEMBERS.map(({ user_id: id, name, email, role }) => ({
   id,
   object: 'user',

@@ -248,7 +248,7 @@ export const REFUSALS: Refusals = {
   ],
 }
 
-/** Those of a range, which begins at an hour, and of the API keys that a query names. */
+/** The requests of a range, which begins at an hour, and of the API keys in a query. */
 export function refusalsOf(query: URLSearchParams): Refusals {
   const fromMs = Math.floor(Date.parse(query.get('from') ?? REFUSALS.from) / 3_600_000) * 3_600_000
   const named = query.get('key')?.split(',')

@@ -122,7 +122,7 @@ export function begunAt(url: string): Begun {
   return { purchase: purchase(6, { credit: 25_000_000 }), url, expires_at: ago(-1_800_000) }
 }
 
-/** The receipt of what was credited. */
+/** The receipt of the credited purchase. */
 export const RECEIPT: Receipt = {
   object: 'receipt',
   number: 'R-2026-0118',

@@ -23,7 +23,7 @@ const COUNTS = [
   ...(['cache_write_tokens', 'output_tokens', 'reasoning_tokens'] as const),
 ]
 
-/** The figures of so many requests, but for those of them that failed. */
+/** The figures of this many requests, of which some failed. */
 function figuresFor(requests: number) {
   return {
     requests,
@@ -139,7 +139,7 @@ export const USAGE_COMPARED: Usage = {
 /** Of one model alone. */
 export const USAGE_OF_ONE = usage('model', MODELS.slice(0, 1).map(model))
 
-/** By key, of which one is deleted and one is not known any more. */
+/** By key: one is deleted, and one is no longer known. */
 export const USAGE_BY_KEY = usage('key', [
   ...KEYS.map(({ id, name, prefix }, at) => ({ id, name, prefix, deleted: at === 2 })),
   { ...model('pruned'), name: 'Pruned requests, keys known by day only' },
@@ -328,7 +328,7 @@ const REPORT_ROWS: Readonly<Record<string, OperatorReport['data']>> = {
   })),
 }
 
-/** The report of operators by a group; by account where it has no other rows. Earlier times had less. */
+/** The operators' report by a group; by account if there are no other rows. Earlier periods have lower figures. */
 export function operatorReport(query: URLSearchParams): OperatorReport {
   const by = query.get('by')
   const data = REPORT_ROWS[by ?? '']

@@ -4,7 +4,7 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
 import { WEBHOOKS } from './stand-in-operator.ts'
 
-/** Webhooks on the desk of operators: making them, what was sent to them, and stopping them. */
+/** Webhooks on the operators' pages: creating them, their messages, and stopping them. */
 
 const [ENABLED, DISABLED] = WEBHOOKS
 const LIST = 'operator/webhooks'

@@ -80,7 +80,7 @@ export class DepositBench implements AsyncDisposable {
     return opened
   }
 
-  /** What a gateway opens for the chain. */
+  /** The parts that a gateway opens for the chain. */
   gateway(): {
     readonly methods: readonly TokenDeposits[]
     readonly watch: ChainWatch
@@ -153,7 +153,7 @@ export class DepositBench implements AsyncDisposable {
   }
 }
 
-/** What a process that looks once is given. */
+/** The input of a process that looks once. */
 export interface KilledLook {
   readonly databaseUrl: string
   readonly rpcUrls: readonly string[]

@@ -25,7 +25,7 @@ test.each([
     }
     let paid = 0
     let kills = 0
-    // Each process dies two steps later than the one before, until one ends by itself.
+    // Each process dies two steps later than the one before, until one reaches its end.
     for (let killAt = first; ; killAt += 2) {
       await anvil.transfer({ to: deposits.addressOf('A'), units: 1_000_000n })
       await anvil.mine()

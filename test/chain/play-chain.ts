@@ -11,7 +11,7 @@ const DEPOSIT_UNITS = 10_000_000n
 
 await using anvil = await Anvil.start()
 
-// The chain ends with this process, so its deposits belong in a store of their own.
+// The chain ends with this process, so its deposits belong in a separate store.
 console.log(`A chain of play money is at ${anvil.url}, until Ctrl-C. Put these lines into .env, without UPSTREAM_BASE_URL:
 
 CHAIN_ID=${ANVIL_CHAIN_ID}

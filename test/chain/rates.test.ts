@@ -80,7 +80,7 @@ test.each([
     await using deposits = await open({ tokens: [usdc, coin] })
     const { watch, methods } = deposits.gateway()
     const to = deposits.addressOf('A')
-    // Blocks after the one that waits, further looks, and another gateway: the others go on.
+    // Later blocks, further looks, and another gateway: the other tokens continue.
     for (let round = 1; round <= 3; round++) {
       await anvil.transfer({ to, units: 2_000_000n }, coin.address)
       await anvil.transfer({ to, units: 5_000_000n })

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { worldOfFile } from '../world.ts'
 import { failureOf } from './failure.ts'
 
-/** What the official clients say of the parts of their vendors that the gateway lacks. */
+/** Errors of the official clients for endpoints of their vendors that the gateway lacks. */
 
 let openai: OpenAI
 let anthropic: Anthropic

@@ -46,7 +46,7 @@ const CLIENTS: Readonly<Record<string, (row: PageRow) => Promise<unknown>>> = {
     }),
 }
 
-/** What the provider was asked to run: look-ups of it come at their own time. */
+/** The inference calls that the provider got; look-ups come at any time. */
 function inferences(): number {
   return world.simulator.requests.filter(({ isInference }) => isInference).length
 }
@@ -79,7 +79,7 @@ test('each block is the lines of a client as the page shows them under Connect, 
   expect(pageBlocks()).toEqual([key, ...shown])
 })
 
-// Python's packages are not installed here; agents have tests of their own.
+// Python's packages are not installed here; agents have separate tests.
 const RUN = SETTINGS.filter(
   ({ language, group }) => language !== 'python' && group !== 'Agents',
 ).map(({ id }) => id)

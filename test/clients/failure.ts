@@ -1,5 +1,5 @@
 /**
- * What a call fails with, which must be of this class. Throws what it failed with instead, or that it
+ * Returns the error of a call, which must be of this class. Throws any other error, or reports that it
  * did not fail.
  */
 export async function failureOf<Failure extends Error>(

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { worldOfFile } from '../world.ts'
 import { failureOf } from './failure.ts'
 
-/** Embeddings with the official client, unmodified: it asks for base64 unless told otherwise. */
+/** Embeddings with the official client, unmodified: it asks for base64 by default. */
 
 let client: OpenAI
 

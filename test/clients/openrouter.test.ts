@@ -84,7 +84,7 @@ test('the key has its limit and its spend, in dollars', async () => {
   expect(data.workspaceId).toBe(id)
 })
 
-/** What the SDK throws: its schemas of errors have numbers for codes, so that the text stands in the body alone. */
+/** The error that the SDK throws: its error schemas require numeric codes, so only the body has the text. */
 async function refused(asking: PromiseLike<unknown>): Promise<readonly [number, string]> {
   const { statusCode, body } = await failureOf(OpenRouterError, asking)
   const { error }: { readonly error: { readonly message: string } } = JSON.parse(body)

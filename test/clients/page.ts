@@ -13,7 +13,7 @@ export interface BlockWanted {
   readonly address: string
 }
 
-/** What a person would paste. Throws where the page has no such block. */
+/** The block that a person would paste. Throws if the page has no such block. */
 export function pageBlock({ language, word, address }: BlockWanted): string {
   const blocks = CLIENTS.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))
   for (const [, block = ''] of blocks) {
@@ -22,7 +22,7 @@ export function pageBlock({ language, word, address }: BlockWanted): string {
   throw new Error(`docs/clients.md has no ${language} block with ${word}`)
 }
 
-/** Every block of docs/clients.md, as it stands there. */
+/** Every block of docs/clients.md, unchanged. */
 export function pageBlocks(): readonly { readonly language: string; readonly text: string }[] {
   return [...CLIENTS.matchAll(/```(\w+)\n(.*?)\n```/gs)].map(([, language = '', text = '']) => ({
     language,

@@ -7,7 +7,7 @@ import type { VendorName } from '../../simulator/vendors.ts'
 import { startWorld, type World } from '../world.ts'
 import { failureOf } from './failure.ts'
 
-/** What people read in their client where a PDF or a tool is refused: each client shows the text of the gateway. */
+/** The error that people see in their client when a PDF or a tool is refused: each client shows the gateway's text. */
 
 const MODEL = 'sim/text'
 const PDF = 'JVBERi0xLjQK'
@@ -99,7 +99,7 @@ function chatOf({ url }: World, apiKey: string): OpenRouter['chat'] {
   return new OpenRouter({ apiKey, serverURL: url('/v1') }).chat
 }
 
-/** Its schemas of errors have numbers for codes, so that the text stands in the body alone. */
+/** Its error schemas require numeric codes, so only the body has the text. */
 async function openrouterText(asking: PromiseLike<unknown>): Promise<string> {
   const { body } = await failureOf(OpenRouterError, asking)
   const { error }: { readonly error: { readonly message: string } } = JSON.parse(body)

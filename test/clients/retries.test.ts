@@ -52,13 +52,13 @@ interface Attempt {
   readonly shouldRetry: string | null
 }
 
-/** What a test changes of a request that the client has made whole. */
+/** The changes that a test makes to a complete request of the client. */
 type OnTheWire = (init: RequestInit) => RequestInit
 
 /** A `fetch` that records each attempt, and waits for none: a `retry-after` becomes a millisecond. */
 function recordingFetch(onTheWire: OnTheWire): {
   readonly attempts: Attempt[]
-  /** What the gateway answered to each. */
+  /** The gateway's answer to each. */
   readonly texts: string[]
   readonly fetch: typeof fetch
 } {
@@ -84,7 +84,7 @@ interface Sent {
   readonly key?: string
   readonly model?: string
   readonly content?: readonly object[]
-  /** What the simulator does with it. Default: it answers. */
+  /** How the simulator responds. Default: it answers. */
   readonly fault?: Readonly<Record<string, unknown>>
   /** Whether the key is past its expiry. Default: no. */
   readonly isLate?: boolean
@@ -109,7 +109,7 @@ interface ClientInput {
 }
 
 interface Client {
-  /** Where its chats go, for the way of any path. */
+  /** The path of its chats, as an example of any path. */
   readonly path: string
   /** Sends a chat. */
   send(body: Body): PromiseLike<unknown>

@@ -10,7 +10,7 @@ import type { FormatRow } from './format-row.ts'
 import { jsonOf, textAt } from './json-reading.ts'
 import { DIALECT, SERVED_FORMATS, VENDOR } from './rows.ts'
 
-/** What a client sends on a row's path. */
+/** A client's request on a row's path. */
 export interface SendInput {
   readonly apiKey: string
   /** Default the row's own request; text is sent as it is. */
@@ -24,21 +24,21 @@ export interface SendInput {
   readonly query?: string
 }
 
-/** What the client got. */
+/** The answer that the client got. */
 export interface Answer {
   readonly httpStatus: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** Undefined where the body is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly json: JsonValue | undefined
-  /** The charge that was told, in micro-dollars; null: none was. */
+  /** The charge in the answer, in micro-dollars; null: none. */
   readonly toldMicros: number | null
   readonly requestId: string
 }
 
 const CREDIT_MICROS = 100_000_000
 
-/** A world that all tests of a file share, and what they ask of it. */
+/** A world that all tests of a file share, with their questions to it. */
 export class Bench {
   readonly world: World
   readonly #payers: TestAccount[] = []
@@ -112,7 +112,7 @@ export class Bench {
     return textAt(jsonOf(line ?? ''), 'errorCode')
   }
 
-  /** Every payer's balance is what was put in less the charges in Activity, and the audit agrees. */
+  /** Every payer's balance is the added credit less the charges in Activity, and the audit agrees. */
   async expectExactLedger(): Promise<void> {
     await this.world.gateway.settled()
     const { db } = this.world.gateway.store

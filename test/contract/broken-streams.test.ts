@@ -54,7 +54,7 @@ interface Interruption {
   readonly charge: (row: StreamedRow, shape: StreamShape) => Charge
 }
 
-/** Whether a stream that has come to its usage has come to its end: no break is one any more. */
+/** Whether a stream ends with its usage: a later break does not count. */
 function endsWithUsage({ eventsToUsage, events }: StreamShape): boolean {
   return eventsToUsage === events
 }
@@ -76,7 +76,7 @@ const INTERRUPTIONS: readonly Interruption[] = [
     when: 'after its counts, without a generation id, is not charged',
     fault: { omit: ['cost', ...NO_ID] },
     afterEvents: ({ eventsToUsage }) => eventsToUsage,
-    // A whole success that says nothing of its cost is no interrupted one.
+    // A whole success without a cost does not count as interrupted.
     charge: (_, shape) => (endsWithUsage(shape) ? UNRESOLVED : RELEASED),
   },
   {
@@ -112,7 +112,7 @@ describe.each(BREAKS)('a stream that is %s', (how, breakAfter, errorCode) => {
       const answer = await breaking.send(row, { apiKey: payingKey, stream: true, fault })
       expect(answer.httpStatus).toBe(200)
 
-      // What has come is relayed, whole events alone, and nothing is added.
+      // Only whole events of the received part are relayed, and nothing is added.
       const events = eventsOf(answer.text)
       expect(events).toHaveLength(afterEvents)
       expect(

@@ -23,7 +23,7 @@ const COUNT_NOTHING = { pattern: '"(\\w+_tokens)":\\d+', replacement: '"$1":0' }
 const COST_USD = 0.001234
 const COST_MICROS = 1_296
 
-/** How an answer's omissions decide its charge; `fullMicros` is what its counts come to. */
+/** How an answer's omissions decide its charge; `fullMicros` is the charge by its counts. */
 interface SuccessCase {
   readonly what: string
   readonly fault: Fault
@@ -53,7 +53,7 @@ const SUCCESSES: readonly SuccessCase[] = [
     charge: (row, fullMicros) => (row.hasGenerations ? estimateOf(fullMicros) : UNRESOLVED),
   },
   {
-    // What the provider has counted is not estimated, however much text there was.
+    // Tokens that the provider has counted are not estimated, however long the text.
     what: 'counts of nothing and a generation id, but no cost',
     fault: { omit: ['cost'], rewrite: COUNT_NOTHING },
     charge: (row) => (row.hasGenerations ? estimateOf(0) : UNRESOLVED),
@@ -70,7 +70,7 @@ const SUCCESSES: readonly SuccessCase[] = [
   },
 ]
 
-/** What the row's request is charged where the simulator names its cost, which its counts come to. */
+/** The charge of the row's request if the simulator reports its cost, which equals the cost of its counts. */
 async function fullChargeMicros(row: FormatRow): Promise<number> {
   const { toldMicros } = await bench.send(row, { apiKey })
   expect(toldMicros).toBeGreaterThan(0)

@@ -1,11 +1,11 @@
 import type { World } from '../world.ts'
 
-/** What a cost in dollars comes to with the fee of 5%, in whole micro-dollars, half up. */
+/** A cost in dollars with the fee of 5%, in whole micro-dollars, half up. */
 export function chargeOf(costUsd: number): number {
   return chargeOfPicos(BigInt(Math.round(costUsd * 1e12)))
 }
 
-/** What counted tokens of a simulator's model come to at its listed prices, with the fee. */
+/** The charge for counted tokens of a simulator's model at its listed prices, with the fee. */
 export function chargeOfCounts(
   { simulator }: World,
   {

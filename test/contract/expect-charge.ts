@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { RequestState } from '../../src/vocabulary/outcome.ts'
 import type { Answer, Bench } from './bench.ts'
 
-/** What the end of a request must have left of its hold. */
+/** The state that the end of a request must leave. */
 export interface Charge {
   readonly state: RequestState
   readonly chargeMicros: number
@@ -10,7 +10,7 @@ export interface Charge {
   readonly held: 'nothing' | 'everything' | 'the rest'
 }
 
-/** Holds a request's row in Activity to its charge, and to what it shows of how the request went. */
+/** Checks the charge and the other fields of a request's row in Activity. */
 export async function expectCharge(
   bench: Bench,
   answer: Answer,
@@ -59,7 +59,7 @@ export function estimateOf(chargeMicros: number): Charge {
   return { state: 'provisional', chargeMicros, held: 'the rest' }
 }
 
-/** A charge of what the provider reported; final where there is nothing to look it up by. */
+/** A charge by the provider's report; final if there is no ID to look it up by. */
 export function reportedCharge(
   chargeMicros: number,
   { hasGenerations }: { readonly hasGenerations: boolean },

@@ -3,7 +3,7 @@ import { PROBLEMS } from '../../src/vocabulary/problem.ts'
 import type { Answer, Bench } from './bench.ts'
 import type { FormatRow } from './format-row.ts'
 
-/** What a refusal or failure must be. */
+/** The expected refusal or failure. */
 export interface ExpectedError {
   readonly httpStatus: number
   readonly code: string

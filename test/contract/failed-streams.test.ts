@@ -12,7 +12,7 @@ beforeAll(async () => {
   apiKey = (await bench.payer()).apiKey
 })
 
-/** What the provider names as its error, and what clients are told of it. */
+/** The provider's error, and the error that clients get. */
 const CAUSES = [
   { code: 502, words: { code: 'upstream_error', type: 'api_error' } },
   { code: 429, words: { code: 'provider_rate_limited', type: 'rate_limit_error' } },
@@ -61,7 +61,7 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
     const events = eventsOf(answer.text)
     const message = expect.stringMatching(/^\S.*\S$/)
     const expected = Object.entries(failure?.event({ ...words, message }) ?? {})
-    // What can't be read has no `object` that could be kept.
+    // An unreadable event has no `object` that could be kept.
     const kept = expected.filter(([name]) => name !== 'object')
     expect(events[1]?.json).toMatchObject(Object.fromEntries(kept))
     for (const { json, kind } of events) expect(json === undefined).toBe(kind === '[DONE]')

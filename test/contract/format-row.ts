@@ -7,7 +7,7 @@ import type { StreamEvent } from './stream-event.ts'
 export interface FormatRow {
   readonly endpoint: string
   readonly path: `/v1/${string}`
-  /** Where the simulator has it. Default: the same, below its own base address. */
+  /** Its path at the simulator. Default: the same, below its own base address. */
   readonly upstreamPath?: `/${string}`
   readonly family: EnvelopeFamily
   readonly bodyMebibytesMax: number
@@ -17,13 +17,13 @@ export interface FormatRow {
   readonly unfitModels: readonly string[]
   /** Whether `user` is replaced by the account's tag. */
   readonly replacesUser: boolean
-  /** Whether the format has headers of its own that go up and come back. */
+  /** Whether the format has its own headers, which are relayed in both directions. */
   readonly hasOwnHeaders: boolean
   /** Whether its answers belong to generations, so that a charge may be corrected later. */
   readonly hasGenerations: boolean
   /** The setting that bounds a whole answer. */
   readonly totalTimeout: 'TOLLGATE_TOTAL_TIMEOUT_MS' | 'TOLLGATE_IMAGE_TIMEOUT_MS'
-  /** What an answer says: its text, or what stands in its place. */
+  /** The content of an answer: its text, or the field in place of text. */
   readonly output: (answer: JsonValue | undefined) => string
   /** Tokens in and out, from the `usage` of an answer or an event. */
   readonly counts: (usage: JsonObject) => readonly [number, number]
@@ -43,7 +43,7 @@ export interface StreamedRow extends FormatRow {
 
 /** How a format's output is held. */
 interface HoldRow {
-  /** The field that the cap stands in. */
+  /** The field of the cap. */
   readonly capParam: string
   /** Whether a cap is sent, and lowered to what there is, where the client sets none. */
   readonly isLowered: boolean
@@ -51,15 +51,15 @@ interface HoldRow {
   readonly runsOnPartOfFreeCredit: boolean
 }
 
-/** How a format carries what is no text. */
+/** How a format carries content other than text. */
 interface PartRow {
   /** The row's request with one part more. */
   readonly body: (part: JsonObject) => JsonObject
-  /** Where the part stands then. */
+  /** The place of the part then. */
   readonly path: string
   /** An inline file. */
   readonly file: JsonObject
-  /** What becomes of a file that the model does not read and no parser is set for. */
+  /** The fate of a file that the model does not read and that has no parser. */
   readonly unreadFile: 'parsed' | 'refused'
   /** A model of the simulator that reads files; null: none fits the endpoint. */
   readonly fileModel: string | null
@@ -89,7 +89,7 @@ interface ToolRow {
 interface StreamRow {
   /** The kind of the stream's last event. */
   readonly last: string
-  /** What the events say, put together. */
+  /** The contents of the events, joined. */
   readonly output: (events: readonly StreamEvent[]) => string
   /** The usage that an event carries; undefined: none. */
   readonly usage: (event: StreamEvent) => JsonObject | undefined
@@ -104,13 +104,13 @@ interface StreamRow {
 /** One way to fail inside a stream. */
 interface StreamFailure {
   readonly fault: Pick<ErrorEvent, 'shape'>
-  /** What the client's event must have in it. */
+  /** The text that the client's event must contain. */
   readonly event: (error: FailureWords) => object
   /** Whether the provider's event has room for usage and cost. */
   readonly carriesUsage: boolean
 }
 
-/** What a client must be told of a failure. */
+/** The error that a client must get. */
 export interface FailureWords {
   readonly code: string
   readonly type: string

@@ -7,7 +7,7 @@ import { expectError } from './expect-error.ts'
 import type { FormatRow } from './format-row.ts'
 import { NAMES_COST, ROWS, VENDOR } from './rows.ts'
 
-/** What a request holds must be there: its cap is lowered for it where the client set none, and else it is refused. */
+/** The credit of a hold must be available: if the client set no cap, the gateway lowers it; otherwise it refuses. */
 
 let richKey: string
 
@@ -37,7 +37,7 @@ function sentCaps(): Body {
   )
 }
 
-/** What such a request is held at where there is enough, and the caps that it goes up with. */
+/** The hold of such a request with enough credit, and the caps that are sent upstream. */
 async function whole(row: FormatRow, body: Body) {
   const answer = await bench.send(row, { apiKey: richKey, body })
   expect(answer.httpStatus, answer.text).toBe(200)

@@ -41,7 +41,7 @@ export function numberAt(
   return found
 }
 
-/** The JSON of a text; undefined where it is none. */
+/** The JSON of a text; undefined if it is not JSON. */
 export function jsonOf(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text)

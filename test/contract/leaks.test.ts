@@ -93,7 +93,7 @@ const BODIES = [
   `{"error":{"message":"${MARK}"}`,
 ]
 
-/** What is in a 200 that is no success. */
+/** The content of a 200 that is not a success. */
 const FAILURES_IN_200: readonly Fault[] = [
   { answer: 'errorObject' },
   { answer: 'errorObject', errorBody: 'html' },
@@ -152,7 +152,7 @@ const WRITINGS: readonly Fault[] = [
   ),
 ]
 
-/** What a provider can write beside the events of a stream, or in the place of one. */
+/** Bytes that a provider can write between the events of a stream, or in place of one. */
 const CHANNELS = [
   `: ${MARK}\n\n`,
   `:${MARK}\n`,

@@ -10,7 +10,7 @@ const IN_FLIGHT_MAX = 8
 const PER_MINUTE_MAX = 3
 
 let bench: Bench
-/** A world of few requests a minute, whose time stands still unless it is moved. */
+/** A world with few requests per minute, whose clock moves only when a test moves it. */
 let slowBench: Bench
 let nowMs = Date.now()
 
@@ -37,7 +37,7 @@ function padded(row: FormatRow, { model, bytes }: { model: string; bytes: number
 
 const gzippedBlanks = new Map<number, Buffer>()
 
-/** As much, gzipped: two members, of which the larger is the same for all rows. */
+/** The same amount, gzipped: two members; the larger is the same for all rows. */
 function gzippedPadded(row: FormatRow, { model, bytes }: { model: string; bytes: number }): Buffer {
   const blankBytes = bytes - HEAD_BYTES
   const blanks = gzippedBlanks.get(bytes) ?? gzipSync(Buffer.alloc(blankBytes, ' '), { level: 1 })

@@ -51,7 +51,7 @@ describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
   test.each(STREAM_LOSSES)('an answer that is %s is not charged', async (_, fault) => {
     const answer = await bench.send(row, { apiKey, stream: true, fault })
     expectError({ bench, row, answer }, LOST)
-    // Nothing more is learned of an answer that began, where there are no look-ups.
+    // Without look-ups, nothing more is learned of an answer that began.
     const isUnknown = !NAMES_COST && !('cut' in fault)
     const charge = isUnknown ? UNRESOLVED : RELEASED
     const expected = { ...charge, httpStatus: 502, errorCode: 'upstream_error' }

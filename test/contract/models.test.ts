@@ -41,7 +41,7 @@ async function admin(method: 'GET' | 'PATCH', path: string, body?: object) {
   return jsonOf(text)
 }
 
-/** Holds an answer to a refusal that was neither held, forwarded nor logged. */
+/** Checks that an answer is a refusal without a hold, a call upstream or a row in Activity. */
 async function expectNotAllowed(
   row: FormatRow,
   { answer, forwarded }: { readonly answer: Answer; readonly forwarded: number },

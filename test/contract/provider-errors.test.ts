@@ -16,7 +16,7 @@ const UNAVAILABLE = { httpStatus: 503, code: 'service_unavailable' }
 
 /**
  * The provider's status, what becomes of it, and on messages the type of the provider's own valid error,
- * which is kept: the simulator says that of the status where there is one, else `api_error`.
+ * which is kept: the simulator uses the status's own type if it has one, else `api_error`.
  */
 const STATUSES: readonly (readonly [number, ExpectedError, string])[] = [
   [400, { httpStatus: 400, code: 'provider_rejected_request' }, 'invalid_request_error'],
@@ -126,7 +126,7 @@ describe.each(ROWS)('$endpoint', (row) => {
       const answer = await bench.send(row, { apiKey, fault: { answer: answerFault, costUsd: 0 } })
       expectError({ bench, row, answer }, UPSTREAM_ERROR)
       expect(await bench.activity(answer)).toMatchObject({
-        // Counts beside an error are a cost that the provider reports.
+        // Counts with an error are a cost that the provider reports.
         state: NAMES_COST || answerFault === 'errorObject' ? 'released' : expect.any(String),
         httpStatus: 502,
         errorCode: 'upstream_error',

@@ -11,7 +11,7 @@ beforeAll(async () => {
   apiKey = (await bench.payer()).apiKey
 })
 
-/** Sends it, and holds the gateway to a refusal that was neither forwarded nor logged. */
+/** Sends it, and checks that the gateway refuses it without a call upstream or a row in Activity. */
 async function expectRefusal(
   row: FormatRow,
   { body, expected }: { readonly body: object | string; readonly expected: ExpectedError },

@@ -17,7 +17,7 @@ import { toy, toyDialect, toyRow } from './toy-format.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** What a run tries the contract on: a toy format, a toy dialect, or a dialect. Undefined: OpenRouter's. */
+    /** The subject of a run of the contract: a toy format, a toy dialect, or a dialect. Undefined: OpenRouter's. */
     readonly contractOf: 'toy' | 'toyDialect' | VendorName | undefined
   }
 }
@@ -44,7 +44,7 @@ export const SERVED_FORMATS: readonly WireFormat[] = isToyRun
   ? [...PRODUCT_FORMATS, toy]
   : PRODUCT_FORMATS
 
-/** What the gateway speaks to the simulator; undefined: the vendor's dialect. */
+/** The dialect that the gateway speaks to the simulator; undefined: the vendor's. */
 export const DIALECT: Dialect | undefined = isToyRun
   ? toyDialect
   : isToyDialect

@@ -26,7 +26,7 @@ function bodyText(row: FormatRow, { model, before = '' }: { model: string; befor
 describe.each(ROWS)('$endpoint', (row) => {
   const ownModel = JSON.stringify(row.body.model)
 
-  // What other dialects change is theirs to test.
+  // Changes by other dialects have their own tests.
   const testBytes = NAMES_COST ? test : null
   testBytes?.('a body arrives upstream byte for byte, but for the model and the user', async () => {
     const sent = bodyText(row, {

@@ -6,9 +6,9 @@ export interface StreamEvent {
   /** Null where the frame has no `event:` line. */
   readonly name: string | null
   readonly data: string
-  /** Undefined where the data is no JSON. */
+  /** Undefined if the data is not JSON. */
   readonly json: JsonValue | undefined
-  /** Its `type`, or its data where it has none: `message_stop`, `[DONE]`. */
+  /** Its `type`, or its data if it has none: `message_stop`, `[DONE]`. */
   readonly kind: string
 }
 

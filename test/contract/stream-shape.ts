@@ -3,14 +3,14 @@ import type { Bench } from './bench.ts'
 import type { StreamedRow } from './format-row.ts'
 import { eventsOf } from './stream-event.ts'
 
-/** Where in the stream of a row's own request what is, in events from the start. */
+/** The places of parts in the stream of a row's own request, in events from the start. */
 export interface StreamShape {
   /** Events up to the last that carries usage, and so the cost. */
   readonly eventsToUsage: number
   readonly events: number
   /** Tokens in and out, as the first event with usage has them; null: it has none that early. */
   readonly firstCounts: readonly [number, number] | null
-  /** What the whole of it is charged. */
+  /** The charge of the whole stream. */
   readonly fullMicros: number
 }
 

@@ -17,7 +17,7 @@ const chat: Wire = {
   ],
 }
 
-/** A dialect that the product does not have, all of it in this file: chat alone, and a header of its own. */
+/** A dialect that exists only in this file: only chat, and its own header. */
 export const toyDialectOfChat: Dialect = {
   ...openaiCompatible,
   headers: (apiKey) => ['authorization', `Bearer ${apiKey}`, 'x-toy-version', '1'],

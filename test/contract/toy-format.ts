@@ -51,7 +51,7 @@ export const toy: WireFormat = {
   },
 }
 
-/** OpenRouter, as if it took the toy where it takes chat. */
+/** OpenRouter, as if it accepted the toy at the path of chat. */
 export const toyDialect: Dialect = {
   ...openrouter,
   wires: new Map([

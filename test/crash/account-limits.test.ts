@@ -12,7 +12,7 @@ import { type Spent, spendThroughKills, withRandomKills } from './random-kills.t
 
 const KILLS = 3
 const KEYS = 4
-/** What the account may spend: some tens of requests of all its keys, which have no limits. */
+/** The credit of the account: a few dozen requests of all its keys, which have no limits. */
 const LIMIT_MICROS = micros(6_000)
 
 const LIMITS: readonly (readonly [name: string, limits: AccountLimits])[] = [

@@ -23,7 +23,7 @@ import { type Micros, micros } from '../../src/vocabulary/money.ts'
 import { bundled } from '../bundled.ts'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
 
-/** What the account of a bench begins with. */
+/** The initial credit of a bench's account. */
 export const CREDIT_MICROS = 1_000_000_000
 
 /**
@@ -42,7 +42,7 @@ export interface CrashBench {
   serve(settings?: Readonly<Record<string, string>>): Promise<ServeProcess>
   /**
    * Ends what dead gateways left open. On SQLite nothing: the next `serve` does. On PostgreSQL what
-   * another gateway does once it has watched for long enough; nobody may be alive meanwhile.
+   * another gateway does once it has watched for long enough; no gateway may be alive meanwhile.
    */
   bury(): Promise<void>
   look<T>(read: (store: Store) => Promise<T>): Promise<T>
@@ -70,7 +70,7 @@ export interface CrashBenchInput {
   readonly apiKeys?: number
   /** The limits of each of them, by its place. Default: none has any. */
   readonly limitsOf?: (place: number) => KeyLimits
-  /** What the account may spend. Default: {@link CREDIT_MICROS} of paid credit. */
+  /** The credit of the account. Default: {@link CREDIT_MICROS} of paid credit. */
   readonly ofAccount?: AccountLimits
 }
 
@@ -104,7 +104,7 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
     async serve(settings = {}) {
       const env = { ...environmentOf({ url, baseUrl: simulator.baseUrl }), ...settings }
       const gateway = await serve({ folder, env, program: bundled('tollgate') })
-      // Whatever fails in between, no process outlives its test.
+      // No process outlives its test, even if it fails in between.
       closing.defer(async () => {
         await gateway.stop('SIGKILL')
       })

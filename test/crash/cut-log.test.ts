@@ -20,7 +20,7 @@ import type { RequestState } from '../../src/vocabulary/outcome.ts'
 const CREDIT_MICROS = 1_000_000
 const GRANTED_MICROS = 100
 const COMMITS = 24
-// Of the commits, those after which the store is opened whole: it has four threads.
+// Commits after which the whole store is opened, with its four threads.
 const SERVED_EVERY = 8
 const DEAD_INSTANCE = 'inst_dead'
 const KEYS = ['K0', 'K1', 'K2', 'K3']
@@ -101,7 +101,7 @@ async function commitSome(): Promise<{ files: Files; expected: readonly Expected
   return { files, expected }
 }
 
-/** Writes them over those of before, which nobody has open any more. */
+/** Overwrites the earlier files, which no process has open any longer. */
 function writeFiles({ database, log }: Files): string {
   const file = join(folder, 'left.db')
   writeFileSync(file, database)

@@ -10,7 +10,7 @@ export interface FedUpstream {
   close(): Promise<void>
 }
 
-/** A stream that goes on for as long as a test feeds it. */
+/** A stream that continues for as long as a test feeds it. */
 interface FedStream {
   /** Everything that was written so far. */
   readonly written: string

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { parseDatabaseUrl } from '../../src/store/database-url.ts'
 import { HANG_LIMITS } from '../hang-limits.ts'
 
-/** A store in which nobody else's command can be committed. */
+/** A store that blocks the commits of all other processes. */
 export interface HeldStore {
   /**
    * PostgreSQL: resolves as soon as somebody waits for it, who gives up in little more than a second. SQLite, where nobody
@@ -62,7 +62,7 @@ const TRIGGERS: Readonly<Record<CommitOf, string>> = {
 
 const LOCK = 4_711
 
-// However late the gateway is killed and the commit is let go: neither a time-out of its own nor the server's look
+// However late the gateway is killed and the commit is released: neither its own time-out nor the server's look
 // whether its client is there ends it before.
 const WAIT_IN_COMMIT = `
   create function wait_in_commit() returns trigger language plpgsql as $$
@@ -105,7 +105,7 @@ export async function holdCommit(url: string, commit: CommitOf): Promise<HeldCom
 async function waitingBackend(holder: Client): Promise<number> {
   let pid = 0
   const hasOne = async () => {
-    // Within a transaction the server would answer what it answered first.
+    // Within a transaction the server would repeat its first answer.
     await holder.query('select pg_stat_clear_snapshot()')
     const { rows } = await holder.query<{ pid: number }>(
       `select pid from pg_stat_activity

@@ -55,7 +55,7 @@ async function whatIsLeft(bench: CrashBench): Promise<Left> {
   }
 }
 
-/** As many requests as the key may have at once are at the provider at once. Answers what they cost. */
+/** Sends as many requests at once as the key may have in flight. Returns their cost. */
 async function allPlacesAreFree(bench: CrashBench, gateway: ServeProcess): Promise<number> {
   const { simulator } = bench
   const gate = simulator.gate('next')

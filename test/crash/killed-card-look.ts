@@ -6,7 +6,7 @@ import { Sale } from '../../src/sale/sale.ts'
 import { CARD_LIMITS, NO_CEILINGS } from '../../src/sale/testing/card-bench.ts'
 import { openKilled } from './open-killed.ts'
 
-/** What a process that looks once is given. */
+/** The input of a process that looks once. */
 export interface KilledCardLook {
   readonly databaseUrl: string
   readonly stripe: { readonly secretKey: string; readonly baseUrl: string; readonly nowMs: number }

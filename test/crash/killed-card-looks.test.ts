@@ -17,7 +17,7 @@ test.each(STORE_BENCHES.map((each, index) => ({ ...each, first: index + 1 })))(
     let expected = 0
     let kills = 0
     let latest: string | null = null
-    // Each process dies two steps later than the one before, until one ends by itself.
+    // Each process dies two steps later than the one before, until one reaches its end.
     for (let killAt: number = first; ; killAt += 2) {
       const before = expected
       const source = await bench.gateway().begin()

@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => bench.close())
 
-// The 30 seconds for which a heartbeat must be watched to stand still are no setting, so they pass.
+// The 30 seconds after which a heartbeat counts as stopped are not a setting, so the test waits for them.
 test('of three gateways on one store, one that is killed is abandoned and looked up by another, and the stream of the third runs on, to its exact charge', async () => {
   const [liveKey, lostKey] = bench.apiKeys
   const upstream = await startFedUpstream(bench.simulator.baseUrl)
@@ -46,7 +46,7 @@ test('of three gateways on one store, one that is killed is abandoned and looked
   expect(abandoned.find(({ id }) => id === liveId)).toMatchObject({ state: 'open', swept: false })
   expect(abandoned.filter(({ state }) => state === 'open')).toHaveLength(1)
   expect(abandoned).toHaveLength(1 + LOST)
-  // Nobody starts anew for it, and it takes none of the minutes between two looks at the whole store.
+  // No process restarts for it, and it takes less than the minutes between two looks at the whole store.
   await bench.until((rows) =>
     rows.some((row) => row.state === 'final' && row.backedChargeMicros === LOOKED_UP_MICROS),
   )

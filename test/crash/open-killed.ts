@@ -4,7 +4,7 @@ import type { SaleInput } from '../../src/sale/sale.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Clock } from '../../src/vocabulary/clock.ts'
 
-/** The store of a process that kills itself at a step: before or after a statement, a command, or what it counts itself. */
+/** The store of a process that kills itself before or after a statement, a command, or a step of its own count. */
 export interface OpenKilled extends Pick<SaleInput, 'db' | 'ledger'> {
   readonly step: () => void
   /** Counts a step before some work and one after it. */
@@ -31,7 +31,7 @@ export async function openKilled({
     step()
     return done
   }
-  // A killed process keeps nothing of what it has compiled for the next one.
+  // A killed process leaves no compiled code for the next one.
   flushCompileCache()
   const store = await openStore({ url: databaseUrl })
   const ledger = createLedger({ location: store.location, clock })

@@ -19,11 +19,11 @@ export async function withRandomKills(
 }
 
 const LANES_A_KEY = 4
-/** Some have a cap of their own; the others get one that fits what is left. */
+/** Some set a cap; the others get one that fits the remaining credit. */
 const BODIES = [{ max_tokens: 16 }, {}, { max_tokens: 64, stream: true }, { stream: true }]
 /** After so many refusals in a row a lane's key has nothing left. */
 const REFUSED_MAX = 40
-/** From then on the gateway gives up what it cannot look up. */
+/** From then on the gateway gives up requests that it cannot look up. */
 const GIVES_UP = { TOLLGATE_SETTLE_AFTER_MS: '1' }
 
 /**
@@ -37,7 +37,7 @@ export async function spendThroughKills(
     holds,
   }: {
     readonly killedAfter: readonly number[]
-    /** Fails unless no limit is exceeded; what is held and spent under each. */
+    /** Fails if a limit is exceeded; returns the held and spent amounts under each. */
     readonly holds: () => Promise<readonly Spent[]>
   },
 ): Promise<readonly Spent[]> {
@@ -51,7 +51,7 @@ export async function spendThroughKills(
     await bench.audit()
     await holds()
   }
-  // Requests whose process was killed are settled, and then the keys spend what is left.
+  // Requests whose process was killed are settled, and then the keys spend the rest.
   const last = await bench.serve(GIVES_UP)
   await bench.until((rows) => rows.every(({ state }) => state === 'final' || state === 'released'))
   for (const { heldMicros, openHolds } of await holds()) {
@@ -66,7 +66,7 @@ export async function spendThroughKills(
   return holds()
 }
 
-/** What an account or a key has spent and holds. */
+/** The spent and held amounts of an account or a key. */
 export interface Spent {
   readonly spentMicros: number
   readonly heldMicros: number

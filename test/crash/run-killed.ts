@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-/** Runs a program that may kill itself, and resolves with whether it has. Rejects with what it said if it fails. */
+/** Runs a program that may kill itself, and resolves with whether it has. Rejects with its output if it fails. */
 export async function runKilled(program: string, input: string): Promise<boolean> {
   const child = spawn(process.execPath, [program, input], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -26,7 +26,7 @@ test.each(TEST_DATABASES)(
 
     await bench.serve(SETTINGS)
     const rows = await bench.until((all) => all.every(({ state }) => state === 'final'))
-    // All but those that were drawn and looked up.
+    // All except the costs that were drawn for a look-up.
     expect(rows.filter(({ costStands }) => costStands).length).toBeGreaterThan(REQUESTS / 2)
     await bench.audit()
     const entries = await bench.entries()

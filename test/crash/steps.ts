@@ -15,36 +15,36 @@ import type { ServeProcess } from '../tollgate-process.ts'
 import type { CrashBench } from './crash-bench.ts'
 import { type CommitOf, holdCommit, holdStore } from './held-store.ts'
 
-/** What the answer of every step says that it cost, with the fee. */
+/** The cost in the answer of every step, with the fee. */
 const CHARGE_MICROS = 1_050
-/** What the provider has on record for it, with the fee. */
+/** The cost in the provider's record, with the fee. */
 const LOOKED_UP_MICROS = 1_260
 
 const COSTS: Fault = { costUsd: 0.001, lookupCostUsd: 0.0012 }
 
-/** What a request must have become. */
+/** The expected state of a request. */
 export interface Left {
   /** Null: it never opened a hold. */
   readonly state: RequestState | null
   readonly chargeMicros: number
-  /** Whether the provider can be asked what it came to. */
+  /** Whether the provider has a record to look up. */
   readonly canBeLookedUp: boolean
 }
 
 /** One moment in the life of a request, at which its gateway is killed. */
 export interface Step {
   readonly name: string
-  /** What the first gateway is started with over the bench's own. Default nothing. */
+  /** Settings of the first gateway in addition to the bench's. Default: none. */
   readonly settings?: (bench: CrashBench) => Promise<Readonly<Record<string, string>>>
   /** Brings one request there. The answer ends what keeps it there, once the gateway is dead. */
   readonly bring: (bench: CrashBench, gateway: ServeProcess) => Promise<() => Promise<void>>
   /** As the next gateway finds it, before it has asked the provider anything. */
   readonly left: Left
-  /** Once the provider has told what it knows. */
+  /** The state after the look-up. */
   readonly inTheEnd: Left
 }
 
-/** What is posted for the request by then, oldest first. */
+/** The entries of the request in the end, oldest first. */
 export function postingsOf({ left, inTheEnd }: Pick<Step, 'left' | 'inTheEnd'>): readonly string[] {
   if (inTheEnd.chargeMicros === 0) return []
   if (left.state === 'unresolved') return [`charge -${LOOKED_UP_MICROS}`]
@@ -53,7 +53,7 @@ export function postingsOf({ left, inTheEnd }: Pick<Step, 'left' | 'inTheEnd'>):
 }
 
 const NO_HOLD: Left = { state: null, chargeMicros: 0, canBeLookedUp: false }
-// Nobody has told its generation id: it is released after a day, or settled by an admin.
+// Its generation ID is unknown: it is released after a day, or settled by an admin.
 const UNKNOWN: Left = { state: 'unresolved', chargeMicros: 0, canBeLookedUp: false }
 const UNRESOLVED: Left = { state: 'unresolved', chargeMicros: 0, canBeLookedUp: true }
 const PROVISIONAL: Left = { state: 'provisional', chargeMicros: CHARGE_MICROS, canBeLookedUp: true }
@@ -190,7 +190,7 @@ export const STEPS: readonly Step[] = [
   },
 ]
 
-/** Steps within a commit of PostgreSQL, which goes on in the server when its client is dead. */
+/** Steps within a commit of PostgreSQL, which continues in the server when its client is dead. */
 export const COMMIT_STEPS: readonly Step[] = [
   commitStep({ commit: 'hold', how: 'undone', left: NO_HOLD, inTheEnd: NO_HOLD }),
   commitStep({ commit: 'hold', how: 'done', left: UNKNOWN, inTheEnd: UNKNOWN }),
@@ -204,7 +204,7 @@ interface HeldUpstream extends Pick<Step, 'name'> {
   readonly hold: NonNullable<Fault['hold']>
 }
 
-/** A call that is no stream, at the provider: its generation id comes with its answer. */
+/** A call that is not a stream, at the provider: its generation ID comes with its answer. */
 function heldUpstream({ name, hold }: HeldUpstream): Step {
   return {
     name,
@@ -313,7 +313,7 @@ async function letLookUpGo({ simulator }: CrashBench): Promise<void> {
 }
 
 /**
- * Resolves once a gateway has read whatever was sent to it before: its one loop takes what comes in the
+ * Resolves once a gateway has read everything that was sent to it before: its one loop reads in the
  * order in which it came, and answers this after.
  */
 async function hasReadAll(gateway: ServeProcess): Promise<void> {
@@ -325,7 +325,7 @@ async function hasReadAll(gateway: ServeProcess): Promise<void> {
 
 /** A server of connections that never get to where a request could be written: it says no word of TLS. */
 async function silentUpstream(bench: CrashBench): Promise<{ readonly port: number }> {
-  // The first ones come for the catalog, which is not to be had; `serve` goes on with what is stored.
+  // The first connections are for the catalog, which cannot be fetched; `serve` continues with the stored one.
   let refused = 0
   const server = await startRawServer((socket) => {
     if (refused++ === 0) socket.destroy()

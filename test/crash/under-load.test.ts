@@ -65,7 +65,7 @@ interface Load {
   readonly gateway: ServeProcess
   /** Kills the gateway once so many answers were heard. */
   readonly answers: number
-  /** And once so many keys had one that is no stream: the last gateway leaves something to compare of each. */
+  /** Also until this many keys had a call that is not a stream: the last gateway leaves something to compare of each. */
   readonly keysWithWhole: number
 }
 
@@ -159,7 +159,7 @@ async function ledgerAgrees(bench: CrashBench, { rows, received }: LoadRecord): 
   for (const { amountMicros } of await bench.entries()) balanceMicros += amountMicros
   expect(balanceMicros).toBe(CREDIT_MICROS - CHARGE_MICROS * charged.length)
 
-  // What the provider was asked had a hold first, and what was charged was asked.
+  // Every call to the provider had a hold first, and every charge has a call.
   const forwarded = countBy(bench.simulator.requests.filter(isInference), keyPlaceOf)
   const held = countBy(rows, ({ apiKeyId }) => apiKeyId)
   const paid = countBy(charged, ({ apiKeyId }) => apiKeyId)
@@ -175,7 +175,7 @@ function isInference({ isInference: inference }: RecordedRequest): boolean {
   return inference
 }
 
-/** Which of the bench's keys a call came with: the provider is not told, but for what its text says. */
+/** Which of the bench's keys a call came from: the provider knows it only from the prompt. */
 function keyPlaceOf({ body }: RecordedRequest): number {
   return Number(/lane (\d+)/.exec(body.toString())?.[1]) % KEYS
 }

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 
-/** What happens in a PostgreSQL store, told as it happens. */
+/** Reports changes in a PostgreSQL store as they happen. */
 export interface StoreWatch {
   /** Resolves once so many requests have become unresolved. */
   abandoned(count: number): Promise<void>
@@ -15,7 +15,7 @@ const TRIGGERS = `
   create trigger tell_unresolved after insert or update on requests
     for each row when (new.state = 'unresolved') execute function tell()`
 
-/** Watches the store at `url`; `onHeartbeat` is told of each heartbeat of any gateway. */
+/** Watches the store at `url`; calls `onHeartbeat` for each heartbeat of any gateway. */
 export async function watchStore(url: string, onHeartbeat: () => void): Promise<StoreWatch> {
   const client = new Client(url)
   await client.connect()

@@ -17,7 +17,7 @@ import { serve } from '../tollgate-process.ts'
 import { deployBlock } from './deploy-page.ts'
 import { ROOT } from './image-recipe.ts'
 
-/** The backup and the restore of docs/deploy.md, as they stand there, and what it says of timeouts. */
+/** The backup and the restore of docs/deploy.md, unchanged, and its figures of timeouts. */
 
 const run = promisify(execFile)
 const DATABASE_URL = 'sqlite:data/tollgate.db'

@@ -71,7 +71,7 @@ scrape_configs:
   }
 }
 
-/** What is wrong with the answer to a query; null: it has figures. */
+/** The fault in the answer to a query; null: it has figures. */
 async function faultOf({ title, query, mayBeEmpty }: (typeof QUERIES)[number]) {
   const url = `${prometheus.address}/api/v1/query?${new URLSearchParams({ query })}`
   const answer = await fetch(url).catch(() => null)

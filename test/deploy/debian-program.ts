@@ -18,9 +18,9 @@ declare module 'vitest' {
 export interface DebianProgram {
   /** The name of its package. */
   readonly name: string
-  /** Where it is in the package. */
+  /** Its path in the package. */
   readonly program: string
-  /** What makes it print its version. */
+  /** The arguments that make it print its version. */
   readonly versionFlag: string
 }
 

@@ -4,7 +4,7 @@ import { ROOT } from './image-recipe.ts'
 
 const PAGE = readFileSync(join(ROOT, 'docs', 'deploy.md'), 'utf8')
 
-/** The first block of a language in docs/deploy.md that has this text in it. By position: both are as they stand there. */
+/** The first block of a language in docs/deploy.md that contains this text, unchanged. */
 export function deployBlock(language: string, text: string): string {
   for (const [, block = ''] of PAGE.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))) {
     if (block.includes(text)) return block

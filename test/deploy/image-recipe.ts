@@ -26,7 +26,7 @@ export function readImageRecipe(): readonly Instruction[] {
     })
 }
 
-/** The instructions of the image itself, and not of what it is made with. */
+/** The instructions of the image itself, without those of its build stage. */
 export function lastStage(recipe: readonly Instruction[]): readonly Instruction[] {
   return recipe.slice(recipe.findLastIndex(({ name }) => name === 'FROM'))
 }

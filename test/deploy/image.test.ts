@@ -13,11 +13,11 @@ import {
   readWords,
 } from './image-recipe.ts'
 
-/** What the image is made of. `npm run test:package` runs its command and its health check. */
+/** The contents of the image. `npm run test:package` runs its command and its health check. */
 
 const recipe = readImageRecipe()
 
-/** What `npm run package` compiles, builds and reads, beside the files that go into the package as they are. */
+/** The input of `npm run package`, in addition to the files that go into the package unchanged. */
 const MADE_FROM = [
   'package.json',
   'package-lock.json',

@@ -10,7 +10,7 @@ const [unit, template] = ['tollgate.service', 'tollgate@.service'].map((file) =>
   readFileSync(join(ROOT, 'deploy', file), 'utf8'),
 ) as [string, string]
 
-/** The value of a name that the unit gives once; undefined where it does not. */
+/** The value of a name that occurs once in the unit; otherwise undefined. */
 function value(name: string): string | undefined {
   const values = [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, text]) => text)
   if (values.length > 1) throw new Error(`${name} stands twice`)

@@ -10,7 +10,7 @@ const PATHS = {
   '/v1/responses': { input: 'A long beginning. ', max_output_tokens: 16 },
 } as const
 
-/** A cache as vLLM keeps it: a prompt hits what was sent under the same salt alone. */
+/** A cache like vLLM's: a prompt hits only prompts that were sent with the same salt. */
 class SaltedCache {
   readonly #seen = new Set<string>()
 
@@ -44,7 +44,7 @@ test.each([
           expect(answer.status, await answer.text()).toBe(200)
           const body = world.simulator.requests.at(-1)?.body.toString() ?? ''
           seen.push(cache.hits(body))
-          // The tag names nobody.
+          // The tag identifies no account.
           expect(body).not.toContain(one.id)
         }
         expect(seen, path).toEqual(hits)

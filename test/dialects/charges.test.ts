@@ -7,7 +7,7 @@ import type { RequestRow } from '../../src/store/schema.ts'
 import { readToEnd, startWorld, type World, worldOfFile } from '../world.ts'
 import { type Format, SPOKEN } from './vendor-settings.ts'
 
-/* What requests are charged at providers that bill by their counts, against the cost that the simulator keeps. */
+/* Charges of requests at providers that bill by their counts, compared with the simulator's costs. */
 
 const CHAT = { model: 'sim/text', messages: [{ role: 'user', content: 'Say hello.' }] }
 const LONG = 'All of this is read from a cache the next time. '.repeat(60)

@@ -9,7 +9,7 @@ import { worldOfFile } from '../world.ts'
 import { valuesOf } from './field-values.ts'
 import { type Format, SPOKEN } from './vendor-settings.ts'
 
-/* Each row of the tables of fields, through a gateway: what is refused is neither held nor sent, what passes is sent as it came. */
+/* Each row of the tables of fields, through a gateway: a refused field is neither held nor sent, an allowed one is unchanged. */
 
 const DIALECTS = { openai, anthropic, 'openai-compatible': openaiCompatible }
 
@@ -23,7 +23,7 @@ const LEAST: Readonly<Record<Format, string>> = {
 }
 const OF_LEAST = new Set(['messages', 'prompt', 'input', 'model', 'stream', 'stream_options'])
 
-/** Fields that the gateway sets or replaces, and those that another endpoint of the interface refuses everywhere. */
+/** Fields that the gateway sets or replaces, and fields that another endpoint of the interface refuses everywhere. */
 const REWRITTEN = new Set([
   'user',
   'store',

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { startWorld, type World } from '../world.ts'
 
-/* Refusals as the official SDKs show them: who set what was refused, and what to do. */
+/* Refusals as the official SDKs show them: the refused field, the party who set it, and the remedy. */
 
 let world: World
 afterEach(() => world.close())

@@ -62,10 +62,10 @@ const OF_FORMAT: Readonly<Record<string, Readonly<Record<string, readonly unknow
   embeddings: { reasoning: [{ effort: 'low' }] },
 }
 
-/** What a body says of itself, whatever else it has. */
+/** The fields that every such body has. */
 const OF_EVERY_BODY = new Set(['model', 'messages', 'system', 'input', 'prompt'])
 
-/** Values of a field that go on; null: any does. Empty: the body has one already. */
+/** The allowed values of a field; null: any. Empty: the body already has one. */
 export function valuesOf(name: string, format: string): readonly unknown[] | null {
   if (OF_EVERY_BODY.has(name)) return []
   return OF_FORMAT[format]?.[name] ?? VALUES[name] ?? null

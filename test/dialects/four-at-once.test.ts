@@ -136,7 +136,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     return requestId
   }
 
-  /** Settles a request at a cost of $0.000123, with the command beside the server. */
+  /** Settles a request at a cost of $0.000123, with the command, while the server runs. */
   async function settleByHand(requestId: string): Promise<void> {
     const { code, notes } = await tollgate(['request', 'settle', requestId, '0.000123'], {
       folder: import.meta.dirname,
@@ -175,7 +175,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     gateway = await four.serveWithout('local', { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
     const said: unknown = JSON.parse(await gateway.logged('no longer in the settings'))
     expect(said).toMatchObject({ level: 40, upstream: 'local', requests: 2 })
-    // Those of an upstream that is there end by its rule; these wait for a decision.
+    // Requests of a reachable upstream end by its rule; these wait for a decision.
     expect(await four.settledRow(ofOpenai, ['released'])).toMatchObject({ backedHeldMicros: 0 })
     const waiting = await four.settledRow(ofLocal, ['unresolved'])
     expect(waiting.backedHeldMicros).toBe(waiting.backedGrantedMicros)
@@ -225,7 +225,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     await bench.audit()
     expect((await gateway.stop('SIGTERM')).code).toBe(0)
 
-    // After their time those of a vendor without look-ups are released; OpenRouter's are asked for until tomorrow.
+    // After their time, requests of a vendor without look-ups are released; OpenRouter's are looked up until tomorrow.
     gateway = await four.serve({ TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
     const isOver = (row: RequestRow): boolean =>
       before.has(row.id) ||
@@ -250,7 +250,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     for (const simulator of Object.values(simulators)) simulator.gate().release()
   })
 
-  /** By position: what is asked, and whether in a stream. */
+  /** By position: the prompt, and whether the answer is a stream. */
   function sendRaw({ upstream, mark, address, apiKey }: Asked, stream: boolean): Promise<string> {
     const isMessages = upstream === 'anthropic'
     return fetch(`${address}/v1/${isMessages ? 'messages' : 'chat/completions'}`, {

@@ -33,7 +33,7 @@ export interface FourUpstreams {
   ): Promise<ServeProcess>
   /** A key, each time the next one, so that no key has many requests at once. */
   nextKey(): string
-  /** What the inference whose prompt has this mark cost by the provider's own books, with the fee. */
+  /** The provider's own cost of the inference whose prompt has this mark, with the fee. */
   chargeDue(upstream: UpstreamName, mark: string): number
   /** The stored request of this id, once it has one of these states. */
   settledRow(requestId: string, states: readonly RequestRow['state'][]): Promise<RequestRow>

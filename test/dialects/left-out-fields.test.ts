@@ -5,7 +5,7 @@ import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { OwnField } from '../../src/upstreams/upstream-settings.ts'
 import { startWorld, type World } from '../world.ts'
 
-/* Servers that refuse the fields that the gateway sends of its own. */
+/* Servers that refuse the fields that the gateway adds. */
 
 let world: World
 afterEach(() => world.close())

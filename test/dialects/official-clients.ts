@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { expect } from 'vitest'
 import type { UpstreamName } from './four-upstreams.ts'
 
-/* What vendors' own clients, unmodified, ask of a gateway on several upstreams, in each way of each format. */
+/* Requests of vendors' own clients, unmodified, to a gateway on several upstreams, in each way of each format. */
 
 /** One request to be sent: where, with which key, and to whose model. */
 export interface Asked {
@@ -14,7 +14,7 @@ export interface Asked {
   readonly mark: string
 }
 
-/** What a client saw of one request. */
+/** A client's view of one request. */
 export interface Answered {
   readonly requestId: string
   /** `x-service-cost`; null: it was a stream. */
@@ -209,7 +209,7 @@ function messagesBody(
   }
 }
 
-/** A whole message. By position: what is asked, the simulator's name of the model, and how long its cache lasts. */
+/** A whole message. By position: the prompt, the simulator's name of the model, and how long its cache lasts. */
 export async function messages(asked: Asked, name: string, ttl?: '1h'): Promise<Answered> {
   const { data, response } = await anthropicClient(asked)
     .messages.create(messagesBody(asked, { name, ttl }))

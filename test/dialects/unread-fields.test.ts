@@ -3,7 +3,7 @@ import type { VendorName } from '../../simulator/vendors.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { startWorld } from '../world.ts'
 
-/* A field that the gateway does not read never reaches a vendor that bills what it obeys. */
+/* A field that the gateway does not read never reaches a vendor that would obey and bill it. */
 
 const said = (content: unknown) => ({ model: 'sim/text', messages: [{ role: 'user', content }] })
 

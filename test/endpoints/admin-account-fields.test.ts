@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { column, Management, refusal, textOf } from './management.ts'
 
-/** What a shop notes on accounts and keys: external ids of accounts, and metadata. */
+/** The notes of a shop on accounts and keys: external IDs of accounts, and metadata. */
 
 const admin = Management.ofFile()
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
   keyId = (await admin.apiKey(accountId)).id
 })
 afterAll(async () => {
-  // Nothing that was refused left anything behind.
+  // No refused call left anything behind.
   expect((await admin.get('/v1/admin/accounts')).json).toMatchObject({
     data: [{ id: accountId, name: 'test', credit: { backed: { balance: 0 } } }],
   })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 interface ListCase {
   readonly list: string
   readonly path: () => string
-  /** Whose token asks. */
+  /** The token of the caller. */
   readonly token: () => string | undefined
   /** Makes one more row. */
   readonly insert: (number: number) => Promise<unknown>
@@ -97,7 +97,7 @@ describe.each(LISTS)('the list of $list', (list) => {
     const ids = await allIds(list)
     expect(ids.length).toBeGreaterThanOrEqual(8)
     expect(column(await page(list, 'limit=100'), 'id')).toEqual(ids)
-    // From the newest on: what was made last is on the first page.
+    // Newest first: the latest rows are on the first page.
     await list.insert(0)
     const [newest, ...others] = await allIds(list)
     expect(others).toEqual(ids)
@@ -112,7 +112,7 @@ describe.each(LISTS)('the list of $list', (list) => {
       do await list.insert(inserted++)
       while (listing)
     })()
-    // Rows come between two pages for sure, and beside each page as it happens.
+    // Rows are always added between two pages, and sometimes during a page.
     const ids = await allIds(list, () => list.insert(inserted++))
     listing = false
     await inserting

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Management, refusal, textOf } from './management.ts'
 
-/** Which models accounts and keys may use, as admins set it; the contract tests what it does. */
+/** The settings of models that accounts and keys may use; the contract tests their effect. */
 
 const admin = Management.ofFile()
 

@@ -38,7 +38,7 @@ async function seen(method: Dispatcher.HttpMethod, path: string, authorization?:
   const { date, 'content-length': _length, ...headers } = answer.headers
   expect(headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/)
   const text = await answer.body.text()
-  // The message names the method and the path that were sent, whatever they are.
+  // The message repeats the sent method and path, even unknown ones.
   // Known paths below /v1/admin and others say alike that it is off, which the status says without a token too.
   const body = text
     .replace(/"message":"\S+ \S+ does not exist/, '"message":"… does not exist')

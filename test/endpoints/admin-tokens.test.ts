@@ -26,7 +26,7 @@ const admin = Management.ofFile({
 interface NewToken {
   readonly scopes: readonly AdminScope[]
   readonly seconds?: number
-  /** Who asks; default the token of the settings. */
+  /** The caller; default: the token of the settings. */
   readonly token?: string
 }
 
@@ -135,7 +135,7 @@ describe('every operation of admins', () => {
         !elsewhere.includes(name),
     )
     expect(changing.length).toBeGreaterThan(13)
-    // What they end is changed by others.
+    // Other operations change the things that these end.
     const ends = (name: string) => Number(/^(delete|revoke)/.test(name))
     changing.sort((one, other) => ends(one.name) - ends(other.name))
     for (const { name, method, path } of changing) {

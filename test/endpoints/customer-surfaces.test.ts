@@ -59,7 +59,7 @@ function hiddenIn(value: unknown): string[] {
   return namesIn(value).filter((name) => HIDDEN.has(name))
 }
 
-// Operations say what they take and answer before they have a store.
+// Operations describe their input and answers before they have a store.
 const ALL = describedOperations()
 
 describe('a customer reads no field of operators', () => {

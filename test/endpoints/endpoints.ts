@@ -7,7 +7,7 @@ export interface Endpoint {
   readonly method: Dispatcher.HttpMethod
   readonly path: string
   readonly body?: object
-  /** Whose envelope its errors have. */
+  /** The format of its error envelope. */
   readonly family: 'openai' | 'messages'
   /**
    * `required`: a key is asked for first; `none`: keys are ignored; `retired`: always 410;

@@ -33,7 +33,7 @@ async function chat(fault: Fault | null = null): Promise<JsonObject> {
   return (await admin.get(`/v1/admin/requests/${String(headers['x-request-id'])}`)).json
 }
 
-/** What a cost of a request comes to with a fee, in whole micro-dollars, half up. */
+/** The cost of a request with a fee, in whole micro-dollars, half up. */
 function chargeAt(request: JsonObject, feeBasisPoints: number): number {
   const [whole = '', places = ''] = textOf(request, 'provider_cost').split('.')
   const units = BigInt(whole + places.padEnd(12, '0'))

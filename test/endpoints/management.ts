@@ -5,7 +5,7 @@ import { startWorld, type World, type WorldInput, worldOfEach, worldOfFile } fro
 
 export const ADMIN_TOKEN = 'a-token-for-tests-alone'
 
-/** What a management endpoint answered. */
+/** The answer of a management endpoint. */
 export interface Answer {
   readonly httpStatus: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -122,12 +122,12 @@ export function textOf(json: JsonObject, name: string): string {
   return value
 }
 
-/** What an error must be, in the OpenAI-style envelope. */
+/** The expected error, in the OpenAI-style envelope. */
 export function errorOf(code: string, param: string | null = null): object {
   return { error: { code, param, type: expect.any(String), message: expect.any(String) } }
 }
 
-/** What a refused call is answered, beside its headers. */
+/** The answer of a refused call, without its headers. */
 export function refusal(httpStatus: number, code: string, param: string | null = null): object {
   return expect.objectContaining({ httpStatus, json: errorOf(code, param) })
 }

@@ -21,11 +21,11 @@ afterAll(async () => {
 interface Row {
   readonly field: string
   readonly method: 'GET' | 'POST' | 'PATCH'
-  /** Of the admin API; `{account}` and `{key}` are those of the test. */
+  /** A path of the admin API; `{account}` and `{key}` are the test's. */
   readonly path: string
   /** The rest of the body, or of the query. */
   readonly rest?: object
-  /** What is typed for a value of the field. */
+  /** The typed text for a value of the field. */
   readonly typed: (value: string) => readonly string[]
   /** A value as the admin API takes it and as it is typed. */
   readonly values: readonly (readonly [unknown, string])[]

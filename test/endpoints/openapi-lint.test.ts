@@ -15,14 +15,14 @@ const SKIPPED = ['--skip-rule', 'operation-2xx-response']
 
 const admin = Management.ofFile({ mode: 'simulator' })
 
-/** What the linter has to say of a document, each as its rule and its place. */
+/** The linter's findings in a document, each as its rule and its place. */
 async function remarksOn(document: unknown): Promise<string[]> {
   const file = join(admin.world.folder, 'openapi.json')
   writeFileSync(file, JSON.stringify(document))
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
   const options = ['lint', file, '--format', 'json', '--max-problems', '1000', ...SKIPPED]
   const linted = run(process.execPath, [CLI, ...options], { env })
-  // It ends with 1 where there are errors, and has said them as well.
+  // It ends with 1 if there are errors, and prints them too.
   const { stdout } = await linted.catch((error: { readonly stdout: string }) => error)
   const { problems } = JSON.parse(stdout)
   if (!Array.isArray(problems)) throw new Error(stdout)

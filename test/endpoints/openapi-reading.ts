@@ -44,8 +44,8 @@ export function refsOf(value: JsonValue): string[] {
 }
 
 /**
- * What a JSON answer is not that the document says it is; empty: it is all of it. A field that the
- * document does not name is a fault too, where it does not say that there may be others.
+ * The differences between a JSON answer and the document; empty: none. A field that the
+ * document does not name is a difference too, unless it allows other fields.
  */
 export function faultsOf(
   json: JsonValue,
@@ -95,7 +95,7 @@ function nameOf(parameter: JsonValue): string {
   return isJsonObject(parameter) ? String(parameter['name']) : ''
 }
 
-/** A constant says what it is, and so does a named schema. */
+/** A constant needs no description, and neither does a named schema. */
 function isDescribed(schema: JsonValue): boolean {
   if (!isJsonObject(schema)) return true
   const { description, anyOf, items } = schema
@@ -113,8 +113,8 @@ const TEXTS = ['summary', 'description', 'meaning', 'remedy']
 const SENTENCE = /^[`A-Z\d].*[.…]$/s
 
 /**
- * Texts that are no sentence or contradict what they describe, each by its place: null where there is none, a number
- * where there is a list.
+ * Texts that are not a sentence or contradict their schema, such as by naming null where null is not accepted, each by
+ * its place.
  */
 export function misdescribedIn(
   value: JsonValue,

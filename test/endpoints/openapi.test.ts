@@ -21,7 +21,7 @@ import { WITH_TOY } from './toy-operation.ts'
 
 let document: JsonObject
 let apiKey: string
-/** What stands in the place of a parameter of a path. */
+/** The values of the parameters of a path. */
 let params: Record<string, string>
 
 const admin = Management.ofFile({ operations: WITH_TOY, mode: 'simulator' })
@@ -57,7 +57,7 @@ beforeAll(async () => {
   }
 })
 
-/** What is sent to operations that take a body. */
+/** The bodies of operations that take one. */
 const BODIES: Readonly<Record<string, () => object>> = {
   ...Object.fromEntries(ROWS.map(({ endpoint, body }) => [`create_${endpoint}`, () => body])),
   addToy: () => ({ name: 'bear' }),
@@ -82,7 +82,7 @@ const BODIES: Readonly<Record<string, () => object>> = {
   createAdminToken: () => ({ name: 'shop', scopes: ['read'], expires_in_seconds: 60 }),
 }
 
-/** Asked last: what they change is asked for by others. */
+/** Called last: they change things that other operations read. */
 const LAST = ['deleteKey', 'deleteWebhook']
 
 const QUERIES: Readonly<Record<string, () => string>> = {
@@ -144,7 +144,7 @@ test('the document is whole: refs resolve, names are unique, parameters are desc
 
 test('every parameter and every field has a description', () => {
   const { paths = null, components = null } = document
-  // OpenRouter describes the fields of its own layout.
+  // OpenRouter's documents describe the fields of its layout.
   const ours = undescribedIn({ paths, components }).filter(
     (place) => !/^\/components\/schemas\/(?:Generation|OwnKey)\/data/.test(place),
   )

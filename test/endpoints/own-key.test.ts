@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { OPERATIONS, type OperationSource } from '../../src/operations/operations.ts'
 import { Management } from './management.ts'
 
-/** `GET /v1/key`: what it reads, and what its `data` says to clients of OpenRouter. */
+/** `GET /v1/key`: its answer, and its `data` for clients of OpenRouter. */
 
 const NOON_MS = Date.parse('2026-11-25T12:00:00Z')
 

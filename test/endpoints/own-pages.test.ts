@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import { errorOf, Management, textOf } from './management.ts'
 
-/** What a key sees of itself and of its account. */
+/** The answers to a key about itself and its account. */
 
 const SETTLE_AFTER_MS = 86_400_000
 const LOST: Fault = { cut: { at: { afterBytes: 40 }, how: 'reset' } }

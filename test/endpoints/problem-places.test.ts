@@ -10,7 +10,7 @@ const admin = Management.ofFile()
 
 const INFERENCE = new Set<string>(ROWS.map(({ path }) => path))
 
-/** Codes that are said of a place where they can't occur. */
+/** Codes that are listed for a place where they can't occur. */
 function misplaced(codes: readonly unknown[], place: ProblemPlace): string[] {
   return codes.map(String).filter((code) => !PROBLEM_PLACES[code as ProblemCode].includes(place))
 }

@@ -191,7 +191,7 @@ test('every operation but the retired has a command, which succeeds as it is pas
     USER_ID: textOf(Object((await lin.get('me')).json['user']), 'id'),
     REQUEST_ID: String(headers['x-request-id']),
   }
-  // What others need goes last.
+  // Removals go last: other operations need the removed things.
   const ordered = [...shown].sort(
     ([one], [other]) => Number(REMOVALS.has(one)) - Number(REMOVALS.has(other)),
   )

@@ -4,7 +4,7 @@ import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { Management, refusal, textOf } from './management.ts'
 
-/** Why a request cost what it cost: its tokens times its prices, where that is its charge. */
+/** The explanation of a charge: tokens times prices, if that is the charge. */
 
 interface Line {
   readonly kind: string

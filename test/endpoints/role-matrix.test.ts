@@ -29,11 +29,11 @@ const ROUTES: readonly Route[] = describedOperations().flatMap(({ name, method, 
   }),
 )
 
-/** Of docs/people.md: owners alone redeem codes, buy credit and decide who is a member. */
+/** From docs/people.md: only owners redeem codes, buy credit and manage members. */
 const OWNERS_ALONE =
   /\/redeem$|^POST .*\/purchases$|\/page$|\/members(?:\/|$)|\/invitations(?:\/|$)/
 
-/** Of the table in docs/admin-tokens.md: the first line that fits. */
+/** From the table in docs/admin-tokens.md: the first matching line. */
 const SCOPES: readonly (readonly [RegExp, AdminScope])[] = [
   [/^GET .*\/webhooks$/, 'everything'],
   [/^GET |\/sale\/check$/, 'read'],
@@ -42,11 +42,11 @@ const SCOPES: readonly (readonly [RegExp, AdminScope])[] = [
   [/./, 'everything'],
 ]
 
-/** What a caller sends, and what docs/ says of it. */
+/** The credentials of a caller, and its rights by docs/. */
 interface Sender {
   readonly headers: Readonly<Record<string, string>>
   readonly is: 'nobody' | 'key' | 'member' | 'owner' | 'operator' | 'stranger' | 'token'
-  /** Of a token: its scope; null: revoked. Of a key: why it is refused. */
+  /** A token's scope; null: revoked. For a key, why it is refused. */
   readonly scope?: AdminScope | null
   readonly refused?: readonly [httpStatus: number, code: string]
 }
@@ -183,7 +183,7 @@ async function send({ method, path, headers, body }: Sent) {
   const answer = await fetch(world.url(path), {
     method,
     redirect: 'manual',
-    // From the page, so that what is refused is the caller.
+    // From the page's origin, so that a refusal is due to the caller.
     headers: {
       ...headers,
       origin: new URL(world.url('/')).origin,
@@ -247,7 +247,7 @@ function neededQuery({ name, path }: Route, { ids }: Place): string {
   return path === '/v1/credit/quote' ? '?amount=5000000' : ''
 }
 
-/** A call that reads, or that is refused for its body or for what it names before it changes something. */
+/** A call that reads, or that is refused for its body or its IDs before it changes anything. */
 function harmlessPath(route: Route, place: Place): string {
   if (route.method === 'GET') return pathOf(route, place) + neededQuery(route, place)
   if (route.takesBody) return pathOf(route, place)
@@ -255,7 +255,7 @@ function harmlessPath(route: Route, place: Place): string {
   return pathOf(route, { ...place, ids })
 }
 
-/** Whether a route reads only what is there: nothing, or things of an account. */
+/** Whether a route reads only existing things: nothing, or things of an account. */
 function isReadable({ method, path }: Route): boolean {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   return method === 'GET' && names.every((name) => name in own.ids)
@@ -274,7 +274,7 @@ test.each(ROUTES)('$method $path answers every caller as docs/ says', async (rou
       const answer = await send({ method, path: pathOf(route, own), headers })
       const seen = `${name}: ${answer.text}`
       expect([answer.httpStatus, answer.code], seen).toEqual(expected)
-      // The IDs are those of the call, which a refusal may repeat.
+      // The IDs of the call itself, which a refusal may repeat.
       expect(answer.text, seen).not.toContain(own.mark)
       continue
     }
@@ -321,7 +321,7 @@ test.each(
   }
 })
 
-/** What an answer must not have: the account's mark, and the ID of its request. */
+/** Texts that an answer must not contain: the account's mark, and the ID of its request. */
 function shownOf({ mark, ids }: Place): RegExp {
   return new RegExp(`${mark}|${ids['request_id']}`)
 }

@@ -154,7 +154,7 @@ test('a refund is in the purchase, its list and the statement, and is sent to we
     (await admin.get(`/v1/admin/purchases?account_id=${accountId}&${query}`)).json['data']
   await expect.poll(() => listed('state=credited')).toMatchObject([{ reversal: null, reversed: 0 }])
   expect(await listed('reversal=refunded,partly_refunded,disputed')).toEqual([])
-  // Of $10.26 that were paid for $10 of credit.
+  // $10.26 was paid for $10 of credit.
   stripe.refund(source, 513)
   await ring()
   const refunded = { state: 'credited', reversal: 'partly_refunded', reversed: 5_000_000 }

@@ -352,7 +352,7 @@ test('requests without a key make the gateway ask no node', async () => {
     await admin.get('/v1/credit', null)
     await quote(`amount=10000000&method=${USDC}`)
   }
-  // Looks of the clock go on: one every 15 seconds.
+  // Timed looks continue: one every 15 seconds.
   const looks = 2 + (performance.now() - startedMs) / 15_000
   expect(one.requests - before).toBeLessThan(20 * looks)
   expect(20 * looks).toBeLessThan(600)

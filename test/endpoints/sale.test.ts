@@ -252,7 +252,7 @@ test('a gateway with a real provider sells no credit with play money', async () 
     const answer = await live.call({ method, path, token: text, ...(body && { body }) })
     expect(answer, path).toEqual(refusal(404, 'not_found'))
   }
-  // What was bought before is still listed.
+  // Earlier purchases are still listed.
   expect(await live.get('/v1/credit/purchases', text)).toMatchObject({
     httpStatus: 200,
     json: { data: [], pending: [] },

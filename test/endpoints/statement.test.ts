@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { ADMIN_TOKEN, column, Management } from './management.ts'
 
-/** What changed the credit of an account, day by day. */
+/** The changes of an account's credit, day by day. */
 
 const NOW_MS = Date.parse('2027-03-10T12:00:00Z')
 

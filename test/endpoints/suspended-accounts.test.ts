@@ -25,7 +25,7 @@ async function keyStates(): Promise<unknown[]> {
   return Object(json['data']).map((each: object) => Object(each).state)
 }
 
-/** What a call with the account's key is answered. */
+/** The answer to a call with the account's key. */
 async function sent(path: string, body?: object) {
   const answer = await fetch(world.url(path), {
     headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },

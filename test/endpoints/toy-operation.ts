@@ -23,7 +23,7 @@ const toysShape = z.object({
   count: z.int().describe('The number of toys.'),
 })
 
-/** Where admins and keys see the toys of an account. */
+/** The paths at which admins and keys see the toys of an account. */
 export const TOY_PATHS = { admin: '/v1/admin/accounts/{account_id}/toys', key: '/v1/toys' } as const
 
 function toyOperations({ store }: OperationParts) {
@@ -93,5 +93,5 @@ const toyCommands: CommandRow = {
   ],
 }
 
-/** What a command line runs for toys. */
+/** The command for toys. */
 export const TOY_COMMANDS = { operations: [toySource], commands: [toyCommands] }

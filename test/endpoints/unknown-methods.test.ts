@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { Browser, setUpOperator } from '../page/page-client.ts'
 import { worldOfFile } from '../world.ts'
 
-/** What a method is answered that a path lacks, and what caches may keep. */
+/** Answers to methods that a path lacks, and their caching. */
 
 let bearer: string
 const ADMIN = 'admin-token-of-the-test'

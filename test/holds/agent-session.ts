@@ -12,13 +12,13 @@ import type { Offer } from '../../src/vocabulary/offer.ts'
 import type { TokenUsage } from '../../src/vocabulary/outcome.ts'
 import { usageOf } from '../../src/vocabulary/testing/token-usage.ts'
 
-/** What became of a session of a coding agent on an amount of credit. */
+/** The result of a coding agent's session on an amount of credit. */
 export interface Session {
   /** How many of its turns ran. */
   readonly turns: number
   readonly firstHoldMicros: number
   readonly lastHoldMicros: number
-  /** What was left when a turn was refused, or after the last one. */
+  /** The rest of the credit when a turn was refused, or after the last one. */
   readonly leftMicros: number
   readonly medianChargeMicros: number
   /** The turns that were charged more than their hold. */
@@ -46,7 +46,7 @@ const INSTRUCTIONS = [
 const INSTRUCTION_CHARS = 24_000
 const TOOL_CHARS = 1_000
 const TOOLS = 20
-/** What a turn reads of a file, or of the output of a command. */
+/** The text that a turn reads from a file or a command's output. */
 const READ_CHARS = 7_000
 const ANSWER = 'I will read the next part of the file, since the fault may be in how it ends.'
 
@@ -119,7 +119,7 @@ interface RunInput extends SessionInput {
   readonly isExact?: boolean
 }
 
-/** Runs a session on an amount of credit: a turn is refused whose hold is above what is left. */
+/** Runs a session on an amount of credit: a turn whose hold exceeds the rest is refused. */
 export function runSession(
   offer: Offer,
   { creditMicros, heldAt = offer, isExact = false, ...input }: RunInput,
@@ -174,13 +174,13 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }
 
-/** A part of a text, which begins anew at its end. */
+/** A part of a text, which starts again at its end. */
 function cut(text: string, start: number, chars: number): string {
   const from = start % text.length
   return (text + text).slice(from, from + chars)
 }
 
-/** What a model reads of a value: its texts, and the names that stand around them. */
+/** The parts of a value that a model reads: its texts, and the names around them. */
 function tokensOf(value: object): number {
   return Math.ceil(CLAUDE_FACTOR * encode(JSON.stringify(value).replaceAll('\\n', '\n')).length)
 }

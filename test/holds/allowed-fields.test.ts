@@ -18,7 +18,7 @@ const bodies = Number(HOLD_SEARCH_BODIES ?? 2_000)
 
 const ONE_COMPLETION: Plant = { call: () => ({ completions: 1 }) }
 
-/** What a search would not find if it were planted proves nothing. */
+/** A search proves something only if it finds planted faults. */
 const PLANTS: Readonly<Record<VendorName, readonly (readonly [string, Plant])[]>> = {
   openai: [
     ['several completions are held as one', ONE_COMPLETION],

@@ -23,7 +23,7 @@ import type { RandomBody } from './random-bodies.ts'
 
 /** A fault of ours, planted to see that it is found. */
 export interface Plant {
-  /** What is held in the place of what was read. */
+  /** The hold that replaces the computed one. */
   readonly call?: (call: Call, offer: Offer) => Partial<Call>
   readonly offer?: (offer: Offer) => Partial<Offer>
   /** Whether a rewrite is made. */
@@ -37,7 +37,7 @@ export function onlyShort({ cacheWrites }: Call): Partial<Call> {
   return { cacheWrites: cacheWrites === 'long' ? 'short' : cacheWrites }
 }
 
-/** What became of a body: refused by us or by the provider, or run and charged. */
+/** The fate of a body: refused by the gateway or the provider, or run and charged. */
 export interface Charged {
   /** Null: it was refused before. */
   readonly heldMicros: Micros | null
@@ -49,14 +49,14 @@ export interface ChargeInput {
   readonly request: RandomBody
   /** How much of what may be lowered is granted, from 0 to 1. */
   readonly grantedShare: number
-  /** Whether the provider says what it cost, or its tokens alone. */
+  /** Whether the provider reports the cost, or only the tokens. */
   readonly reportsCost: boolean
   /** The platform fee, in hundredths of a percent. Default 5%. */
   readonly feeBasisPoints?: number
   readonly plant?: Plant
   /** Default: OpenRouter. */
   readonly world?: HoldWorld
-  /** The cache of a provider that bills what it counts. Default: it bills the most that the body allows. */
+  /** The cache of a provider that bills by its counts. Default: it bills the most that the body allows. */
   readonly prefixes?: PrefixMemory
 }
 

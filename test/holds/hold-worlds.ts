@@ -22,16 +22,16 @@ import { ROWS } from './random-bodies.ts'
 
 /** A provider with its prices, and a gateway's view of it through one dialect. */
 export interface HoldWorld {
-  /** What the gateway offers, at the listed prices. */
+  /** The models that the gateway offers, at the listed prices. */
   readonly catalog: Catalog
   /** The dialect's, by format. */
   readonly wires: ReadonlyMap<string, Wire>
   readonly hasLookUps: boolean
-  /** What bills, by the provider's own ids. */
+  /** The billing models, by the provider's own IDs. */
   readonly provider: Pick<SimulatorCatalog, 'find' | 'fastTierOf'>
   /** How it words its answers; null: as OpenRouter. */
   readonly vendor: Vendor | null
-  /** What it bills at the most: Anthropic documents what its marks cover. */
+  /** Its maximum bill: Anthropic documents which tokens its marks cover. */
   readonly bills: NonNullable<Fault['bills']>
 }
 
@@ -84,7 +84,7 @@ const DIALECTS = { openai, anthropic, 'openai-compatible': openaiCompatible } as
 const AUTHORED_IDS = { openai: openaiId, anthropic: anthropicId } as const
 const FACTS = { openai: openaiFacts, anthropic: anthropicFacts } as const
 
-/** The models of a world by what they put out. */
+/** The models of a world by their output. */
 export function modelIdsOf({ catalog }: HoldWorld) {
   const all = [...catalog.modelIds]
   const putsOut = (kind: string) => (id: string) =>
@@ -94,7 +94,7 @@ export function modelIdsOf({ catalog }: HoldWorld) {
 
 /**
  * A vendor that bills by its counts. OpenAI and Anthropic have the models and prices that a gateway offers of them
- * today; any other server has those of the simulator, as an operator writes them.
+ * today; any other server has the simulator's, as an operator writes them.
  */
 export async function vendorWorld(vendor: VendorName): Promise<HoldWorld> {
   const models = vendor === 'openai-compatible' ? writtenModels() : await knownModels(vendor)

@@ -12,7 +12,7 @@ export interface RandomBody {
 type Members = Readonly<Record<string, unknown>>
 type Arbitrary = fc.Arbitrary<Members>
 
-/** Models beside the simulator's own: a faster tier that is listed, thoughts that cost more, caps that are ignored. */
+/** Models in addition to the simulator's: a listed faster tier, thoughts that cost more, ignored caps. */
 export const ROWS: readonly CatalogRow[] = [
   ...CATALOG_ROWS,
   catalogRow({
@@ -305,7 +305,7 @@ function of(endpoint: string, body: Arbitrary): fc.Arbitrary<RandomBody> {
   return body.map((members) => ({ endpoint, body: members }))
 }
 
-/** Bodies of the endpoints whose hold is an upper bound of what they may be charged. */
+/** Bodies of the endpoints whose hold is an upper bound of their charge. */
 export const randomBody: fc.Arbitrary<RandomBody> = fc.oneof(
   { weight: 4, arbitrary: of('chat', chat) },
   { weight: 2, arbitrary: of('completions', completions) },
@@ -314,5 +314,5 @@ export const randomBody: fc.Arbitrary<RandomBody> = fc.oneof(
   { weight: 1, arbitrary: of('embeddings', embeddings) },
 )
 
-/** Bodies of the images endpoint, which is held at a figure of its own. */
+/** Bodies of the images endpoint, whose hold has its own figure. */
 export const randomImagesBody: fc.Arbitrary<RandomBody> = of('images', images)

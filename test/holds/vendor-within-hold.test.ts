@@ -16,7 +16,7 @@ const bodies = Number(HOLD_SEARCH_BODIES ?? 3_000)
 
 const share = fc.oneof(fc.constant(1), fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true }))
 
-/** What a search would not find if it were planted proves nothing: for each dialect, holds with a fault. */
+/** A search proves something only if it finds planted faults: for each dialect, holds with a fault. */
 const PLANTS: Readonly<Record<VendorName, readonly (readonly [string, Plant])[]>> = {
   openai: [
     ['higher prices of long prompts are not seen', { offer: untiered }],
@@ -69,7 +69,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
 
   /** A body for one of the vendor's models. By position: a body for OpenRouter, and which model. */
   function ofVendor({ endpoint, body }: RandomBody, place: number): RandomBody {
-    // What only OpenRouter has, the vendor refuses.
+    // The vendor refuses fields that only OpenRouter has.
     const { plugins: _, ...rest } = body
     const ids = modelIds[endpoint === 'embeddings' ? 'embeddings' : 'text']
     return { endpoint, body: { ...rest, model: ids[place % ids.length] } }

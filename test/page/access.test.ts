@@ -135,7 +135,7 @@ function callOf(
   return { method, path, body: example ?? {} }
 }
 
-/** A call that succeeds: an example names no code that exists, and what another browser has ended is there anew. */
+/** A call that succeeds: codes of an example are replaced by existing ones, and removed things by new ones. */
 async function workingCall(operation: Operation): Promise<ReturnType<typeof callOf>> {
   const call = callOf(operation, own)
   if (operation.name === 'redeemCode') return { ...call, body: { code: await newCode() } }
@@ -164,7 +164,7 @@ async function newCode(): Promise<string> {
   return (await createCreditCode(ledger, made)).text
 }
 
-// Deletions last, so that the others find what they name.
+// Deletions go last, so that the other calls find their objects.
 const NAMED = OPERATIONS_OF_MEMBERS.toSorted((a, b) =>
   a.method === 'DELETE' ? 1 : b.method === 'DELETE' ? -1 : 0,
 ).map((each) => [each.name, each] as const)

@@ -41,7 +41,7 @@ test('a member may lower the limits of a key and not raise them above the defaul
   expect((await set(member, lowered)).json).toMatchObject({ limits: lowered })
   expect(errorOf(await set(member, raised))).toMatchObject({ code: 'invalid_parameter' })
   await set(operator, raised)
-  // What an operator raised stays with a change of another field, and does not come back once it is given up.
+  // A limit that an operator raised survives a change of another field, and does not return once it was removed.
   const named = await member.call('PATCH', keyPath, { body: { name: 'wide' } })
   expect(named.json).toMatchObject({ limits: raised })
   expect((await set(member, null)).json).toMatchObject({ limits: { in_flight: null } })

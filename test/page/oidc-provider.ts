@@ -11,10 +11,10 @@ interface OutsidePerson {
   readonly name?: string
 }
 
-/** A real provider of OpenID Connect on a port of its own. */
+/** A real provider of OpenID Connect on its own port. */
 export interface TestProvider {
   readonly issuer: string
-  /** Who signs in there next. */
+  /** The person who signs in there next. */
   person: OutsidePerson
   /** While true, people refuse to sign in. */
   refuses: boolean
@@ -23,12 +23,12 @@ export interface TestProvider {
   close(): Promise<void>
 }
 
-/** What a gateway is called at the provider. */
+/** The gateway's client ID and secret at the provider. */
 export const CLIENT = { id: 'gate', secret: 'the-secret-of-the-gate' } as const
 
 const KEY = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' })
 
-/** What the provider keeps, in memory. */
+/** The provider's storage, in memory. */
 class Kept implements Adapter {
   static readonly #rows = new Map<string, AdapterPayload>()
   readonly #model: string

@@ -6,7 +6,7 @@ import { micros } from '../../src/vocabulary/money.ts'
 import { type TestAccount, worldOfFile } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
-/** What operators may do on the page, and what is recorded of it. */
+/** Operators' actions on the page, and their audit log. */
 
 let account: TestAccount
 let operator: Browser

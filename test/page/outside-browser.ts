@@ -3,7 +3,7 @@ import type { World } from '../world.ts'
 import { CLIENT, comeBack, type TestProvider } from './oidc-provider.ts'
 import { Browser } from './page-client.ts'
 
-/** Where browsers reach the page. */
+/** The address at which browsers reach the page. */
 export const ORIGIN = { origin: 'https://gate.example.com' }
 
 /** Ada at a provider that has verified her address. */

@@ -76,7 +76,7 @@ test('Google is a provider of OpenID Connect with its own button', async () => {
   const begun = await browser.post('auth/outside/begin', { provider: 'google' })
   expect(new URL(String(begun.json['url'])).searchParams.get('prompt')).toBe('select_account')
   const query = await begin(browser, { name: 'google' })
-  // What one provider sent is not taken for another's.
+  // An answer of one provider is not accepted as another's.
   expect(errorOf(await finish(browser, query, 'oidc'))).toEqual(REFUSED)
   expect((await finish(browser, query, 'google')).httpStatus).toBe(200)
 })

@@ -1,13 +1,13 @@
 import { makeLink } from '../../src/people/links.ts'
 import type { World } from '../world.ts'
 
-/** What a call of the page was answered. */
+/** The answer to a call of the page. */
 export interface PageAnswer {
   readonly httpStatus: number
   readonly headers: Headers
   /** The whole body as text. */
   readonly text: string
-  /** Its JSON; null where it is none. */
+  /** Its JSON; null if it is not JSON. */
   readonly json: Record<string, unknown>
 }
 
@@ -124,7 +124,7 @@ export async function inviteGuest(
   return browser
 }
 
-/** What a call that asks for an email leaves in the store, by table, and the shape of its answer. */
+/** The rows that a call for an email leaves in the store, by table, and the shape of its answer. */
 export async function tracesOf(
   { gateway: { store } }: Pick<World, 'gateway'>,
   call: () => Promise<PageAnswer>,

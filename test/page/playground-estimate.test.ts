@@ -4,7 +4,7 @@ import { micros } from '../../src/vocabulary/money.ts'
 import { type TestAccount, worldOfEach } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
-/** What a message of the Playground would hold, asked for while it is typed. */
+/** The estimated hold of a message in the Playground, requested while it is typed. */
 
 const CHAT = {
   model: 'sim/text',

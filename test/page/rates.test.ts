@@ -7,7 +7,7 @@ import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client
 const CALLS_A_MINUTE = 600
 const IN_FLIGHT = 16
 
-// The clock stands between the steps of a test: no minute ends by itself.
+// The clock stops between the steps of a test: no minute ends unless a step ends it.
 const STARTED_MS = Date.now()
 let passedMs = 0
 

@@ -170,7 +170,7 @@ test('sign-out ends the session and its cookie', async () => {
   const stolen = new Map(browser.cookies)
   const { httpStatus, json } = await browser.post('auth/sign-out')
   expect([httpStatus, json]).toEqual([200, { object: 'signed_out' }])
-  // That the browser is known stays, and signs nobody in.
+  // The browser stays known, which signs no one in.
   const { port } = new URL(world.gateway.address)
   expect([...browser.cookies.keys()]).toEqual([`tollgate_known_${port}`])
   const thief = new Browser(world)

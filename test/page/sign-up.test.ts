@@ -8,7 +8,7 @@ import { startProvider } from './oidc-provider.ts'
 import { begin, browserOf, finish, NOT_INVITED, ORIGIN, settingsOf } from './outside-browser.ts'
 import { ADA, Browser, errorOf, linkParts, setUpOperator, tracesOf } from './page-client.ts'
 
-/** People sign up by themselves where the operator lets them. */
+/** People sign up without an invitation if the operator allows it. */
 
 const EVE = 'eve@example.org'
 

@@ -10,7 +10,7 @@ import { tollgate } from '../tollgate-process.ts'
 import { readToEnd, startWorld, type World } from '../world.ts'
 import { LITELLM_KEY, type RealServer, startLitellm, startLlama } from './real-server.ts'
 
-/* A gateway before servers that are not ours: what they count is charged, at the prices written here. */
+/* A gateway in front of foreign servers: their counts are charged, at the prices written here. */
 
 const PRICES = { input: 7, cache_read: 2, output: 13 }
 const HELLO = [{ role: 'user', content: 'Say hello.' }]

@@ -9,12 +9,12 @@ import { tinyModel } from './tiny-model.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the programs are, and an empty folder. */
+    /** The paths of the programs, and an empty folder. */
     servers: { readonly folder: string; readonly bin: string }
   }
 }
 
-/** A server of models in a process of its own. */
+/** A model server in its own process. */
 export interface RealServer {
   /** With `/v1`. */
   readonly baseUrl: string
@@ -102,12 +102,12 @@ interface Program {
   readonly line: string
 }
 
-/** Starts a program and resolves once it serves. Rejects with what it printed if it ends before. */
+/** Starts a program and resolves once it serves. Rejects with its output if it ends before. */
 async function served({ folder, program, args, port, line }: Program): Promise<RealServer> {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(program, [...args], {
     cwd: folder,
-    // The prices of its models are those of the package: it asks no other site.
+    // The prices of its models come with the package: it calls no other site.
     env: { PATH, HOME, LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
   })
   const ended = once(child, 'exit')

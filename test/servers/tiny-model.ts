@@ -87,7 +87,7 @@ function tensorsOf(random: () => number): readonly Tensor[] {
     return { name: `${name}.weight`, sizes: [WIDTH], numbers: new Float32Array(WIDTH).fill(1) }
   }
   const output = weights('output', WIDTH, TOKENS.length)
-  // Of texts alone: what it says is valid UTF-8, and ends where the request says.
+  // Only text: its output is valid UTF-8, and ends where the request says.
   output.numbers.fill(0, 0, FIRST_TEXT * WIDTH)
   return [
     weights('token_embd', WIDTH, TOKENS.length),

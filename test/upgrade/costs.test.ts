@@ -95,7 +95,7 @@ test.each(TEST_DATABASES)(
     const [pruned, whole] = [Date.parse('2026-03-01'), Date.parse('2026-03-02')]
     const idAt = (timeMs: number) => `${firstIdOf({ prefix: 'req', timeMs })}0000000000000001`
     const more = { cost_usd: '0.000002', backed_charge_micros: 2, fee_basis_points: 0 }
-    // Of two requests of the first day one was pruned.
+    // One of two requests of the first day was pruned.
     await insertBefore(before, 'requests', [
       request(idAt(pruned), more),
       request(idAt(whole), more),

@@ -1,9 +1,9 @@
-/** What the provider asks for each request, with the fee. */
+/** The provider's cost of each request, with the fee. */
 export const CHARGE_MICROS = 1_050
 
 /** Clients that send one request after another, to whichever servers there are. */
 export interface Crowd {
-  /** Of every answer that was whole and named its cost, in order. */
+  /** The charge of every whole answer that reported its cost, in order. */
   readonly requestIds: readonly string[]
   /** Resolves after so many more answers of the servers of now. */
   answered(answers: number): Promise<void>

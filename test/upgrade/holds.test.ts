@@ -10,7 +10,7 @@ import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { openStoreBefore } from './store-before.ts'
 
-/** The migration that gives open holds a table of their own, on the schema before it. */
+/** The migration that moves open holds to a separate table, on the schema before it. */
 
 test.each(TEST_DATABASES)(
   'on $engine a request that was open before is open, and is charged once when it ends',

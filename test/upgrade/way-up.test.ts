@@ -111,7 +111,7 @@ async function expectExact(version: Version): Promise<void> {
   expect(code).toBe(0)
 }
 
-/** Each request that a client was told the cost of is charged it, once, and nothing but requests is charged. */
+/** Each request whose charge a client got is charged once, by that amount, and nothing else is charged. */
 async function expectCharged(answered: readonly string[]): Promise<void> {
   const store = await openStore({ url: database.url, migrateStore: 'always' })
   const { requests } = await listRequests(store.db, { limit: 100_000 })

@@ -23,7 +23,7 @@ export const completions: FormatRow = {
   counts: chatCounts,
   hold: { capParam: 'max_tokens', isLowered: true, runsOnPartOfFreeCredit: false },
   parts: {
-    // Its prompt is text: a part can only stand where no field of the format is.
+    // Its prompt is text: a part fits only in a field outside the format.
     body: (part) => ({ model: 'sim/text', max_tokens: 64, prompt: QUESTION, attachments: [part] }),
     path: 'attachments[0]',
     file: FILE_PART,

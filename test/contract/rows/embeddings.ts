@@ -7,7 +7,7 @@ export const embeddings: FormatRow = {
   ...OPENAI_STYLE,
   endpoint: 'embeddings',
   path: '/v1/embeddings',
-  // Long enough to come to whole micro-dollars.
+  // Long enough to cost whole micro-dollars.
   body: { model: 'sim/embed', input: `${QUESTION} `.repeat(1000), user: USER },
   unfitModels: ['sim/text', 'sim/image'],
   output: (answer) => JSON.stringify(at(answer, 'data', 0, 'embedding')),

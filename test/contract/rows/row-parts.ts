@@ -3,7 +3,7 @@ import type { FailureWords, FormatRow } from '../format-row.ts'
 import { numberAt, objectAt, textAt } from '../json-reading.ts'
 import type { StreamEvent } from '../stream-event.ts'
 
-/** What rows have in common: what they ask, and how answers of one family are read. */
+/** The common parts of rows: their requests, and how answers of one family are read. */
 
 export const QUESTION = 'Say hello.'
 export const TOOL_QUESTION = 'What is the weather in Oslo?'
@@ -14,7 +14,7 @@ export const FILE_PART = { type: 'file', file: { filename: 'a.pdf', file_data: P
 /** The tool that tool rows call. */
 export const WEATHER_TOOL = { name: 'get_weather', description: 'The weather in a city' }
 
-/** What it is called with. */
+/** The arguments of its call. */
 export const WEATHER_SCHEMA = {
   type: 'object',
   properties: { city: { type: 'string' } },
@@ -24,7 +24,7 @@ export const WEATHER_SCHEMA = {
 /** Models that answer in no text. */
 export const TEXT_UNFIT = ['sim/embed', 'sim/image']
 
-/** What formats are unless their row says otherwise. */
+/** The defaults of a format's row. */
 export const OPENAI_STYLE = {
   family: 'openai',
   bodyMebibytesMax: 32,
