@@ -101,7 +101,7 @@ test('on SQLite no read goes through all of Activity, however it is filtered', a
   connection.close()
   await bench.close()
   expect(plans.length).toBe(READS + 1)
-  // Holds are as many as requests are under way. What was found in both tables is gone through.
+  // There are as many holds as running requests. The rows found in both tables are scanned.
   for (const { sql, steps } of plans) {
     expect(steps.replaceAll(MADE_BY_QUERIES, ''), sql).not.toMatch(/\bSCAN\b/)
   }
@@ -122,7 +122,7 @@ test('on SQLite no read goes through all of Activity, however it is filtered', a
 })
 
 const REQUESTS = 20_000
-/** Of one account, with its open holds, and the hundred accounts, which are few enough to be gone through. */
+/** Rows of one account, its open holds, and the hundred accounts, which are few enough to be scanned. */
 const UNSETTLED = 260
 
 // One account has half of all: what goes through all of its Activity is as bad as through everybody's.

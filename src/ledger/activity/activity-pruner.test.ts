@@ -80,7 +80,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('only requests that were settled before the time to keep are pruned', async () => {
     await runScript(bench, SCRIPT)
     const entries = await bench.entries('A')
-    // At the end of day 4: what was settled before the end of day 3 has had its day.
+    // At the end of day 4: requests settled before the end of day 3 are a day old.
     expect(await prunerAt(4).pass()).toBe(4)
     expect(await requestIds()).toEqual(['R3', 'R4', 'R5', 'R8'])
     expect(await bench.entries('A')).toEqual(entries)

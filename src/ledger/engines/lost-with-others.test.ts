@@ -161,7 +161,7 @@ async function startOther() {
 }
 
 interface RefusedCase extends Pick<Case, 'what' | 'first' | 'second'> {
-  /** Of the account of the other gateway. */
+  /** The account of the other gateway. */
   readonly accountId: string
   /** Its paid credit in the end. Default 5. */
   readonly balanceMicros?: number
@@ -241,7 +241,7 @@ test('credit of a payment that another account has got since is not booked again
   const other = world.beside()
   await other.postPurchase(paidLook('1', { accountId: 'B' }))
   await other.close()
-  // A gateway tries for a minute before it says what is lost.
+  // A gateway tries for a minute before it reports a loss.
   const command = { kind: 'postPurchase', input: { ...look, hadReceiptNumber: 1 } } as const
   const rebooking = new Rebooking([{ commands: [command], nowMs: 0 }], {
     open: [],

@@ -7,7 +7,7 @@ import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { runScript } from '../testing/script.ts'
 import { type PlannedStatement, STATEMENTS } from './postgres-statements.ts'
 
-/** How many versions of one account and one key there are. Each is found in the index by itself. */
+/** The number of versions of one account and one key. Each has its own entry in the index. */
 const VERSIONS = 500
 /** The pages of a few tables and indexes, each looked at a few times. */
 const PAGES_MAX = 40
@@ -25,7 +25,7 @@ test('a batch finds its account and key at once while a snapshot keeps all of th
   await reader.connect()
   await reader.query('begin isolation level repeatable read')
   await reader.query('select from accounts')
-  // Changes of what an index has, in rows of which few fit on a page.
+  // Changes of indexed columns, in rows so large that few fit on a page.
   await bench.store.db.executeQuery(
     CompiledQuery.raw(`do $$ begin for version in 1..${VERSIONS} loop
       update accounts set external_id = version, name = repeat('long ', 300);

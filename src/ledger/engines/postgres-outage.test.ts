@@ -13,7 +13,7 @@ const LIMITS = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000 }
 const COST = costOfCharge(micros(7))
 const KEYS = Array.from({ length: 16 }, (_, place) => `K${place}`)
 
-// A server of its own, that syncs its disk: this one is killed.
+// A separate server that syncs its disk: it is killed.
 let server: PostgresServer
 
 beforeAll(async () => {

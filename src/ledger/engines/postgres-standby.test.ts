@@ -182,7 +182,7 @@ describe('requests of a gateway', () => {
     onTestFailed(() => set('synchronous_standby_names', 's1'))
     await set('synchronous_standby_names', 'gone')
     expect((await refusal()).message).toMatch(/the commit waits for the standby$/)
-    // The server has nothing to wait for where nothing is written: that is no sign that it takes writes.
+    // Without a write the server has nothing to wait for: that does not show that it accepts writes.
     outcomes.length = 0
     expect(await other.abandonHolds([])).toBe(0)
     expect(outcomes).toContain('unwritten')

@@ -294,7 +294,7 @@ describe('a database that went back', () => {
 
 /** How many connections wait for a row that another has locked. */
 async function waitingFor(locking: Client): Promise<number> {
-  // Within a transaction the server would answer what it answered first.
+  // Within a transaction the server would repeat its first answer.
   await locking.query('select pg_stat_clear_snapshot()')
   const { rowCount } = await locking.query(
     `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,

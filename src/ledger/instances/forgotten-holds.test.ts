@@ -70,7 +70,7 @@ for (const { engine, open } of STORE_BENCHES) {
       await runScript(bench, 'open R1 K 5 by I1')
       const settling = forgottenHolds({
         ledger: {
-          // Between what the look has read and what it does about it.
+          // Between the look's read and its action.
           async abandonHolds(requestIds) {
             await runScript(bench, 'settle R1 final 2')
             return bench.ledger.abandonHolds(requestIds)

@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 import { describeScripts } from '../testing/scripts.ts'
 
-// Of 1970: the 1st of January was a Thursday.
+// The dates are in 1970: the 1st of January was a Thursday.
 describeScripts(['account A', 'key K A', 'key K2 A', 'credit A backed 1000 r1'], (holds) => {
   test('an allowance is refused to the millisecond before it resets, and whole from then on', () =>
     holds(`

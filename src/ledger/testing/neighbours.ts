@@ -60,7 +60,7 @@ export class Neighbours {
   /** Resolves once a statement waits for a lock that another transaction has. */
   async somebodyWaits(): Promise<void> {
     for (;;) {
-      // Inside a transaction the server answers all questions from what it saw at the first.
+      // Inside a transaction the server answers all queries from the snapshot of the first.
       await this.outsider.query('select pg_stat_clear_snapshot()')
       const { rows } = await this.outsider.query(
         `select pid from pg_stat_activity

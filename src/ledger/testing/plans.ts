@@ -9,7 +9,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** How many rows the run of a plan has looked at, those that it then left out with them. */
+/** The number of rows that the run of a plan has read, including rows that it then left out. */
 function rowsLookedAt(node: PlanNode): number {
   const rows = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)
   const own = node['Relation Name'] === undefined ? 0 : rows * node['Actual Loops']

@@ -4,7 +4,7 @@ import { postgresLedger } from '../engines/create-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
 
-/** The ledger on a PostgreSQL database of its own. */
+/** The ledger on a separate PostgreSQL database. */
 export interface PostgresBench extends StoreBench {
   readonly url: string
 }

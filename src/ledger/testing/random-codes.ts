@@ -11,7 +11,7 @@ export type CodeStep =
     }
   | { readonly kind: 'redeem'; readonly account: string; readonly back: number }
 
-/** Steps of few codes, most of which several accounts try to redeem. */
+/** Steps with few codes; several accounts try to redeem most of them. */
 export const codeStep: fc.Arbitrary<CodeStep> = fc.oneof(
   {
     weight: 1,

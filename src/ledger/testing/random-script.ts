@@ -31,7 +31,7 @@ const amount = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 40 }) },
   { weight: 1, arbitrary: fc.constantFrom(0, 1, 100) },
 )
-// Of each hold, so that accounts and models change theirs between any two.
+// The fee of each hold: accounts and models change theirs between any two.
 const fee = fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 }))
 const tokens = fc.integer({ min: 1, max: 30 })
 const optional = (words: string) => fc.constantFrom('', ` ${words}`)

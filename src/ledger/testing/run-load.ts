@@ -12,7 +12,7 @@ export interface RunLoadInput {
   /** The address of the database. */
   readonly url: string
   readonly keys: readonly string[]
-  /** Kills it once it has written so many lines; absent: it ends by itself. */
+  /** Kills it once it has written this many lines; absent: it runs to its end. */
   readonly killAt?: number
 }
 

@@ -13,7 +13,7 @@ export interface SqliteBenchInput {
   readonly busyTimeoutMs?: number | undefined
 }
 
-/** The ledger on a SQLite file of its own. */
+/** The ledger on a separate SQLite file. */
 export interface SqliteBench extends StoreBench {
   readonly file: string
 }

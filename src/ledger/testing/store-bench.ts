@@ -18,7 +18,7 @@ import { findPurchase } from '../purchases.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 import { entriesOf } from './entries-of.ts'
 
-/** The ledger on a store of its own, which is deleted at the end. */
+/** The ledger on a separate store, which is deleted at the end. */
 export interface StoreBench extends Bench {
   readonly ledger: BatchedLedger
   readonly store: Store
