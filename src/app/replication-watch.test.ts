@@ -68,7 +68,7 @@ test('a gateway says at its start, and whenever it changes, whether commits wait
   await logged('commits wait for a standby (synchronous_standby_names = s1)')
   expect(await figures()).toEqual(['synchronous 1', 'asynchronous 0', 'none 0'])
   await standby.kill()
-  // Until the primary has seen that it is gone, it would be told as one that follows asynchronously.
+  // Until the primary has seen that it is gone, it would count as an asynchronous standby.
   while ((await primary.run('select 1 from pg_stat_replication')).length > 0);
   // As Patroni does without strict mode.
   await names('')

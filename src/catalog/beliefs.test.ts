@@ -24,7 +24,7 @@ function weighPrices(
   }).prices
 }
 
-/** Weighs one listed table after another, as refreshes do; answers what was believed after each. */
+/** Weighs one listed table after another, as refreshes do; returns the believed price after each. */
 function believedAfterEach(start: PriceTable, listings: readonly PriceTable[]): PriceTable[] {
   const beliefs = new Beliefs()
   let believed = start
@@ -126,7 +126,7 @@ test('no price is ever believed below a tenth of the last, unless three refreshe
       listed.forEach((now, refresh) => {
         const [before = 0n, after = 0n] = believed.slice(refresh, refresh + 2)
         if (after * 10n >= before) {
-          // Either what is listed, or the higher price that a doubt holds on to.
+          // Either the listed price, or the higher price that a doubt keeps.
           expect(after === now || (after === before && now * 10n < before)).toBe(true)
           return
         }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examplesOf, SHOWN_COMMANDS } from './testing/helps.ts'
 import { openSeededLines, RUN_ELSEWHERE, type SeededLines } from './testing/seeded-lines.ts'
 
-/** Each example of a help, run on a store that has what it names. */
+/** Each example of a help, run on a store that has the named things. */
 
 let lines: SeededLines
 beforeAll(async () => {

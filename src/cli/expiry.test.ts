@@ -10,7 +10,7 @@ beforeEach(async () => {
   accountId = await line.make('account', 'create', 'Ada')
 })
 
-/** Runs a command, and checks that what it made expires that many days after it ran. */
+/** Runs a command, and checks that the created thing expires that many days later. */
 async function expectExpiry(days: number, args: readonly string[]): Promise<void> {
   const beforeMs = Date.now()
   const { expires_at } = await line.json(...args)

@@ -63,7 +63,7 @@ async function chat(world: World, apiKey: string): Promise<Response> {
   return answer
 }
 
-/** The body of the last chat request that reached the provider, whatever it was asked since. */
+/** The body of the last chat request that reached the provider. */
 function lastChat({ simulator }: World): unknown {
   const last = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'))
   if (last === undefined) throw new Error('no chat request came')

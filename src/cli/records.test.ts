@@ -24,7 +24,7 @@ async function makeRequests(): Promise<{ readonly account: string; readonly requ
   const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: line.storeUrl, clock: systemClock })
   const ledger = createLedger({ location: store.location, clock: systemClock })
-  // Ids of one millisecond have no order of their own.
+  // IDs of one millisecond have no defined order.
   const requests = [ids.next('req'), ids.next('req')].sort()
   for (const [index, requestId] of requests.entries()) {
     await ledger.openHold(

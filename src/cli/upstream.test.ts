@@ -20,7 +20,7 @@ afterEach(async () => {
   await simulator.close()
 })
 
-/** The command line of these upstreams, the first of which is the simulator. */
+/** The command line of these upstreams; the first is the simulator. */
 function open(...others: readonly UpstreamSettings[]): CommandLine {
   const line = openCommandLine({
     upstreams: {
@@ -180,7 +180,7 @@ describe('one token on request', () => {
     expect(more).toEqual([])
     const prices = simulator.catalog.rows
       .filter(({ pricing }) => Number(pricing.completion) > 0)
-      // A model that reasons may not come to an answer within a token.
+      // A reasoning model may not get to an answer within one token.
       .filter(({ supported_parameters: names }) => !names.includes('reasoning'))
       .map(({ pricing }) => Number(pricing.completion))
     const body = JSON.parse(sent?.body.toString() ?? '')

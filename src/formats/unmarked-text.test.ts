@@ -30,7 +30,7 @@ function unmarkedOf(source: object): string {
   return Buffer.concat(texts.unmarked).toString()
 }
 
-/** As it stands in the body, after what is marked. */
+/** The text in the body, after the mark. */
 const behind = (...values: readonly unknown[]) =>
   values.map((value) => `,${JSON.stringify(value)}`).join('')
 

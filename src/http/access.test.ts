@@ -29,7 +29,7 @@ afterEach(() => {
   server.close()
 })
 
-/** The first bytes of the answer to a call, which goes on until it is left. */
+/** The first bytes of the answer to a call that continues until the client leaves. */
 async function call() {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const { port } = server.address() as AddressInfo

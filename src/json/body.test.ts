@@ -148,7 +148,7 @@ function hasDuplicate(node: JsonText): boolean {
   return new Set(names).size < names.length || node.items.some((item) => hasDuplicate(item.node))
 }
 
-/** The text with one member of one of its objects given once more, with another value. */
+/** The text with one member of one of its objects repeated with another value. */
 function withDuplicate(node: JsonText, choices: readonly number[]): JsonText {
   if (node.kind === 'raw' || node.items.length === 0) return node
   const [choice = 0, ...others] = choices

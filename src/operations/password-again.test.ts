@@ -5,9 +5,9 @@ import type { Caller, RecentPassword } from './caller.ts'
 import { type Operation, operation } from './operation.ts'
 import { makeOperations, OPERATIONS } from './operations.ts'
 
-/** Which changes of the page ask for the password again, and of whom. */
+/** The changes of the page that ask for the password again, and the callers who are asked. */
 
-// Nothing of the gateway runs: a call that is not refused ends at the first part that it uses.
+// No part of the gateway runs: a call that is not refused ends at the first part that it uses.
 const NO_PARTS = new Proxy(Object(null), {
   get: (_, name) => (name === 'webhookNetworks' ? [] : {}),
 })

@@ -32,7 +32,7 @@ function begin(name: string, checked: Checked): Promise<string> {
   return run
 }
 
-/** Resolves once nothing more happens by itself. */
+/** Resolves once all pending work has ended. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -106,7 +106,7 @@ async function makeAccount(): Promise<void> {
   await ledger.close()
 }
 
-/** What lets people in and is noted when it is taken. */
+/** The kinds of access whose removal is noted. */
 async function access() {
   const read = async (text: string) => (await sql.raw<object>(text).execute(db)).rows
   return {

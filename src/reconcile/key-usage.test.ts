@@ -31,7 +31,7 @@ test('a rise agrees with the booked costs to within a cent or 0.1%, and never by
   expect(usageAgrees({ ...exact, riseMicros: micros(4_989_999) })).toBe(false)
 })
 
-/** A key at an upstream, and a store that books what it runs. */
+/** A key at an upstream, and a store that records its requests. */
 class World {
   readonly bench: StoreBench
   readonly looks: KeyUsageLook[] = []
@@ -69,7 +69,7 @@ class World {
     return { digits: this.#usedMicros, exponent: -6 }
   }
 
-  /** Another program uses the key, or the upstream counts what it did not report. */
+  /** Another program uses the key, or the upstream counts unreported usage. */
   use(usedMicros: number): void {
     this.#usedMicros += BigInt(usedMicros)
   }

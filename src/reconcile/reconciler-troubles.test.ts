@@ -133,7 +133,7 @@ describe('processes', () => {
     const first = world.startProcess()
     await world.leaveMany(20)
     await world.leave('unsure', unresolved('gen-0'))
-    // Even a request whose time is up: a look-up that was given up is no silence of the upstream's.
+    // Even a request whose time is up: an abandoned look-up does not count as silence of the upstream.
     world.nowMs += 100 * HOUR_MS
     world.simulator.script({ path: '/generation', times: 8, stall: 'beforeHeaders' })
     const due = first.reconciler.runDue()

@@ -186,7 +186,7 @@ class CardWorld {
     expect(await this.#balance()).toBeLessThanOrEqual(paid * CREDIT)
   }
 
-  /** Throws if not exactly what is paid and did not go back is credited. */
+  /** Throws unless the credit is exactly the paid amount less the refunds. */
   async expectExact(): Promise<void> {
     const left = this.card.payments.map(({ isPaid, cents, backCents }) =>
       isPaid ? Number(cents - backCents) * MICROS_PER_CENT : 0,

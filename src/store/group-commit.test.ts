@@ -249,7 +249,7 @@ test('closing commits idle commands at once', async () => {
   expect(await idle).toBe('committed 1')
 })
 
-/** A store in which the rows of some owners are locked; it records what it was asked, and how patiently. */
+/** A store in which the rows of some owners are locked; it records each call and its wait. */
 function createLockedStore(locked: ReadonlySet<string>) {
   const asked: string[] = []
   return {

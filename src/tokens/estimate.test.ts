@@ -236,7 +236,7 @@ describe('the estimate', () => {
 
 describe('every common word', () => {
   test.each(TOKENIZERS)('is one token of $name', ({ countTokens }) => {
-    // Between words of its kind, as it stands in prose: at the start, some tokenizers add a space.
+    // Between words of its kind, as in prose: at the start, some tokenizers add a space.
     expect(COMMON_WORDS.filter((word) => countTokens(` the ${word} the`) !== 3)).toEqual([])
   })
 

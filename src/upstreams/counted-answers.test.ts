@@ -5,7 +5,7 @@ import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
 import { answerOf } from './openrouter/testing/exchange.ts'
 import { wire } from './testing/wires.ts'
 
-/* Whole answers of providers that bill by their counts: what is believed of them is what is believed of a stream. */
+/* Whole answers of providers that bill by their counts are believed as far as streams are. */
 
 const NOTHING = { usage: null, costUsd: null, generationId: null }
 const chat = wire(openaiCompatible, 'chat')
@@ -37,7 +37,7 @@ test('an answer that counts its prompt and none of its text is estimated like a 
     prompt,
   ]) {
     expect(chat.readAnswer(ofCounts(usage)).reported, JSON.stringify(usage)).toEqual(estimated)
-    // OpenAI counts: what it leaves out is not guessed.
+    // OpenAI counts: missing counts are not guessed.
     expect(wire(openai, 'chat').readAnswer(ofCounts(usage)).reported).toEqual(partly)
   }
   const called = { message: { tool_calls: [{ function: { name: 'f', arguments: '{"a":1234}' } }] } }

@@ -82,7 +82,7 @@ describe('counts of chat that contradict each other', () => {
 })
 
 describe('cached tokens beside the prompt, and reasoning beside the output, are told by the total alone', () => {
-  /** Of a prompt of 100 and an output of 20. By position: cached, reasoning, total. */
+  /** A prompt of 100 and an output of 20. By position: cached, reasoning, total. */
   test.each<[string, [number, number, number], string]>([
     ['both within', [60, 15, 120], '40 in, 60 read, 20 out'],
     ['cached beside', [60, 15, 180], '100 in, 60 read, 20 out'],

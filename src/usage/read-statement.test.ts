@@ -70,7 +70,7 @@ function expectLines(lines: readonly StatementLine[], entries: readonly Entry[])
   ).toEqual(others.toSorted(byNumber))
 }
 
-/** Compares a statement of all time with the entries, and those of parts of it with the statement of all time. */
+/** Compares a statement of all time with the entries, and statements of parts of it with the statement of all time. */
 async function expectExact(history: UsageHistory): Promise<void> {
   const [firstMs, endMs] = [dayOf(HISTORY_FROM_MS) - 2 * DAY_MS, dayOf(history.nowMs) + 2 * DAY_MS]
   for (const accountId of ['A1', 'A2']) {

@@ -19,7 +19,7 @@ beforeEach(() => {
   nowMs = HOUR * HOUR_MS + 1_000
 })
 
-/** A counter, what it could not count, and how it failed. */
+/** A counter, the refusals that it could not count, and its failures. */
 function counterOn({ db }: Store, cellsMax?: number) {
   const uncounted: number[] = []
   const failures: unknown[] = []

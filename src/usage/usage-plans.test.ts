@@ -93,7 +93,7 @@ async function fill({ store: { db }, ...bench }: StoreBench): Promise<void> {
   await fillEntries(db)
 }
 
-/** Entries of one account, of which one in ten is no charge. */
+/** Entries of one account; one in ten is not a charge. */
 async function fillEntries(db: Kysely<Tables>): Promise<void> {
   await insert(
     db,

@@ -29,7 +29,7 @@ describe('the pause after a statement that rolls history up', () => {
 })
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
-  /** A roller of a process that stays, and the hours that it was told to be late. */
+  /** A roller of a running process, and the hours that were reported to it as late. */
   function rollerOf(history: UsageHistory, takeIdHours: () => readonly number[] = () => []) {
     const late: number[] = []
     const roller = new UsageRoller({

@@ -222,7 +222,7 @@ describe('a charge', () => {
     ['0', 0],
     ['0.000198', 208],
     ['0.000123', 129],
-    // 0.5 and 1.5 micro-dollars and what is next to them: a half goes up.
+    // 0.5 and 1.5 micro-dollars and their neighbours: a half is rounded up.
     ['0.000000476190476190', 0],
     ['0.000000476190476191', 1],
     ['0.00001', 11],

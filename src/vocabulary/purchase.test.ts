@@ -166,7 +166,7 @@ test.each([
   [1_000, false, 'refunded'],
   [1_000, true, 'disputed'],
   [400, true, 'disputed'],
-  // Of a purchase on hold, whose credit was never added.
+  // For a purchase on hold, whose credit was never added.
   [0, true, 'disputed'],
 ] as const)('a purchase of 1000 with %s removed, disputed: %s, is %s', (reversed, disputed, is) => {
   const reversedMicros = micros(reversed)

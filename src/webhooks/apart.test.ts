@@ -57,7 +57,7 @@ async function change(
   await changeWebhook(parts, { webhookId, ...changed, by: null })
 }
 
-/** The limits that a webhook was told of, oldest first. */
+/** The limits that a webhook reported, oldest first. */
 async function limitsTold(webhookId?: string): Promise<readonly number[]> {
   const told = await toldSoFar(bench.store.db, webhookId)
   return told.map(([, { credit_limit }]) => credit_limit)
@@ -206,7 +206,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await setLimit(100)
     at(startMs + 20 * MINUTE_MS)
     await change(second, after)
-    // The first has the event already, and goes on waiting.
+    // The first already has the event, and keeps waiting.
     await change(first, { events: ['balance.low', EVENT] })
     // More than an hour after that, as after a gateway was stopped for a time.
     at(startMs + 85 * MINUTE_MS)

@@ -43,7 +43,7 @@ async function tellAll() {
 
 const told = () => toldSoFar(bench.store.db)
 
-/** Time moves on, so that credit comes after what was made before. */
+/** The clock moves, so that credit comes after earlier changes. */
 async function credit(accountId: string, amountMicros: number): Promise<void> {
   nowMs += 1
   bench.setNowMs(nowMs)

@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A server of one's own: without an address, and with ids that are no catalog ids. */
+/** An operator's own server: without an address, and with IDs that are not catalog IDs. */
 const OWN: Dialect = {
   ...openrouter,
   baseUrl: null,

@@ -54,7 +54,7 @@ describe.each(MADE_DATABASES)('on $engine the store is queried', ({ create }) =>
     await world.authenticator.readChanges()
     // The number of changes, and the keys.
     expect(world.queries).toHaveLength(2)
-    // Few numbers of keys make statements of their own.
+    // Small numbers of keys each have a separate statement.
     expect(world.hashesAsked).toEqual([8])
     world.nowMs += 1_000
     await expect(authenticateAll()).rejects.toMatchObject({ code: 'api_key_disabled' })

@@ -237,7 +237,7 @@ describe('any events in any order', () => {
             const at = each.pick % (entered.length || 1)
             const [one, counted] = [entered[at], countedOf[at]]
             if (one === undefined || counted === undefined) continue
-            // A request that has left is admitted no more.
+            // A request that has left can no longer be admitted.
             if (each.kind === 'admitted' && !one.inFlight) continue
             one.slot[each.kind]()
             if (each.kind === 'leave') one.inFlight = false

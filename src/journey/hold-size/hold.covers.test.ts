@@ -178,7 +178,7 @@ function besideMax(call: TestCall, offer: Offer, answerTokens: number): number {
 
 /**
  * The search results that each step reads: all so far, as far as the window has room;
- * of more than seven searches, those of one.
+ * of only one search, if there are more than seven.
  */
 function resultTokensRead(
   prompt: number,
@@ -193,7 +193,7 @@ function resultTokensRead(
   return tokens
 }
 
-/** The most that stands before a mark, of which alone a vendor that documents so writes a cache. */
+/** The most text before a mark: a vendor that documents it so writes only this to a cache. */
 function markedMax(call: TestCall, offer: Offer): number {
   const { media, tools, compacts, textTokens, unmarkedTokens } = call
   const marksMore = tools.serverTools || compacts || media.videosInline > 0

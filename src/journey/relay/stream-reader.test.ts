@@ -6,7 +6,7 @@ import type { StreamObserver } from '../../upstreams/upstream.ts'
 import type { HeldRequest } from '../held-request.ts'
 import { StreamReader } from './stream-reader.ts'
 
-/** The result of a stream: the bytes that are relayed, what each event was, what is reported and counted. */
+/** The result of a stream: the relayed bytes, the kind of each event, the report and the counts. */
 function readAll(
   format: (typeof FORMATS)[number],
   { chunks, takesAlike }: { readonly chunks: readonly Buffer[]; readonly takesAlike: boolean },

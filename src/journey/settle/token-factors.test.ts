@@ -57,7 +57,7 @@ const each = Object.entries(TEXTS).flatMap(([name, text]) =>
   TOKENIZERS.map((tokenizer) => [name, tokenizer.name, { text, tokenizer }] as const),
 )
 
-// Of 32,000 pieces and few letters beside Latin ones: only what is learned of it is a measure.
+// A tokenizer with 32,000 pieces and few non-Latin letters: only its learned factor is a measure.
 const early = each.filter(([name, tokenizer]) => tokenizer !== COARSE || name !== 'Chinese')
 // A short prompt is mostly what the provider puts around it: no factor is learned of one.
 const late = each.filter(([name]) => name !== 'hi')

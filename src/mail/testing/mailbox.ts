@@ -13,7 +13,7 @@ export interface ReceivedMail {
   readonly html: string
 }
 
-/** A mail server on a port of its own, for tests. */
+/** A mail server on its own port, for tests. */
 export interface Mailbox {
   readonly port: number
   /** Its address, as `SMTP_URL` takes it. */

@@ -12,11 +12,11 @@ export interface AskedOptions {
 }
 
 interface DeviceInput {
-  /** Of the page that the browser shows. */
+  /** The address of the page that the browser shows. */
   readonly origin: string
   /** Whether it counts its signatures. Default: true. */
   readonly counts?: boolean
-  /** How it says who made it. Default: not at all. */
+  /** Its attestation of its maker. Default: none. */
   readonly attestation?: { readonly fmt: string; readonly attStmt: Map<string, unknown> }
 }
 

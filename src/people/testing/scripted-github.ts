@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-/** As much of GitHub as a sign-in needs, on a port of its own. */
+/** The part of GitHub that a sign-in needs, on its own port. */
 export interface ScriptedGithub {
   readonly url: string
   readonly apiUrl: string
@@ -42,7 +42,7 @@ export async function startGithub(): Promise<ScriptedGithub> {
     fails: null,
   }
 
-  /** GitHub answers 200 also where it refuses a code. */
+  /** GitHub answers 200 even when it refuses a code. */
   const exchange = (form: URLSearchParams): object => {
     const code = form.get('code') ?? ''
     const grant = grants.get(code)

@@ -43,7 +43,7 @@ interface ProcessInput {
   readonly list?: (page: UnsettledPage) => ReturnType<typeof listUnsettled>
 }
 
-/** One process that reconciles, and what is known of its doings. */
+/** One process that reconciles, and a record of its actions. */
 export interface ReconcileProcess {
   readonly reconciler: Reconciler
   readonly settled: Settlement[]

@@ -55,7 +55,7 @@ export class CardBench {
     await this.store.close()
   }
 
-  /** A gateway of the store: what it keeps in memory is its own. */
+  /** A gateway of the store, with its own memory. */
   gateway(ceilings: CeilingSettings = NO_CEILINGS) {
     const { store, stripe } = this
     const { db } = store.store

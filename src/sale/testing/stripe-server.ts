@@ -57,7 +57,7 @@ export class StripeServer {
   readonly baseUrl: string
   /** The calls so far: `POST /v1/checkout/sessions`. */
   readonly calls: string[] = []
-  /** Whether calls are answered: with an error, not at all, or as if a proxy broke the connection. */
+  /** How calls are answered: normally, with an error, or as if a proxy broke the connection. */
   state: 'up' | 'failing' | 'broken' = 'up'
   nowMs = 1_700_000_000_000
   readonly #server: ReturnType<typeof createServer>

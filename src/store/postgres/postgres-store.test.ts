@@ -190,7 +190,7 @@ test('a connection that was cut is replaced by the next statement', async () => 
      where datname = current_database() and pid != pg_backend_pid()`,
   )
   await client.end()
-  // The first may still be sent on what was cut.
+  // The first query may still be sent on the cut connection.
   await readSetting(db, 'upstream').catch((error: unknown) => {
     expect(error).toBeInstanceOf(StoreUnavailable)
   })

@@ -6,7 +6,7 @@ const PORT_MIN = 20_000
 const PORT_MAX = 32_000
 
 /**
- * A free port for a program that must be told one. The system gives it to nothing else before the program takes it, nor
+ * A free port for a program that needs its number. The system gives it to nothing else before the program takes it, nor
  * while the program is stopped.
  */
 export async function freePort(): Promise<number> {

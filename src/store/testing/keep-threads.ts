@@ -1,4 +1,4 @@
 import { keepThreads } from '../sqlite/job-host.ts'
 
-// A test opens and closes stores of its own: two gateways have no more at once.
+// A test opens and closes its own stores: two gateways use no more threads at once.
 keepThreads(6)

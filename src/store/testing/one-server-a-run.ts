@@ -12,7 +12,7 @@ declare module 'vitest' {
 
 const TEMPLATE = 'template_tollgate'
 
-/** Starts the one PostgreSQL server of a test run, which fails where it can't; stops it at the end. */
+/** Starts the one PostgreSQL server of a test run, which fails without it; stops it at the end. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   // Tests kill processes, not the machine: what the system was given it will write.
   const server = await startPostgresServer({

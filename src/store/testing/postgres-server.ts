@@ -31,7 +31,7 @@ for (const listener of process.listeners('exit')) {
 
 linkLibraries()
 
-/** A PostgreSQL server in a folder of its own. */
+/** A PostgreSQL server in its own folder. */
 export interface PostgresServer {
   /** The address of a database on it. */
   url(database: string): string
@@ -51,7 +51,7 @@ export interface PostgresServer {
 export interface StandbyServer extends PostgresServer {
   /** Makes it take writes; resolves when it does. */
   promote(): Promise<void>
-  /** It follows no longer, and stays where it is; resolves when nothing arrives any more. */
+  /** Stops its replication where it is; resolves when nothing more arrives. */
   cutReplication(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ const ROOM_BYTES_MIN = 4 * 1024 ** 3
 
 const CREDENTIALS = { user: 'tollgate', password: 'test' }
 
-/** Starts a server, as a user of its own where this process is root. Rejects with what the server wrote. */
+/** Starts a server, as a separate user if this process is root. Rejects with the server's output. */
 export async function startPostgresServer(input: PostgresServerInput): Promise<PostgresServer> {
   const server = new Server(makeFolder(input), await freePort(), input)
   await server.initialise()
@@ -224,7 +224,7 @@ function linkLibraries(): void {
       try {
         symlinkSync(relative(dirname(target), source), link)
       } catch (error) {
-        // Another run has made it, or npm, where it was let.
+        // Another run, or npm if it was allowed to, has created it.
         if (lstatSync(link, { throwIfNoEntry: false }) === undefined) throw error
       }
     }

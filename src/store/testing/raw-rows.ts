@@ -8,7 +8,7 @@ export type RawRow = Readonly<Record<string, string | number | bigint | null>>
 /** Rows by their table; absent tables are empty. */
 export type RawRows = Readonly<Record<string, readonly RawRow[]>>
 
-/** Inserts rows as they are, in the order of the tables, also those that only an earlier program could write. */
+/** Inserts rows unchanged, in the order of the tables, also rows that only an earlier program could write. */
 export async function insertRawRows(url: string, tables: RawRows): Promise<void> {
   const store = await openStore({ url })
   try {

@@ -26,7 +26,7 @@ export async function createRewoundDatabase(): Promise<RewoundDatabase> {
 }
 
 /**
- * Runs statements beside the database while nobody may connect to it: a gateway that connects again between the cut and the
+ * Runs statements from another database while no client may connect to it: a gateway that connects again between the cut and the
  * statement would make it fail. By position: the database, called `LIVE`; the statements.
  */
 async function beside({ url }: TestDatabase, statements: readonly string[]): Promise<void> {

@@ -25,14 +25,14 @@ export const MADE_DATABASES = TEST_DATABASES.map(({ engine, create }) => ({
   create: engine === 'SQLite' ? createMadeSqliteFile : create,
 }))
 
-/** A SQLite file in a folder of its own, with the tables and nothing in them. */
+/** A SQLite file in its own folder, with empty tables. */
 export async function createMadeSqliteFile(): Promise<TestDatabase> {
   const database = await createSqliteFile()
   await writeMadeStore(database.url.replace('sqlite:', ''))
   return database
 }
 
-/** A SQLite file in a folder of its own, with nothing in it. */
+/** An empty SQLite file in its own folder. */
 export async function createSqliteFile(): Promise<TestDatabase> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-store-'))
   return {

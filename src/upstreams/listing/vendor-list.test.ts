@@ -158,7 +158,7 @@ describe('a server without prices', () => {
       ['local/c', false],
     ])
     expect(skipped.map(({ modelId }) => modelId)).toEqual(['local/b'])
-    // Open weights are no repository of Hugging Face's.
+    // Open weights alone do not name a repository of Hugging Face.
     expect(models.map(({ listing }) => listing.hugging_face_id)).toEqual([null, null])
   })
 

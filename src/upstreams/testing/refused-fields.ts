@@ -21,7 +21,7 @@ interface Sent {
   readonly vouched?: readonly string[]
 }
 
-/** Checks the smallest body of a format with these fields added. Null: it goes on. */
+/** Checks the smallest body of a format with these fields added. Null: it is accepted. */
 export function refusalOf({ dialect, format: name, fields, vouched = [] }: Sent): Problem | null {
   const of: Dialect = COUNTED_DIALECTS[dialect]
   const format = FORMATS.find(({ endpoint }) => endpoint === name)

@@ -124,7 +124,7 @@ export class UsageHistory {
     return history
   }
 
-  /** Lets a random history happen on a store of its own, and closes it. */
+  /** Runs a random history on a separate store, and closes it. */
   static async within(
     open: (typeof STORE_BENCHES)[number]['open'],
     run: (history: UsageHistory) => Promise<void>,
@@ -230,7 +230,7 @@ export class UsageHistory {
     })
   }
 
-  /** Every request that ever opened a hold, those that were pruned as they were. */
+  /** Every request that ever opened a hold; pruned ones as they were before. */
   async requests(): Promise<readonly RequestRow[]> {
     const rows = await this.bench.store.db.selectFrom('all_requests').selectAll().execute()
     return [...rows.map((row) => REQUESTS.read(row)), ...this.#pruned.values()]

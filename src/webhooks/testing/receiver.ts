@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 
-// Of tests alone: for receiver.example, other.example and this machine, for a hundred years.
+// Only for tests: for receiver.example, other.example and this machine, for a hundred years.
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIB0zCCAXmgAwIBAgIUDbVzdp/JIfhTbR4W3uPSkTi5ZwowCgYIKoZIzj0EAwIw
 GzEZMBcGA1UEAwwQcmVjZWl2ZXIuZXhhbXBsZTAgFw0yNjExMjIyMTQyMjRaGA8y
