@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { FACTS } from '../ledger/testing/script.ts'
 import { micros } from '../vocabulary/money.ts'
+import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import {
   firstLookupAtMs,
   LOOKUP_INTERVAL_MS_MAX,
@@ -85,3 +86,27 @@ test('only a reported cost that does not stand waits for a look-up', () => {
   expect(waits(true)).toBeNull()
   expect(waits(false)).toMatchObject({ generationId: 'gen-1', costReported: true, endedAtMs: 7 })
 })
+
+const TOKENS = usageOf({ inputTokens: 10, outputTokens: 5 })
+
+test.each([
+  ['a reported cost, also without tokens', { digits: 1n, chargedMicros: 0, usage: null }, true],
+  ['a reported cost of zero', { digits: 0n, chargedMicros: 9, usage: TOKENS }, false],
+  ['tokens at a price', { digits: null, chargedMicros: 9, usage: TOKENS }, true],
+  ['tokens of a free model', { digits: null, chargedMicros: 0, usage: TOKENS }, false],
+  ['an answer without tokens', { digits: null, chargedMicros: 9, usage: null }, false],
+] as const)(
+  'a record with a cost of zero is doubted only where the answer shows a cost: after %s',
+  (_, { digits, chargedMicros, usage }, isDoubted) => {
+    const costUsd = digits === null ? null : { digits, exponent: -3 }
+    const charge = { chargeMicros: micros(chargedMicros), costUsd, generationId: 'gen-1' }
+    const resolution = { kind: 'provisional', ...charge } as const
+    const settled = { state: 'provisional', chargedMicros: micros(chargedMicros) } as const
+    const input = { requestId: 'R', resolution, facts: { ...FACTS, usage }, feeBasisPoints: 500 }
+    const unsettled = unsettledAfter(
+      { ...settled, overrunMicros: micros(0), settledNow: true },
+      { input, nowMs: 7 },
+    )
+    expect(unsettled).toMatchObject({ expectsCost: isDoubted, costReported: costUsd !== null })
+  },
+)

@@ -4,7 +4,8 @@ import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { ChainJob, hasMoreToScan } from './chain-look.ts'
 import type { ChainWatch } from './chain-watch.ts'
-import { addDepositAddresses } from './deposit-rows.ts'
+import { moveCursor } from './cursors.ts'
+import { addDepositAddresses, waitingCursorOf } from './deposit-rows.ts'
 import { rescanChain } from './open-deposits.ts'
 import { ChainWorld } from './testing/chain-world.ts'
 import type { ModelChain, NodeState } from './testing/model-chain.ts'
@@ -29,6 +30,22 @@ function payFinally(world: ChainWorld, ...transfers: readonly (readonly [number,
 
 function setNodes(world: ChainWorld, state: NodeState): void {
   for (const node of world.nodes) node.state = state
+}
+
+/** Does something else before the first node answers its next search for transfers. */
+function onceAtLogs(world: ChainWorld, step: () => Promise<void>): void {
+  const [node] = world.nodes
+  const honest = node?.ask.bind(node) ?? expect.unreachable()
+  let isFirst = true
+  Object.assign(node ?? {}, {
+    async ask(calls: Parameters<typeof honest>[0]) {
+      if (isFirst && calls.some(({ method }) => method === 'eth_getLogs')) {
+        isFirst = false
+        await step()
+      }
+      return honest(calls)
+    },
+  })
 }
 
 test('a deposit that all nodes left out is found a night later, also of a token that waited that night', async () => {
@@ -104,6 +121,33 @@ test('the nightly scan reports what it has found, also where another token has n
   await watch.look()
   expect(await world.balances()).toEqual([3_000_000, 0])
   expect(world.events).toContain('1 found late')
+})
+
+test('a token that another gateway lets wait above a rescan waits at the block of the rescan', async () => {
+  const world = await ChainWorld.open(bench)
+  const { chainId, chain, accounts } = world
+  const [watch, other] = [world.watch(), world.watch()]
+  await watch.look()
+  const address = `0x${'03'.repeat(20)}`
+  world.model.pay([{ to: address, token: 1, units: 6_000_000n }])
+  payFinally(world)
+  payFinally(world, [1, 1n])
+  await watch.look()
+  const row = { chainId, address, accountId: accounts[0] ?? '', createdAtMs: world.nowMs }
+  await addDepositAddresses(bench.store.db, [row])
+  await watch.rewind(1)
+  world.model.hasRate = false
+  onceAtLogs(world, async () => {
+    // The last step of a look that began before the rescan.
+    const source = waitingCursorOf(chainId, chain.tokens[1]?.method ?? '')
+    const block = { position: '2', blockHash: world.model.blocks[2]?.hash ?? '' }
+    const to = { source, ...block, lookedAtMs: world.nowMs }
+    expect(await moveCursor(bench.store.db, { from: null, to })).toBe(true)
+  })
+  await other.look()
+  world.model.hasRate = true
+  await other.look()
+  expect(await world.balances()).toEqual([6_000_000, 0])
 })
 
 /** A world whose second token is eleven blocks behind, has a deposit in the first and the last of them, and has a rate again. */
@@ -188,23 +232,14 @@ test('a look that began before a rescan does not pass the blocks that the rescan
   world.model.pay([{ to: address, token: 0, units: 6_000_000n }])
   payFinally(world, [0, 1n])
   payFinally(world, [0, 1n])
-  const [node] = world.nodes
-  const honest = node?.ask.bind(node) ?? expect.unreachable()
-  let isFirst = true
-  Object.assign(node ?? {}, {
-    async ask(calls: Parameters<typeof honest>[0]) {
-      if (isFirst && calls.some(({ method }) => method === 'eth_getLogs')) {
-        isFirst = false
-        const [accountId = ''] = world.accounts
-        const { chainId } = world
-        await addDepositAddresses(bench.store.db, [
-          { chainId, address, accountId, createdAtMs: world.nowMs },
-        ])
-        // As far as the look has come.
-        await other.rewind(1)
-      }
-      return honest(calls)
-    },
+  onceAtLogs(world, async () => {
+    const [accountId = ''] = world.accounts
+    const { chainId } = world
+    await addDepositAddresses(bench.store.db, [
+      { chainId, address, accountId, createdAtMs: world.nowMs },
+    ])
+    // As far as the look has come.
+    await other.rewind(1)
   })
   await watch.look()
   await other.look()

@@ -120,6 +120,18 @@ describe('an estimate', () => {
     expect((await estimate(member, uncapped)).json['hold']).toBe(700)
     expect(await heldByJourney('chat', uncapped)).toBe(700)
   })
+
+  test('in a new period has the whole allowance of the account, before a request has begun it', async () => {
+    const { ledger, store } = world.gateway
+    await ledger.updateAccount({ id: account.id, allowance: allowanceOf(1_000) }, null)
+    const ended = { period_starts_at_ms: 0, period_ends_at_ms: 1, period_unused_from_ms: 1 }
+    await store.db
+      .updateTable('accounts')
+      .set({ ...ended, period_spend_micros: 999 })
+      .where('id', '=', account.id)
+      .execute()
+    expect((await estimate(member, CHAT)).json).toMatchObject({ available: 1_000 })
+  })
 })
 
 describe('is refused', () => {

@@ -48,4 +48,6 @@ test('one whose number another purchase has since gets the next behind all of th
   expect((await getPurchase(world.bench.store.db, 'pur_1'))?.note).toBe(
     'its receipt had the number 1 before the database went back',
   )
+  await world.ledger.postPurchase(paidLook('4'))
+  expect(await numbers()).toEqual({ pur_1: 3, pur_2: 2, pur_3: 1, pur_4: 4 })
 })
