@@ -3,6 +3,7 @@ import { micros } from '../../vocabulary/money.ts'
 import type { CeilingSettings } from '../ceilings.ts'
 import type { ChainTerms } from '../chain/terms.ts'
 import { ChainWatch } from '../chain-watch.ts'
+import { TokenDeposits } from '../deposit-method.ts'
 import { addDepositAddresses, HandedOut } from '../deposit-rows.ts'
 import type { DepositTerms } from '../deposit-value.ts'
 import { Sale } from '../sale.ts'
@@ -126,6 +127,19 @@ export class ChainWorld {
       onFoundLate: (deposits) => void this.events.push(`${deposits} found late`),
       onDust: (deposits) => void this.events.push(`${deposits} of dust`),
       ...(blocksAtOnceMax !== undefined && { blocksAtOnceMax }),
+    })
+  }
+
+  /** Deposits of the first token, as a gateway sells them. */
+  deposits(): TokenDeposits {
+    const { chain, nodes, handedOut } = this
+    const [coin] = chain.tokens
+    if (coin === undefined) throw new Error('the chain has no token')
+    return new TokenDeposits({
+      ...{ chain, coin, nodes, handedOut, terms: TERMS, db: this.#bench.store.db },
+      clock: { nowMs: () => this.nowMs },
+      onNodeFailure: ({ name }) => void this.events.push(`${name} failed`),
+      addressOf: (accountId) => this.addresses[this.accounts.indexOf(accountId)] ?? '',
     })
   }
 

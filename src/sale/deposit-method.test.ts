@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { findPurchase } from '../ledger/purchases.ts'
+import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import type { PurchaseRow } from '../store/sale-tables.ts'
+import { ChainWorld } from './testing/chain-world.ts'
+import type { ModelChain } from './testing/model-chain.ts'
+
+type Logs = Parameters<ModelChain['pay']>[0]
+
+let bench: StoreBench
+beforeAll(async () => {
+  bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+})
+afterAll(() => bench.close())
+
+/** A chain on which a transaction was found as deposits, and was mined again with other transfers in place of a final block. */
+async function minedAgain(found: Logs, again: (world: ChainWorld) => Logs) {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  world.model.pay(found.map((log) => ({ ...log, to: world.addresses[0] ?? '' })))
+  world.model.mine({ most: 1, isReversed: false })
+  world.model.finalize(1)
+  await watch.look()
+  const query = bench.store.db.selectFrom('purchases').select('source').orderBy('id')
+  const sources = await query.where('account_id', '=', world.accounts[0] ?? '').execute()
+  const rows = await Promise.all(sources.map(({ source }) => findPurchase(bench.store.db, source)))
+  world.model.replaceFinal(1, () => again(world))
+  for (let block = 0; block < 3; block++) world.model.mine({ most: 1, isReversed: false })
+  world.model.finalize(3)
+  await watch.rewind(1)
+  await watch.look()
+  const deposits = world.deposits()
+  const look = (row: PurchaseRow | null) => deposits.look(row ?? expect.unreachable())
+  return Promise.all(rows.map(look))
+}
+
+const DEPOSIT = { to: '', token: 0, units: 60_000_000n }
+
+test('a deposit whose transfer pays another account now is not there any more', async () => {
+  const facts = await minedAgain([DEPOSIT], ({ addresses: [, other = ''] }) => [
+    { ...DEPOSIT, to: other },
+  ])
+  expect(facts).toEqual([{ kind: 'expired' }])
+})
