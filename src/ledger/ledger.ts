@@ -296,7 +296,16 @@ export type CreditVerdict =
   | { readonly kind: 'exists'; readonly entry: Entry }
   /** The reference was used for other credit before; nothing was added. */
   | { readonly kind: 'conflict'; readonly entry: Entry }
+  | BeyondBalance
   | { readonly kind: 'unknownAccount' }
+
+/** Nothing was added or removed: the account would have more credit, or owe more, than any can. */
+export interface BeyondBalance {
+  readonly kind: 'beyondBalance'
+  readonly change: 'added' | 'removed'
+  /** The most that can be added, or removed, now. */
+  readonly mostMicros: Micros
+}
 
 export interface RedeemCodeInput {
   readonly accountId: string
@@ -310,6 +319,7 @@ export type RedeemVerdict =
   /** This account redeemed the code before; nothing was added. */
   | { readonly kind: 'exists'; readonly entry: Entry }
   /** Nothing was added: another account redeemed the code, or the code can't be redeemed. */
+  | BeyondBalance
   | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }
 
 /** The limits of accounts and keys that have none of their own. The ledger keeps all exactly, over all instances. */

@@ -8,8 +8,8 @@ import {
 } from '../ledger/credit-codes.ts'
 import type { CreditCodeRow } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import { Problem } from '../vocabulary/problem.ts'
-import { entryAnswer, entryShape } from './credit.ts'
+import { invalidParameter, Problem } from '../vocabulary/problem.ts'
+import { beyondText, entryAnswer, entryShape } from './credit.ts'
 import {
   futureField,
   idCursor,
@@ -168,6 +168,8 @@ function redeem({ ledger, clock, onCallersChanged }: OperationParts) {
             message: 'This credit code was revoked. Ask for another one.',
             param: 'code',
           })
+        case 'beyondBalance':
+          throw invalidParameter('code', beyondText('The credit of `code`', verdict))
         case 'unknownCode':
           throw new Problem('unknown_credit_code', { param: 'code' })
         case 'unknownAccount':

@@ -2,13 +2,13 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { findCredit, listStatement, sumTopUps } from '../ledger/activity/entries.ts'
-import type { AddCreditInput } from '../ledger/ledger.ts'
+import type { AddCreditInput, BeyondBalance } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { isReservedReference } from '../ledger/rules/credit.ts'
 import type { Entry } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import { ENTRY_KINDS, PURSES, showMicros } from '../vocabulary/money.ts'
+import { BALANCE_MICROS_MAX, ENTRY_KINDS, PURSES, showMicros } from '../vocabulary/money.ts'
 import { invalidParameter, Problem } from '../vocabulary/problem.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import {
@@ -130,11 +130,21 @@ async function addCredit(
         message: `The account already has ${showMicros(verdict.entry.amountMicros)} of ${verdict.entry.purse === 'backed' ? 'paid' : 'free'} credit with this reference. Use another reference.`,
         param: 'reference',
       })
+    case 'beyondBalance':
+      throw invalidParameter('amount', beyondText('`amount`', verdict))
     case 'unknownAccount':
       throw notFound('account', input.accountId)
     default:
       return assertNever(verdict)
   }
+}
+
+/** Why credit can't be added or removed. By position: the amount of the request, and the most that is possible. */
+export function beyondText(amount: string, { change, mostMicros }: BeyondBalance): string {
+  const most = showMicros(BALANCE_MICROS_MAX)
+  return change === 'added'
+    ? `${amount} must be at most ${showMicros(mostMicros)}: an account can have at most ${most}.`
+    : `${amount} must be at least ${showMicros(-mostMicros)}: an account can owe at most ${most}.`
 }
 
 function entries({ store }: OperationParts) {

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { getAccount } from '../ledger/accounts.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { getPurchase, listAllPurchases } from '../ledger/purchases.ts'
+import { roomForCredit } from '../ledger/rules/credit.ts'
 import { PaymentUnavailable } from '../sale/card/provider.ts'
 import { depositOfSource } from '../sale/chain/terms.ts'
 import type { ConfirmingDeposit } from '../sale/deposit-rows.ts'
@@ -8,6 +10,7 @@ import type { PurchaseRow } from '../store/sale-tables.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { PURCHASE_STATES, REVERSALS, reversalOf } from '../vocabulary/purchase.ts'
+import { beyondText } from './credit.ts'
 import {
   anyOf,
   idCursor,
@@ -109,7 +112,7 @@ function approve(parts: OperationParts) {
 }
 
 async function creditHeld(
-  { sale }: OperationParts,
+  { sale, store }: OperationParts,
   { row, by }: { readonly row: PurchaseRow; readonly by: OperatorAction | null },
 ): Promise<object> {
   if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row, CREDITED)
@@ -118,7 +121,11 @@ async function creditHeld(
   if (looked === null) throw new Problem('payment_unavailable')
   const { purchase, isChanged } = looked
   if (purchase.state === 'held' || purchase.state === 'below_minimum') {
-    throw notHeld(purchase, NO_MONEY)
+    const account = await getAccount(store.db, purchase.accountId)
+    const mostMicros = account === null ? purchase.creditMicros : roomForCredit(account)
+    const isBeyond = purchase.creditMicros > mostMicros
+    const beyond = { kind: 'beyondBalance', change: 'added', mostMicros } as const
+    throw notHeld(purchase, isBeyond ? beyondText('Its credit', beyond) : NO_MONEY)
   }
   if (!isChanged || purchase.state !== 'credited') throw notHeld(purchase, CREDITED)
   return adminPurchaseAnswer(purchase)

@@ -8,6 +8,7 @@ import type { Clock } from '../vocabulary/clock.ts'
 import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
 import { invalidParameter, Problem } from '../vocabulary/problem.ts'
 import { type ExchangeTerms, formatUnits, unitsFor } from '../vocabulary/purchase.ts'
+import { beyondText } from './credit.ts'
 import { filterField, moneyField, queryText, timeAnswer, timeField } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type Answered, type OperationParts, operation } from './operation.ts'
@@ -211,6 +212,8 @@ async function beginCard(
       if (nextAtMs === null) throw amountProblem(`must be ${words}`)
       throw laterProblem(`This account can buy ${words}.`, nextAtMs - clock.nowMs())
     }
+    case 'beyondBalance':
+      throw invalidParameter('amount', beyondText('`amount`', begun))
     case 'disputed':
       throw new Problem('card_refused')
     case 'unknownAccount':

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { SALE_CURSORS } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import { type Micros, micros } from '../vocabulary/money.ts'
+import { cappedMicros, type Micros } from '../vocabulary/money.ts'
 
 /** The sales so far, and when each source of payments was last looked at. */
 export interface SaleFigures {
@@ -49,8 +49,8 @@ export async function saleFigures(db: Kysely<Tables>): Promise<SaleFigures> {
       method,
       state,
       purchases: Number(purchases),
-      creditMicros: shownMicros(credit),
-      reversedMicros: shownMicros(reversed),
+      creditMicros: cappedMicros(credit),
+      reversedMicros: cappedMicros(reversed),
     })),
     looks: cursors.map((row) => SALE_CURSORS.read(row)),
   }
@@ -59,9 +59,4 @@ export async function saleFigures(db: Kysely<Tables>): Promise<SaleFigures> {
 /** An amount of a row, so that no sum overflows: any sender can make deposits of all units of a test token. */
 function real(column: 'credit_micros' | 'reversed_micros') {
   return sql<number>`cast(${sql.ref(column)} as double precision)`
-}
-
-/** Exact up to the most that an account can have, and not more than it. */
-function shownMicros(sum: number): Micros {
-  return micros(Math.min(sum, Number.MAX_SAFE_INTEGER))
 }

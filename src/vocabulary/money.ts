@@ -56,6 +56,17 @@ export function subtractMicros(a: Micros, b: Micros): Micros {
   return micros(a - b)
 }
 
+/**
+ * The most credit that can be added to an account up to, both purses together, and the debt up to which credit can be
+ * removed: a billion dollars. The rest of a safe integer is room for charges, corrections and refunds, which nothing refuses.
+ */
+export const BALANCE_MICROS_MAX = micros(1_000_000_000_000_000)
+
+/** A sum over many accounts or entries: exact up to the largest safe integer, and not more than that. */
+export function cappedMicros(sum: number): Micros {
+  return micros(Math.max(-Number.MAX_SAFE_INTEGER, Math.min(sum, Number.MAX_SAFE_INTEGER)))
+}
+
 /** The smaller. */
 export function minMicros(a: Micros, b: Micros): Micros {
   return a < b ? a : b

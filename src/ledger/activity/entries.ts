@@ -1,14 +1,13 @@
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import { ENTRIES, type Entry, type Tables } from '../../store/schema.ts'
 import {
-  addMicros,
+  cappedMicros,
   ENTRY_FACTS,
   ENTRY_KINDS,
   type EntryKind,
   type Micros,
   micros,
   subtractMicros,
-  ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import { type EntryPlace, placeBefore } from './entry-sums.ts'
 
@@ -152,7 +151,8 @@ export async function sumTopUps(
     .select(({ fn }) => [
       'kind',
       fn.countAll<number | string>().as('entries'),
-      fn.sum<number | string>('amount_micros').as('amount'),
+      // As a fraction, because no integer of a database can hold the sum of all amounts.
+      fn.sum<number>(sql<number>`cast(amount_micros as double precision)`).as('amount'),
     ])
     .where(BOUGHT)
     .where('kind', 'in', PAID_KINDS)
@@ -162,10 +162,7 @@ export async function sumTopUps(
   const query = accountId === null ? all : all.where('account_id', '=', accountId)
   const rows = await query.execute()
   return {
-    amountMicros: rows.reduce(
-      (sum, { amount }) => addMicros(sum, micros(Number(amount))),
-      ZERO_MICROS,
-    ),
+    amountMicros: cappedMicros(rows.reduce((sum, { amount }) => sum + amount, 0)),
     entries: Object.fromEntries(rows.map(({ kind, entries }) => [kind, Number(entries)])),
   }
 }

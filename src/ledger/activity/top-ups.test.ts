@@ -31,6 +31,18 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await sum('B', 0, 2_000)).toEqual({ amountMicros: 0, entries: {} })
   })
 
+  test('more paid credit than a number can have is shown as the most that it can', async () => {
+    const most = 1_000_000_000_000_000
+    for (let count = 0; count < 10; count++) {
+      const script = `credit A backed ${most - 600} full${count}\ncredit A backed ${600 - most} empty${count}`
+      await runScript(bench, script)
+    }
+    expect(await sum(null, 0, 3_000)).toEqual({
+      amountMicros: Number.MAX_SAFE_INTEGER,
+      entries: { top_up: 13 },
+    })
+  })
+
   test('free credit and removed credit are no top-ups', async () => {
     await runScript(bench, 'credit A free 900 gift')
     await runScript(bench, 'credit A backed -40 back')

@@ -1,14 +1,22 @@
 import { type AccountRow, type CreditCodeRow, ENTRIES, type Entry } from '../../store/schema.ts'
 import {
   addMicros,
+  BALANCE_MICROS_MAX,
   ENTRY_FACTS,
   type EntryKind,
   type Micros,
+  maxMicros,
   micros,
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
-import type { AddCreditInput, CreditVerdict, RedeemCodeInput, RedeemVerdict } from '../ledger.ts'
+import type {
+  AddCreditInput,
+  BeyondBalance,
+  CreditVerdict,
+  RedeemCodeInput,
+  RedeemVerdict,
+} from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
 
 /** An entry before it has its place in an account. */
@@ -46,6 +54,25 @@ function lastCredit({
 }: AccountRow): Pick<AccountRow, 'lastCreditNumber' | 'lastCreditBalanceMicros'> {
   const lastCreditBalanceMicros = addMicros(backedBalanceMicros, freeBalanceMicros)
   return { lastCreditNumber, lastCreditBalanceMicros }
+}
+
+/** The most credit that can be added to an account now. */
+export function roomForCredit({
+  backedBalanceMicros,
+  freeBalanceMicros,
+}: Pick<AccountRow, 'backedBalanceMicros' | 'freeBalanceMicros'>): Micros {
+  const balanceMicros = addMicros(backedBalanceMicros, freeBalanceMicros)
+  return maxMicros(ZERO_MICROS, subtractMicros(BALANCE_MICROS_MAX, balanceMicros))
+}
+
+/** Why credit can't be added, or removed; null: it can. By position: the account, and the change of its balance. */
+function beyondBalance(account: AccountRow, changeMicros: Micros): BeyondBalance | null {
+  const change = changeMicros > 0 ? 'added' : 'removed'
+  const mostMicros =
+    change === 'added'
+      ? roomForCredit(account)
+      : maxMicros(ZERO_MICROS, addMicros(BALANCE_MICROS_MAX, account.backedBalanceMicros))
+  return Math.abs(changeMicros) > mostMicros ? { kind: 'beyondBalance', change, mostMicros } : null
 }
 
 /** The balances less held credit, never below zero; free credit counts until it expires. */
@@ -94,6 +121,8 @@ export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number
     return { kind: isSameCredit(earlier, input) ? 'exists' : 'conflict', entry: earlier }
   }
   checkCredit(input, nowMs)
+  const beyond = beyondBalance(account, input.amountMicros)
+  if (beyond !== null) return beyond
 
   const lapsed = lapseFreeCredit(work, account, nowMs)
   const kind: EntryKind =
@@ -161,6 +190,8 @@ export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: numb
   if (code.redeemedBy !== null) return { kind: 'used' }
   if (code.revokedAtMs !== null) return { kind: 'revoked' }
   if (code.expiresAtMs !== null && nowMs >= code.expiresAtMs) return { kind: 'expired' }
+  const beyond = beyondBalance(account, code.amountMicros)
+  if (beyond !== null) return beyond
 
   const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }
   work.creditCodes.update(redeemed)

@@ -1,7 +1,14 @@
 import { PURCHASES, type PurchaseRow } from '../../store/sale-tables.ts'
 import { type AccountRow, ENTRIES } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
-import { type Micros, micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import {
+  BALANCE_MICROS_MAX,
+  type Micros,
+  micros,
+  showMicros,
+  subtractMicros,
+  ZERO_MICROS,
+} from '../../vocabulary/money.ts'
 import {
   type PaymentJudgment,
   type PurchaseFact,
@@ -12,7 +19,7 @@ import {
 } from '../../vocabulary/purchase.ts'
 import type { ActionSubject } from '../operator-actions.ts'
 import type { NamedRows, UnitOfWork } from '../work.ts'
-import { post } from './credit.ts'
+import { post, roomForCredit } from './credit.ts'
 
 /** The row of the last number of the receipts. */
 const RECEIPTS = 'receipts'
@@ -76,7 +83,7 @@ export function postPurchase(
     return { kind: 'conflict', purchase: earlier }
   }
   const before = earlier ?? newPurchase(input, nowMs)
-  const found = purchaseAfter(before, input, nowMs)
+  const found = purchaseWithin(account, { before, input, nowMs })
   if (found === before && earlier !== undefined) return { kind: 'unchanged', purchase: earlier }
   // An answer from before the latest reversal may be older than the answer that led to that reversal.
   if (before.reversals !== input.seenReversals) return { kind: 'stale', purchase: before }
@@ -86,6 +93,28 @@ export function postPurchase(
   else work.purchases.update(after)
   postChanges(work, { account, before, after, nowMs })
   return { kind: 'posted', purchase: after }
+}
+
+/** The purchase after a look: held, also after an approval, where its account can't have so much credit. */
+function purchaseWithin(
+  account: AccountRow,
+  {
+    before,
+    input,
+    nowMs,
+  }: {
+    readonly before: PurchaseRow
+    readonly input: PostPurchaseInput
+    readonly nowMs: number
+  },
+): PurchaseRow {
+  const found = purchaseAfter(before, input, nowMs)
+  const { fact } = input
+  if (!isCredited(before, found) || fact.kind !== 'paid') return found
+  if (found.creditMicros <= roomForCredit(account)) return found
+  const reason = `an account can have at most ${showMicros(BALANCE_MICROS_MAX)}`
+  const judgment = { kind: 'hold', reason, worthMicros: found.creditMicros } as const
+  return purchaseAfter(before, { ...input, fact: { ...fact, judgment }, approved: false }, nowMs)
 }
 
 function isCredited(before: PurchaseRow, after: PurchaseRow): boolean {

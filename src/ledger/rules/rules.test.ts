@@ -344,7 +344,6 @@ describeScripts(['account A', 'key K A'], (holds) => {
     ['that is free and does not expire', 'credit A free 1 r1'],
     ['that is free and has expired', 'credit A free 1 r1 until 5'],
     ['that is free and taken back', 'credit A free -1 r1 until 60'],
-    ['beyond what can be counted', `credit A backed ${Number.MAX_SAFE_INTEGER} r1`],
   ])('credit %s is refused', (_what, line) =>
     holds(`
     at 5

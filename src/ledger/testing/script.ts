@@ -12,7 +12,7 @@ import {
   reversalCauseOf,
 } from '../../vocabulary/purchase.ts'
 import { usageOf } from '../../vocabulary/testing/token-usage.ts'
-import type { OpenHoldInput, Settled } from '../ledger.ts'
+import type { BeyondBalance, OpenHoldInput, Settled } from '../ledger.ts'
 import type { PostPurchaseInput } from '../rules/post-purchase.ts'
 import type { Bench } from './bench.ts'
 import { ownLimitsOf, periodText, refusalText } from './limit-script.ts'
@@ -161,9 +161,14 @@ async function runCredit(bench: Bench, words: Words): Promise<string> {
     expiresAtMs: until === undefined ? null : Math.round(Number(until) * 1_000),
     reference,
   })
-  return verdict.kind === 'unknownAccount'
-    ? verdict.kind
+  if (verdict.kind === 'unknownAccount') return verdict.kind
+  return verdict.kind === 'beyondBalance'
+    ? beyondText(verdict)
     : `${verdict.kind} ${verdict.entry.kind} ${verdict.entry.amountMicros}`
+}
+
+function beyondText({ kind, change, mostMicros }: BeyondBalance): string {
+  return `${kind} ${change} ${mostMicros}`
 }
 
 async function runCode(bench: Bench, words: Words): Promise<null> {
@@ -185,6 +190,7 @@ async function runCode(bench: Bench, words: Words): Promise<null> {
 
 async function runRedeem(bench: Bench, [codeHash = '', accountId = '']: Words): Promise<string> {
   const verdict = await bench.ledger.redeemCode({ accountId, codeHash })
+  if (verdict.kind === 'beyondBalance') return beyondText(verdict)
   if (verdict.kind !== 'redeemed' && verdict.kind !== 'exists') return verdict.kind
   const { kind, amountMicros, reference } = verdict.entry
   return `${verdict.kind} ${kind} ${amountMicros} ${reference}`

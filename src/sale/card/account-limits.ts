@@ -1,4 +1,7 @@
 import type { Kysely } from 'kysely'
+import { getAccount } from '../../ledger/accounts.ts'
+import type { BeyondBalance } from '../../ledger/ledger.ts'
+import { roomForCredit } from '../../ledger/rules/credit.ts'
 import { PURCHASES } from '../../store/sale-tables.ts'
 import type { Tables } from '../../store/schema.ts'
 import { addMicros, type Micros, micros } from '../../vocabulary/money.ts'
@@ -15,6 +18,7 @@ const NEW_ACCOUNT_DAILY_MICROS = micros(50_000_000)
 /** Why an account may not begin a payment by card now. */
 export type CardRefusal =
   | { readonly kind: 'unknownAccount' | 'disputed' }
+  | BeyondBalance
   | {
       readonly kind: 'tooManyOpen'
       /** When it may begin the next. */
@@ -45,12 +49,10 @@ export async function refusalOf(
     readonly nowMs: number
   },
 ): Promise<CardRefusal | null> {
-  const account = await db
-    .selectFrom('accounts')
-    .select('created_at_ms')
-    .where('id', '=', accountId)
-    .executeTakeFirst()
-  if (account === undefined) return { kind: 'unknownAccount' }
+  const account = await getAccount(db, accountId)
+  if (account === null) return { kind: 'unknownAccount' }
+  const mostMicros = roomForCredit(account)
+  if (creditMicros > mostMicros) return { kind: 'beyondBalance', change: 'added', mostMicros }
   const begun = await begunSince(db, { accountId, sinceMs: nowMs - DAY_MS })
   const open = begun.filter(
     ({ state, expiresAtMs }) => state === 'open' && (expiresAtMs ?? 0) > nowMs,
@@ -63,7 +65,7 @@ export async function refusalOf(
   }
   if (!chargesCards) return null
   if (await isDisputed(db, accountId)) return { kind: 'disputed' }
-  if (Number(account.created_at_ms) + NEW_ACCOUNT_MS <= nowMs) return null
+  if (account.createdAtMs + NEW_ACCOUNT_MS <= nowMs) return null
   const counted = begun.filter(({ state }) => state !== 'expired' && state !== 'dismissed')
   return newAccountRefusal(creditMicros, counted)
 }
