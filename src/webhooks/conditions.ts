@@ -80,8 +80,11 @@ async function report(
   const subscribed = webhooks.filter((webhook) => eventsOf(webhook).includes(event))
   const marks = subscribed.map(({ id }) => subscribedMark(id))
   const marked = await heldOf(trx, { event, subjectIds: marks })
+  // A time that is ahead is of a clock that was wrong: it may be years until that time has come.
+  const isEarlier = (atMs: number) => atMs <= sinceMs || atMs > nowMs
   const receivers = subscribed.filter(
-    ({ id, createdAtMs }) => Math.max(createdAtMs, marked.get(subscribedMark(id)) ?? 0) <= sinceMs,
+    ({ id, createdAtMs }) =>
+      isEarlier(createdAtMs) && isEarlier(marked.get(subscribedMark(id)) ?? -Infinity),
   )
   if (receivers.length === 0) return
   if (mark !== undefined && !(await takeMark(trx, { event, mark, nowMs }))) {

@@ -123,15 +123,16 @@ export async function unresolvedRequests(
     .limit(limit)
     .execute()
   const raised = rows.flatMap((row): Raised[] => {
-    const sinceMs = row.endedAtMs ?? row.openedAtMs
-    if (sinceMs > nowMs - UNRESOLVED_AFTER_MS) return []
+    const endedAtMs = row.endedAtMs ?? row.openedAtMs
+    const sinceMs = endedAtMs + UNRESOLVED_AFTER_MS
+    if (sinceMs > nowMs) return []
     const fields = {
       request_id: row.id,
       account_id: row.accountId,
       key_id: row.apiKeyId,
       model: row.model,
       held: row.backed + row.free,
-      ended_at: new Date(sinceMs).toISOString(),
+      ended_at: new Date(endedAtMs).toISOString(),
     }
     return [{ event: 'request.unresolved', subjectId: row.id, sinceMs, fields }]
   })
@@ -185,9 +186,10 @@ export async function awayUpstreams(
   const listedAtMs = new Map(rows.map((row) => [row.upstream, row.refreshedAtMs]))
   const isRecent = (atMs: number) => nowMs - atMs <= awayAfterMs
   const raised = upstreams.flatMap((upstream): Raised[] => {
-    if (isRecent(listedAtMs.get(upstream) ?? sinceStartMs)) return []
+    const fromMs = listedAtMs.get(upstream) ?? sinceStartMs
+    if (isRecent(fromMs)) return []
     const fields = { upstream, last_listed_at: isoOrNull(listedAtMs.get(upstream)) }
-    return [{ event: 'upstream.away', subjectId: upstream, sinceMs: nowMs, fields }]
+    return [{ event: 'upstream.away', subjectId: upstream, sinceMs: fromMs + awayAfterMs, fields }]
   })
   const listed = upstreams.filter((upstream) => isRecent(listedAtMs.get(upstream) ?? -Infinity))
   return { raised, listed }

@@ -127,7 +127,9 @@ export class Watcher {
   async #lookAtUnresolved(): Promise<void> {
     const { db, clock } = this.#input
     const event = 'request.unresolved'
-    const ended = await resolvedOf(db, await this.#nextHeld(event))
+    const known = await this.#nextHeld(event)
+    const requestIds = known.filter((subjectId) => !isMark(subjectId))
+    const ended = await resolvedOf(db, requestIds)
     await endConditions(db, { event, subjectIds: ended })
     const asked = { after: this.#unresolvedAfter, limit: PAGE, nowMs: clock.nowMs() }
     const { raised, next } = await unresolvedRequests(db, asked)
@@ -135,6 +137,8 @@ export class Watcher {
     const subjectIds = raised.map(({ subjectId }) => subjectId)
     const held = await heldOf(db, { event, subjectIds })
     await raiseOthers(this.#input, raised, held)
+    // Not before all were raised: raising them reads when webhooks subscribed.
+    if (next === null) await this.#endOldMarks(event, known)
   }
 
   async #lookAtReversals(): Promise<void> {
@@ -146,21 +150,30 @@ export class Watcher {
 
   async #lookAtUpstreams(): Promise<void> {
     const { db, upstreams, clock, awayAfterMs } = this.#input
+    const event = 'upstream.away'
     const asked = { upstreams, awayAfterMs, nowMs: clock.nowMs(), sinceStartMs: this.#startedAtMs }
     const { raised, listed } = await awayUpstreams(db, asked)
     // Only of this process's own upstreams: the settings of another may have more.
-    const held = await heldOf(db, { event: 'upstream.away', subjectIds: upstreams })
+    const held = await heldOf(db, { event, subjectIds: upstreams })
     const subjectIds = listed.filter((upstream) => held.has(upstream))
-    await endConditions(db, { event: 'upstream.away', subjectIds })
+    await endConditions(db, { event, subjectIds })
     await raiseOthers(this.#input, raised, held)
+    await this.#endOldMarks(event, await this.#nextHeld(event))
   }
 
   async #lookAtGaps(): Promise<void> {
     const { db, clock } = this.#input
+    const event = 'store.went_back'
     const raised = await storeGaps(db, clock.nowMs())
     const subjectIds = raised.map(({ subjectId }) => subjectId)
-    const held = await heldOf(db, { event: 'store.went_back', subjectIds })
+    const held = await heldOf(db, { event, subjectIds })
     await raiseOthers(this.#input, raised, held)
+    await this.#endOldMarks(event, await this.#nextHeld(event))
+  }
+
+  async #endOldMarks(event: WebhookEvent, subjectIds: readonly string[]): Promise<void> {
+    const { db, clock } = this.#input
+    await endMarks(db, { event, marks: subjectIds.filter(isMark), nowMs: clock.nowMs() })
   }
 
   async #nextHeld(event: WebhookEvent): Promise<readonly string[]> {
@@ -195,12 +208,19 @@ export async function noteConditions(
     const all = new Rotation(parts.db, table)
     do await judge(parts, { event, subjectIds: await all.next(true) })
     while (!all.isAtStart)
-    if (webhook === null || (!webhook.disabled && eventsOf(webhook).includes(event))) continue
-    // It is not told of what waits now.
-    const { db, clock } = parts
+  }
+  if (webhook === null) return
+  const subscribed = webhook.disabled ? [] : eventsOf(webhook)
+  const { db, clock } = parts
+  for (const event of events) {
+    if (subscribed.includes(event) || NEVER_LATE.includes(event)) continue
+    // It is not told of what began until now and is found later.
     await noteMark(db, { event, mark: subscribedMark(webhook.id), nowMs: clock.nowMs() })
   }
 }
+
+/** The events whose conditions are all noted when they begin, or by {@link noteConditions}. */
+const NEVER_LATE: readonly WebhookEvent[] = ['purchase.reversed', 'audit.difference']
 
 /** Sends the refunds and disputes that were not sent yet, at most a page; returns how many there were. */
 async function sendReversals({ db, ids, clock }: Parts): Promise<number> {
