@@ -336,6 +336,20 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
   })
 
+  test('a message that was made while the clock was far ahead is sent once it is set back', async () => {
+    const receiver = await receive(answering(200))
+    const rightMs = nowMs
+    nowMs += 10_000 * HOUR_MS
+    const webhook = await webhookTo(receiver.url)
+    // The same process: it has sent something with the wrong clock.
+    const sender = deliverer()
+    await deliverAll(sender)
+    await message(webhook)
+    nowMs = rightMs
+    await deliverAll(sender)
+    expect(receiver.received.length).toBe(1)
+  })
+
   test('messages are kept for 30 days', async () => {
     const receiver = await receive(answering(200))
     const webhook = await webhookTo(receiver.url)

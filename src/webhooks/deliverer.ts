@@ -7,6 +7,7 @@ import type { WebhookDeliveryRow, WebhookRow } from '../store/webhook-tables.ts'
 import {
   type AttemptEnd,
   type DeliveryOutcome,
+  endWaitsOfWrongClock,
   giveBack,
   pruneDeliveries,
   recordAttempt,
@@ -17,7 +18,7 @@ import type { AddressRules, PinnedAddress, Resolve } from './target.ts'
 
 const INTERVAL_MS = 2_000
 
-const PRUNE_INTERVAL_MS = 60_000
+const TIDY_INTERVAL_MS = 60_000
 
 /** Attempts of this process at one webhook at the same time. */
 const LANES = 4
@@ -46,7 +47,7 @@ export class Deliverer {
   readonly #passes: Passes
   readonly #lanes = new Map<string, Set<Promise<void>>>()
   readonly #stopping = new AbortController()
-  #prunedAtMs: number | null = null
+  #tidiedAtMs = -Infinity
 
   constructor(input: DelivererInput) {
     this.#input = input
@@ -69,7 +70,7 @@ export class Deliverer {
   async begin(): Promise<void> {
     const { db, clock } = this.#input
     const webhooks = await listWebhooks(db)
-    if (webhooks.length > 0) await this.#prune()
+    if (webhooks.length > 0) await this.#tidy()
     for (const webhook of webhooks) {
       if (webhook.disabled) continue
       const lanes = this.#lanes.get(webhook.id) ?? new Set()
@@ -90,12 +91,14 @@ export class Deliverer {
     for (const lanes of this.#lanes.values()) await Promise.all(lanes)
   }
 
-  async #prune(): Promise<void> {
+  async #tidy(): Promise<void> {
     const { db, clock } = this.#input
     const nowMs = clock.nowMs()
-    if (this.#prunedAtMs !== null && nowMs < this.#prunedAtMs + PRUNE_INTERVAL_MS) return
+    // The clock may have been set back.
+    if (Math.abs(nowMs - this.#tidiedAtMs) < TIDY_INTERVAL_MS) return
     await pruneDeliveries(db, nowMs)
-    this.#prunedAtMs = nowMs
+    await endWaitsOfWrongClock(db, nowMs)
+    this.#tidiedAtMs = nowMs
   }
 
   /** Sends a message, then the next due message of the same webhook, with the webhook read again. */

@@ -31,6 +31,8 @@ export const RETRY_WAITS_MS: readonly number[] = [
 
 const LONGER_BY_MAX = 0.1
 
+const LONGEST_WAIT_MS = Math.max(...RETRY_WAITS_MS) * (1 + LONGER_BY_MAX)
+
 /** How long a message is kept, delivered or not. */
 const KEPT_MS = 30 * DAY_MS
 
@@ -197,6 +199,17 @@ export async function giveBack(db: Kysely<Tables>, message: WebhookDeliveryRow):
     .set({ leased_until_ms: 0 })
     .where('id', '=', message.id)
     .where('leased_until_ms', '=', message.leasedUntilMs)
+    .execute()
+}
+
+/** Makes messages due that wait longer than any retry does: their times are of a clock that was far ahead. */
+export async function endWaitsOfWrongClock(db: Kysely<Tables>, nowMs: number): Promise<void> {
+  await db
+    .updateTable('webhook_deliveries')
+    .set({ next_attempt_at_ms: nowMs, leased_until_ms: 0 })
+    .where('webhook_id', 'in', ({ selectFrom }) => selectFrom('webhooks').select('id'))
+    .where('state', '=', 'waiting')
+    .where('next_attempt_at_ms', '>', nowMs + LONGEST_WAIT_MS)
     .execute()
 }
 
