@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { invitationLetter } from '../mail/letter.ts'
-import { makeLink } from '../people/links.ts'
+import { makeLink, refuseTooMany } from '../people/links.ts'
 import { countInvitation } from '../people/mail-rates.ts'
 import { changeMember, listInvitations, withdrawInvitation } from '../people/members.ts'
 import { listMembers, type Member } from '../people/users.ts'
 import type { LinkRow } from '../store/people-tables.ts'
-import { Problem } from '../vocabulary/problem.ts'
 import { ROLES } from '../vocabulary/role.ts'
 import type { Caller } from './caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from './fields.ts'
@@ -133,9 +132,6 @@ function invitations({ store, clock }: OperationParts) {
   })
 }
 
-/** The most open invitations of an account: each is a row of the store. */
-const INVITATIONS_MAX = 100
-
 function invite(parts: OperationParts) {
   const { ids, clock } = parts
   const { db } = parts.store
@@ -160,8 +156,8 @@ function invite(parts: OperationParts) {
     problems: ['too_many_invitations'],
     async run({ caller, accountId, by, body: { email, role } }) {
       const { postLetter } = parts
-      const open = await listInvitations({ db, clock }, accountId)
-      if (open.length >= INVITATIONS_MAX) throw new Problem('too_many_invitations')
+      // Before its email is counted.
+      await refuseTooMany(db, { accountId, nowMs: clock.nowMs() })
       const isMailed = postLetter !== null
       if (isMailed) await countInvitation({ db, clock }, { email, accountId })
       const kind = 'invitation'
@@ -174,6 +170,7 @@ function invite(parts: OperationParts) {
           isVouched: caller.isOperator,
           isMailed,
           inviterId: caller.userId,
+          isBounded: true,
           membership: { accountId, role },
         },
         by,

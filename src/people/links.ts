@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
+import { type ExpressionBuilder, type Kysely, sql, type Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
+import { isPostgres } from '../store/is-postgres.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
@@ -48,6 +49,8 @@ type LinkPurpose =
       readonly isMailed?: boolean
       /** The user who makes it. Default null: the command line or a token does. */
       readonly inviterId?: string | null
+      /** Whether the account may have only so many open invitations. Default: no. */
+      readonly isBounded?: boolean
       /** Null: of no account yet. */
       readonly membership: { readonly accountId: string; readonly role: Role } | null
     }
@@ -55,7 +58,7 @@ type LinkPurpose =
 
 /**
  * Makes a link. Links that have expired are removed, invitations a month later, and a user's earlier reset link no longer works. `by`:
- * who is recorded as having made it; null: it is not recorded.
+ * who is recorded as having made it; null: it is not recorded. Throws Problem `too_many_invitations`.
  */
 export async function makeLink(
   { db, ids, clock }: DbWithIds,
@@ -80,12 +83,49 @@ export async function makeLink(
       await lockPassword(trx, purpose.userId)
       await endOwnLinks(trx, { userId: purpose.userId, nowMs })
     }
+    if (purpose.kind === 'invitation' && purpose.isBounded && row.accountId !== null) {
+      await waitForInvitations(trx, row.accountId)
+      await refuseTooMany(trx, { accountId: row.accountId, nowMs })
+    }
     await trx.insertInto('links').values(LINKS.record(row)).execute()
     const { id: targetId, accountId, kind, userId, email, isOperator: operator, role } = row
     const detail = kind === 'reset' ? { user: userId } : { email, operator, role }
     await recordAction(trx, { by, targetId, accountId, detail, nowMs })
   })
   return { text, expiresAtMs }
+}
+
+/** Any number that no other lock of the gateway has; a second number names the account. */
+const INVITATIONS_LOCK = 726_522_100
+
+/** Until this transaction ends, no other invites people to the account. SQLite runs one transaction at a time. */
+async function waitForInvitations(trx: Transaction<Tables>, accountId: string): Promise<void> {
+  if (!isPostgres(trx)) return
+  await sql`select pg_advisory_xact_lock(${INVITATIONS_LOCK}, hashtext(${accountId}))`.execute(trx)
+}
+
+/** The most open invitations of an account: each is a row of the store. */
+const INVITATIONS_MAX = 100
+
+/** Throws Problem `too_many_invitations` if an account has as many open invitations as it can have. */
+export async function refuseTooMany(
+  db: Kysely<Tables>,
+  { accountId, nowMs }: { readonly accountId: string; readonly nowMs: number },
+): Promise<void> {
+  const open = await invitationsTo(db, { accountId, nowMs }).select('id').execute()
+  if (open.length >= INVITATIONS_MAX) throw new Problem('too_many_invitations')
+}
+
+/** The invitations to an account that can still be accepted. */
+export function invitationsTo(
+  db: Kysely<Tables>,
+  { accountId, nowMs }: { readonly accountId: string; readonly nowMs: number },
+) {
+  return db
+    .selectFrom('links')
+    .where('kind', '=', 'invitation')
+    .where('account_id', '=', accountId)
+    .where(isOpen(nowMs))
 }
 
 /** How long an invitation that has expired is kept: it names the person who can send a new one. */

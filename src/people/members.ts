@@ -5,7 +5,7 @@ import type { Tables } from '../store/schema.ts'
 import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Role } from '../vocabulary/role.ts'
-import { isOpen } from './links.ts'
+import { invitationsTo } from './links.ts'
 import { endInvitations, endSentInvitations } from './removal.ts'
 
 /** The new role of a member of an account. */
@@ -91,14 +91,8 @@ export async function listInvitations(
   { db, clock }: DbWithClock,
   accountId: string,
 ): Promise<readonly LinkRow[]> {
-  const rows = await db
-    .selectFrom('links')
-    .selectAll()
-    .where('kind', '=', 'invitation')
-    .where('account_id', '=', accountId)
-    .where(isOpen(clock.nowMs()))
-    .orderBy('id', 'desc')
-    .execute()
+  const open = invitationsTo(db, { accountId, nowMs: clock.nowMs() })
+  const rows = await open.selectAll().orderBy('id', 'desc').execute()
   return rows.map((row) => LINKS.read(row))
 }
 
