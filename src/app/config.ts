@@ -176,7 +176,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_KEYS_PER_ACCOUNT: wholeNumber(
     { fallback: 1_000 },
-    'The most API keys that the members of an account can have in it, and the most that they can create within 24 hours. Operators and admins can create more.',
+    'The number of API keys in an account, and of API keys that anyone created in it within 24 hours, at which its members can create no more. Operators and admins can.',
   ),
   TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: wholeNumber(
     { fallback: 100 },
