@@ -5,6 +5,7 @@ import type { Balance } from '../ledger/activity/balance.ts'
 import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
 import type { UsageGroupFigures } from '../usage/read-usage.ts'
 import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
+import { dailyPace, daysLeft } from '../vocabulary/pace.ts'
 import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
@@ -72,8 +73,8 @@ interface AttentionInput {
   readonly daysLeft: number | null
   /** Keys with a limit, an allowance or an expiry. */
   readonly limitedKeys: readonly ApiKeyRow[]
-  /** The recent spend by key, and its number of days. */
-  readonly pace: { readonly groups: readonly UsageGroupFigures[]; readonly days: number }
+  /** The charges of the days of `paceSpan`, by key. */
+  readonly recent: readonly UsageGroupFigures[]
 }
 
 /** The items that need attention, the most urgent first: current alerts, and alerts that are due soon. */
@@ -124,8 +125,12 @@ function attentionOfAllowance(
     : [{ kind: 'key_allowance', key_id: apiKey.id, name: apiKey.name, ...use }]
 }
 
-function attentionOfKey(apiKey: ApiKeyRow, { nowMs, pace }: AttentionInput): readonly Attention[] {
+function attentionOfKey(
+  apiKey: ApiKeyRow,
+  { nowMs, recent }: AttentionInput,
+): readonly Attention[] {
   const { id, name, disabled, creditLimitMicros, spendMicros, heldMicros, expiresAtMs } = apiKey
+  const { createdAtMs } = apiKey
   if (disabled || (expiresAtMs !== null && expiresAtMs <= nowMs)) return []
   const found: Attention[] = []
   if (isSoon(expiresAtMs, { nowMs, days: KEY_EXPIRES_DAYS })) {
@@ -135,8 +140,8 @@ function attentionOfKey(apiKey: ApiKeyRow, { nowMs, pace }: AttentionInput): rea
   found.push(...crossed.flatMap((about) => attentionOfAllowance(about, apiKey)))
   if (creditLimitMicros === null) return found
   const remaining = Math.max(0, creditLimitMicros - spendMicros - heldMicros)
-  const spent = pace.groups.find((group) => group.id === id)?.totals.chargeMicros ?? 0
-  const days_left = daysLeft(remaining, { chargeMicros: spent, days: pace.days })
+  const spent = recent.find((group) => group.id === id)?.totals.chargeMicros ?? 0
+  const days_left = daysLeftAnswer(remaining, dailyPace(spent, { sinceMs: createdAtMs, nowMs }))
   const isLow =
     remaining <= creditLimitMicros * LIMIT_PART || crossed.some(({ kind }) => kind === 'key_limit')
   if (isLow || (days_left !== null && days_left < KEY_LIMIT_DAYS)) {
@@ -153,11 +158,8 @@ function isSoon(
   return atMs !== null && atMs > nowMs && atMs - nowMs <= days * DAY_MS
 }
 
-/** How many days an amount lasts at a pace, to a tenth of a day; null: nothing was spent. */
-export function daysLeft(
-  availableMicros: number,
-  { chargeMicros, days }: { readonly chargeMicros: number; readonly days: number },
-): number | null {
-  if (chargeMicros <= 0) return null
-  return Math.floor(((availableMicros * days) / chargeMicros) * 10) / 10
+/** How many days an amount lasts, to a tenth of a day. By position: the amount, and the charge of a day. */
+export function daysLeftAnswer(availableMicros: number, paceMicros: number | null): number | null {
+  const days = daysLeft(availableMicros, paceMicros)
+  return days === null ? null : Math.floor(days * 10) / 10
 }

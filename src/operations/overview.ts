@@ -13,9 +13,9 @@ import {
   type UsageSeries,
 } from '../usage/read-usage.ts'
 import type { Comparison } from '../vocabulary/date-range.ts'
-import { DAY_MS } from '../vocabulary/usage-step.ts'
+import { dailyPace, paceSpan } from '../vocabulary/pace.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
-import { attentionOf, attentionShape, daysLeft } from './attention.ts'
+import { attentionOf, attentionShape, daysLeftAnswer } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { nextReleaseAtMs } from './next-release.ts'
 import { notFound } from './not-found.ts'
@@ -32,7 +32,6 @@ import {
 } from './usage.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'
 
-const PACE_DAYS = 7
 const KEYS_SHOWN = 10
 
 /** The credit, the spend and the items for attention of an account. */
@@ -111,13 +110,11 @@ async function readMoney(
   const account = await getAccount(pages, accountId)
   const balance = await getBalance(pages, { accountId, nowMs })
   if (account === null || balance === null) throw notFound('account', accountId)
-  // Whole days; a young account's pace counts from its beginning, and at least a day.
-  const fromMs = Math.floor((nowMs - PACE_DAYS * DAY_MS) / DAY_MS) * DAY_MS
-  const range = { accountId, fromMs, toMs: nowMs, step: 'day' } as const
-  const groups = await readUsageGroups(pages, { ...range, by: 'key' })
-  const days = Math.max(1, (nowMs - Math.max(fromMs, account.createdAtMs)) / DAY_MS)
+  const range = { accountId, ...paceSpan(nowMs), step: 'day' } as const
+  const recent = await readUsageGroups(pages, { ...range, by: 'key' })
   const { running, estimated, unresolved, backed } = balance
-  const chargeMicros = groups.reduce((sum, { totals }) => sum + totals.chargeMicros, 0)
+  const recentMicros = recent.reduce((sum, { totals }) => sum + totals.chargeMicros, 0)
+  const paceMicros = dailyPace(recentMicros, { sinceMs: account.createdAtMs, nowMs })
   const releaseAtMs = nextReleaseAtMs(parts, unresolved)
   const shown = {
     ...creditAnswer(balance),
@@ -126,14 +123,15 @@ async function readMoney(
     held_running: heldAnswer(running),
     held_estimated: heldAnswer(estimated),
     held_unresolved: { ...heldAnswer(unresolved), next_release_at: timeOrNull(releaseAtMs) },
-    days_left: daysLeft(backed.availableMicros, { chargeMicros, days }),
+    recent_charge: recentMicros,
+    days_left: daysLeftAnswer(backed.availableMicros, paceMicros),
   }
   const removed = await removedSinceCredit(pages, [accountId])
   return {
     account,
     balance,
     removedMicros: removed.get(accountId) ?? 0,
-    pace: { groups, days },
+    recent,
     nextReleaseAtMs: releaseAtMs,
     credit: shown,
   }
@@ -160,7 +158,15 @@ const overviewShape = z
         'Requests whose charge is an estimate, with the rest of their holds.',
       ),
       held_unresolved: heldShape.extend({ next_release_at: timeField.nullable() }),
-      days_left: z.number().nullable(),
+      recent_charge: moneyField.describe(
+        'The charges of the last 7 UTC days, today among them: the rate of `days_left`.',
+      ),
+      days_left: z
+        .number()
+        .nullable()
+        .describe(
+          'How many days the available paid credit lasts at that rate. Null: nothing was spent, or the account is less than a day old.',
+        ),
     }),
     figures: figuresShape,
     before: figuresShape,

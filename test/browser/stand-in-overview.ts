@@ -44,6 +44,7 @@ export const OVERVIEW: Overview = {
     held_running: { requests: 3, amount: 2_410_000 },
     held_estimated: { requests: 0, amount: 0 },
     held_unresolved: { requests: 1, amount: 380_000, next_release_at: ahead(82_800_000) },
+    recent_charge: 34_220_000,
     days_left: 35,
   },
   figures: {
@@ -134,6 +135,7 @@ export const FIRST_OVERVIEW: Overview = {
     held_running: { requests: 0, amount: 0 },
     held_estimated: { requests: 0, amount: 0 },
     held_unresolved: { requests: 0, amount: 0, next_release_at: null },
+    recent_charge: 0,
     days_left: null,
   },
   figures: NO_FIGURES,

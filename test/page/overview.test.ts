@@ -5,7 +5,9 @@ import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client
 let account: TestAccount
 let browser: Browser
 
-const clock = noonClock()
+const noon = noonClock()
+let stoppedMs: number | null = null
+const clock = { nowMs: () => stoppedMs ?? noon.nowMs() }
 
 const world = worldOfFile({ clock })
 beforeAll(async () => {
@@ -57,7 +59,7 @@ describe('the overview', () => {
     expect(keys).toEqual([expect.objectContaining({ name: 'test 0', charge: charged })])
   })
 
-  test('shows both purses, held credit, and how long the credit lasts', async () => {
+  test('shows both purses, held credit, and no forecast of an account of less than a day', async () => {
     const { json } = await overview()
     const balance = await browser.get(`accounts/${account.id}/balance`)
     const { credit, before, history } = Object(json)
@@ -67,7 +69,8 @@ describe('the overview', () => {
       held_running: { requests: 0, amount: 0 },
       held_estimated: { requests: 0, amount: 0 },
       held_unresolved: { requests: 0, amount: 0, next_release_at: null },
-      days_left: expect.any(Number),
+      recent_charge: await chargedMicros(),
+      days_left: null,
     })
     expect(before).toMatchObject({ requests: 0, charge: 0, first_byte_ms_p50: null })
     expect(history.complete).toBe(true)
@@ -211,4 +214,12 @@ describe('Activity', () => {
       expect(refused.text).toContain('24 hours')
     },
   )
+})
+
+test('credit lasts as long as the charges since the account was opened say, from its second day on', async () => {
+  const { json } = await browser.get(`accounts/${account.id}`)
+  stoppedMs = Date.parse(String(json['created_at'])) + 2 * 86_400_000
+  const { credit } = Object((await overview()).json)
+  const days = credit.available / (credit.recent_charge / 2)
+  expect(credit.days_left).toBe(Math.floor(days * 10) / 10)
 })

@@ -1,6 +1,7 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
+import { daysLeft } from '../../../src/vocabulary/pace.ts'
 import type { Balance, Statement } from '../../api/answers.ts'
 import { accountQuery, startQuery } from '../../api/queries.ts'
 import { Chart } from '../../charts/chart.tsx'
@@ -83,6 +84,7 @@ function Available({ balance: { credit } }: { balance: Balance }) {
 }
 
 function Days({ statement }: { statement: UseQueryResult<Statement> }) {
+  const openedAtMs = useOpenedAtMs()
   const { data } = statement
   if (data === undefined) {
     return (
@@ -95,7 +97,7 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
       </div>
     )
   }
-  const { days, balances, ahead, topUps } = balanceDays(data, Date.now())
+  const { days, balances, ahead, topUps } = balanceDays(data, { openedAtMs, nowMs: Date.now() })
   // Without any balance, the labels of the axis would be fractions of a cent.
   if (balances.every((balanceMicros) => balanceMicros === 0)) return <div className="pb-4" />
   return (
@@ -128,6 +130,12 @@ function markText(amountMicros: number): string {
   return amountMicros % DOLLAR_MICROS === 0
     ? moneyTick(amountMicros, DOLLAR_MICROS)
     : money(amountMicros)
+}
+
+/** When the account was opened; null until that is known. */
+function useOpenedAtMs(): number | null {
+  const { data } = useQuery(accountQuery(useAccountId()))
+  return data === undefined ? null : Date.parse(data.created_at)
 }
 
 interface PursesProps {
@@ -185,10 +193,13 @@ function Pace({ balance: { credit }, statement }: PursesProps & { readonly state
   const { data: start } = useQuery(startQuery)
   const now = useNow()
   const isTab = useIsTab()
-  const { paceMicros } = balanceDays(statement, now.getTime())
+  const { paceMicros } = balanceDays(statement, {
+    openedAtMs: useOpenedAtMs(),
+    nowMs: now.getTime(),
+  })
   const { available: availableMicros } = credit.backed
-  if (paceMicros === null || paceMicros === 0 || availableMicros <= 0) return null
-  const days = availableMicros / paceMicros
+  const days = daysLeft(availableMicros, paceMicros)
+  if (days === null || availableMicros <= 0) return null
   const until = new Date(now.getTime() + days * DAY_MS)
   return (
     <p className="note mt-3 border-t border-line pt-3">

@@ -5,6 +5,7 @@ import { balanceDays } from './balance-days.ts'
 type Line = Statement['lines'][number]
 
 const NOW_MS = Date.parse('2026-11-10T12:00:00Z')
+const TIMES = { openedAtMs: Date.parse('2026-01-01T00:00:00Z'), nowMs: NOW_MS }
 
 const line = (fields: Partial<Line>): Line => ({
   ...{ date: '2026-11-10', kind: 'charge', count: 1, amount: 0, balance: 0, purse: null },
@@ -23,7 +24,7 @@ test('a day has the balance of its newest line, and a day without lines that of 
       line({ date: '2026-11-03', amount: -20, balance: 130 }),
       line({ date: '2026-11-03', kind: 'top_up', amount: 50, balance: 150 }),
     ]),
-    NOW_MS,
+    TIMES,
   )
   expect(days.map((at) => at.slice(8, 10))).toEqual(['01', '02', '03', '04'])
   expect(balances).toEqual([100, 100, 130, 130])
@@ -38,7 +39,7 @@ test('top-ups of a day are one mark, and changes by operators are none', () => {
       line({ date: '2026-11-02', kind: 'grant', amount: 7 }),
       line({ date: '2026-11-02', kind: 'chargeback', amount: -9 }),
     ]),
-    NOW_MS,
+    TIMES,
   )
   expect(topUps).toEqual([{ at: 1, amountMicros: 35 }])
 })
@@ -47,19 +48,29 @@ test('the rate is that of the last seven days, and never leads below zero', () =
   const { balances, ahead, paceMicros } = balanceDays(
     statement('2026-11-03', '2026-11-11', [
       line({ date: '2026-11-10', amount: -7, balance: 30 }),
-      line({ date: '2026-11-05', kind: 'correction', amount: -56, balance: 37 }),
+      line({ date: '2026-11-05', kind: 'correction', amount: -58, balance: 37 }),
       line({ date: '2026-11-03', amount: -70, balance: 93 }),
     ]),
-    NOW_MS,
+    TIMES,
   )
-  expect(paceMicros).toBe(9)
+  expect(paceMicros).toBe(10)
   expect(balances.slice(6)).toEqual([37, 30, ...Array(7).fill(null)])
-  expect(ahead.slice(6)).toEqual([null, 30, 21, 12, 3, 0, 0, 0, 0])
+  expect(ahead.slice(6)).toEqual([null, 30, 20, 10, 0, 0, 0, 0, 0])
 })
 
 test.each([
   ['ends before now', '2026-11-01', '2026-11-10'],
   ['is of less than seven days', '2026-11-05', '2026-11-11'],
 ])('a statement that %s has no rate', (_, from, to) => {
-  expect(balanceDays(statement(from, to, [line({ amount: -7 })]), NOW_MS).paceMicros).toBe(null)
+  expect(balanceDays(statement(from, to, [line({ amount: -7 })]), TIMES).paceMicros).toBe(null)
+})
+
+test.each([
+  ['was an hour ago', NOW_MS - 3_600_000],
+  ['is not known yet', null],
+])('an account whose opening %s has no rate', (_, openedAtMs) => {
+  const lines = [line({ amount: -7, balance: 30 })]
+  const known = statement('2026-11-03', '2026-11-11', lines)
+  const { ahead, paceMicros } = balanceDays(known, { openedAtMs, nowMs: NOW_MS })
+  expect({ ahead, paceMicros }).toEqual({ ahead: [], paceMicros: null })
 })

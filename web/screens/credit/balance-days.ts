@@ -1,10 +1,10 @@
-import { dateOf, lastDays } from '../../../src/vocabulary/date-range.ts'
+import { dateOf } from '../../../src/vocabulary/date-range.ts'
+import { dailyPace, paceSpan } from '../../../src/vocabulary/pace.ts'
 import type { Statement } from '../../api/answers.ts'
 
 type Line = Statement['lines'][number]
 
 const DAY_MS = 86_400_000
-const PACE_DAYS = 7
 const AHEAD_DAYS = 7
 
 /** The balance at the end of each UTC day of a statement, and its forecast at the present rate. */
@@ -17,7 +17,7 @@ interface BalanceDays {
   readonly ahead: readonly (number | null)[]
   /** The sum of each day's top-ups, by the index of the day. */
   readonly topUps: readonly { readonly at: number; readonly amountMicros: number }[]
-  /** The average charge of a day, over the last seven; null: the statement does not cover them. */
+  /** The charge of a day at the present rate; null: none is known, or the statement does not cover its days. */
   readonly paceMicros: number | null
 }
 
@@ -26,13 +26,20 @@ export function isTopUp({ kind }: Pick<Line, 'kind'>): boolean {
   return kind === 'top_up' || kind === 'purchase' || kind === 'activation'
 }
 
-/** Reads the balance of each day from a statement. By position: the statement, and the time now. */
-export function balanceDays(statement: Statement, nowMs: number): BalanceDays {
+/** When the account was opened, and the time now, in milliseconds since the Unix epoch. */
+interface BalanceTimes {
+  /** Null: not known yet. */
+  readonly openedAtMs: number | null
+  readonly nowMs: number
+}
+
+/** Reads the balance of each day from a statement. */
+export function balanceDays(statement: Statement, times: BalanceTimes): BalanceDays {
   const { from, to, opening_balance: openingMicros, lines } = statement
   const fromMs = Date.parse(from)
   const byDate = Map.groupBy(lines, ({ date }) => date)
   const shown = Math.max(1, Math.round((Date.parse(to) - fromMs) / DAY_MS))
-  const paceMicros = paceOf(statement, nowMs)
+  const paceMicros = paceOf(statement, times)
   let balanceMicros = openingMicros
   const known = Array.from({ length: shown }, (_, place) => {
     // Newest first: the first line of a day has the balance at its end.
@@ -44,7 +51,7 @@ export function balanceDays(statement: Statement, nowMs: number): BalanceDays {
     paceMicros === null || paceMicros === 0 || balanceMicros <= 0
       ? []
       : Array.from({ length: AHEAD_DAYS }, (_, place) =>
-          Math.max(0, balanceMicros - (place + 1) * paceMicros),
+          Math.max(0, Math.round(balanceMicros - (place + 1) * paceMicros)),
         )
   const days = Array.from({ length: shown + ahead.length }, (_, place) =>
     new Date(fromMs + place * DAY_MS).toISOString(),
@@ -72,10 +79,13 @@ export function isSpend({ kind }: Pick<Line, 'kind'>): boolean {
   return kind === 'charge' || kind === 'correction'
 }
 
-function paceOf({ from, to, lines }: Statement, nowMs: number): number | null {
-  const week = lastDays(PACE_DAYS, { nowMs })
-  if (Date.parse(from) > week.fromMs || Date.parse(to) < nowMs) return null
-  const first = dateOf(week.fromMs)
+function paceOf(
+  { from, to, lines }: Statement,
+  { openedAtMs, nowMs }: BalanceTimes,
+): number | null {
+  const { fromMs } = paceSpan(nowMs)
+  if (openedAtMs === null || Date.parse(from) > fromMs || Date.parse(to) < nowMs) return null
+  const first = dateOf(fromMs)
   const spent = lines.filter((line) => isSpend(line) && line.date >= first)
-  return Math.max(0, Math.round(-sumOf(spent) / PACE_DAYS))
+  return dailyPace(-sumOf(spent), { sinceMs: openedAtMs, nowMs })
 }

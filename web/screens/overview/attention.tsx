@@ -150,7 +150,7 @@ function resetNote({ kind, spend, allowance, resets_at }: AllowanceItem, now: Da
 
 function limitNote(remainingMicros: number, daysLeft: number | null): string {
   if (remainingMicros === 0) return 'Requests with this key are refused with key_limit_reached.'
-  if (daysLeft === null) return 'It was not used in the last 7 days.'
+  if (daysLeft === null) return 'Requests with this key are refused once it is used up.'
   return `At the rate of the last 7 days it is used up in ${daysText(daysLeft)}.`
 }
 

@@ -78,10 +78,11 @@ function Bar({ shares }: { shares: readonly CreditShare[] }) {
   )
 }
 
-function paceOf({ days_left, available, has_backed_credit }: Credit): string {
+function paceOf({ days_left, available, recent_charge, has_backed_credit }: Credit): string {
   if (available <= 0 && !has_backed_credit) return 'No credit has been added yet.'
   if (available <= 0) return 'Requests are refused until credit is added.'
-  if (days_left === null) return 'Nothing was spent in the last 7 days.'
+  if (recent_charge === 0) return 'Nothing was spent in the last 7 days.'
+  if (days_left === null) return 'The forecast of how long credit lasts begins after a day.'
   if (days_left < 1) return 'At the rate of the last 7 days, credit is used up within a day.'
   if (days_left >= 365) return 'At the rate of the last 7 days, credit lasts over a year.'
   return `At the rate of the last 7 days, credit lasts about ${counted(Math.round(days_left), 'day')}.`
