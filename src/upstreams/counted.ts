@@ -38,6 +38,11 @@ export interface CountedStreams {
   readonly isEstimated: boolean
   /** False: the answers of the format have no output, and need no count of it. Left out: they have. */
   readonly hasOutput?: false
+  /**
+   * Whether the listed prices are also those of answers that report a more expensive tier than was asked for. Left out:
+   * they are not.
+   */
+  readonly pricesEveryTier?: true
 }
 
 /**
@@ -82,10 +87,10 @@ function answerReport(
   said: Reported,
   { answer, streams }: { readonly answer: JsonBody; readonly streams: CountedStreams },
 ): Reported {
-  if (streams.hasOutput === false) return countedReport(said, { isWhole: true })
+  if (streams.hasOutput === false) return countedReport(said, { streams, isWhole: true })
   const uncountedTokens = (said.usage?.outputTokens ?? 0) > 0 ? 0 : textTokens(answer.root)
   const isWhole = countsOutput(answer) && uncountedTokens === 0
-  const reported = countedReport(said, { isWhole })
+  const reported = countedReport(said, { streams, isWhole })
   const isEstimated = streams.isEstimated && reported.usage !== null && uncountedTokens > 0
   return isEstimated ? { ...reported, uncountedTokens } : reported
 }
@@ -106,13 +111,14 @@ function textTokens(root: JsonObject): number {
 
 function countedReport(
   { usage, servedTier }: Reported,
-  { isWhole }: { readonly isWhole: boolean },
+  { streams, isWhole }: { readonly streams: CountedStreams; readonly isWhole: boolean },
 ): Reported {
+  const isAtListedPrices = servedTier === 'priority' && streams.pricesEveryTier === true
   return {
     usage: usage !== null && countsPrompt(usage) ? usage : null,
     costUsd: null,
     generationId: null,
-    ...(servedTier === undefined ? {} : { servedTier }),
+    ...(servedTier === undefined || isAtListedPrices ? {} : { servedTier }),
     ...(isWhole && usage !== null && countsPrompt(usage) ? { countsAreCost: true } : {}),
   }
 }
@@ -166,6 +172,7 @@ class CountedObserver implements StreamObserver {
   reported(): Reported {
     const uncountedTokens = this.relayedTokens()
     const reported = countedReport(this.#inner.reported(), {
+      streams: this.#streams,
       isWhole: (this.#isWhole || this.#hasEnded) && uncountedTokens === 0,
     })
     const isUncounted = reported.usage === null || uncountedTokens > 0

@@ -117,8 +117,9 @@ function compatible(
   },
 ): Wire {
   return {
-    // Many servers send no counts in a stream: such answers are charged by an estimate.
-    ...counted(wire, { ...streams, isEstimated: true }),
+    // Many servers send no counts in a stream: such answers are charged by an estimate. The operator writes the prices of
+    // the tier that the account gets: Groq reports `on_demand`, and a deployment at Azure can run at `priority`.
+    ...counted(wire, { ...streams, isEstimated: true, pricesEveryTier: true }),
     ...onlyCounted(fields),
     rewrites,
     readError: (root, httpStatus) => ofAccount(wire.readError(root, httpStatus)),

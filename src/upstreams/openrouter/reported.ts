@@ -88,6 +88,8 @@ export function readServedTier(owner: JsonObject): Pick<Reported, 'servedTier'> 
   const { speed, service_tier: tier } = owner
   const isReported = typeof speed === 'string' || (typeof tier === 'string' && tier !== 'auto')
   if (!isReported) return {}
+  // Capacity that was bought ahead has no price of its own.
+  if (tier === 'scale' && speed === undefined) return { servedTier: 'standard' }
   return { servedTier: asksForPriority(owner) ? 'priority' : 'standard' }
 }
 

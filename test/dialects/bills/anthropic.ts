@@ -1,0 +1,86 @@
+import { type Bill, MESSAGES } from './bill.ts'
+
+const format = MESSAGES
+const COUNTS = { input_tokens: 412, output_tokens: 7 }
+const BILLED = [
+  [412, '4'],
+  [7, '20'],
+] as const
+
+// platform.claude.com/docs/en/about-claude/pricing and /build-with-claude/prompt-caching, read 2026-11-27.
+
+/** How Anthropic bills answers. */
+export const ANTHROPIC_BILLS: readonly Bill[] = [
+  { name: 'input and output', format, answer: { usage: COUNTS }, lines: BILLED },
+  {
+    name: 'cache reads, and writes of five minutes and of an hour, in addition to the input',
+    format,
+    body: {
+      system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    },
+    answer: {
+      usage: {
+        ...COUNTS,
+        cache_read_input_tokens: 1_001,
+        cache_creation_input_tokens: 303,
+        cache_creation: { ephemeral_5m_input_tokens: 103, ephemeral_1h_input_tokens: 200 },
+      },
+    },
+    lines: [...BILLED, [1_001, '0.4'], [103, '5'], [200, '8']],
+  },
+  {
+    name: 'thinking as output, and as a part of its count',
+    format,
+    answer: {
+      usage: { ...COUNTS, output_tokens: 300, output_tokens_details: { thinking_tokens: 290 } },
+    },
+    lines: [
+      [412, '4'],
+      [300, '20'],
+    ],
+  },
+  {
+    name: 'each search in addition to its tokens',
+    format,
+    body: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    answer: {
+      usage: { ...COUNTS, server_tool_use: { web_search_requests: 3, web_fetch_requests: 0 } },
+    },
+    lines: [...BILLED, [3, '10000']],
+  },
+  ...['standard', 'priority'].map((tier) => ({
+    name: `an answer at the tier ${tier} by its tokens`,
+    format,
+    answer: { usage: { ...COUNTS, service_tier: tier } },
+    lines: BILLED,
+  })),
+  {
+    name: 'a fast answer at the prices of fast mode',
+    format,
+    body: { speed: 'fast' },
+    answer: { usage: { ...COUNTS, speed: 'fast' } },
+    lines: [
+      [412, '8'],
+      [7, '40'],
+    ],
+  },
+  {
+    name: 'an answer at standard speed at standard prices, also where fast mode was asked for',
+    format,
+    body: { speed: 'fast' },
+    answer: { usage: { ...COUNTS, speed: 'standard' } },
+    lines: BILLED,
+  },
+  ...['max_tokens', 'pause_turn', 'model_context_window_exceeded'].map((stop_reason) => ({
+    name: `an answer that ends with ${stop_reason}`,
+    format,
+    answer: { usage: COUNTS, members: { stop_reason } },
+    lines: BILLED,
+  })),
+  {
+    name: 'an empty answer that is no refusal by its input',
+    format,
+    answer: { usage: { ...COUNTS, output_tokens: 0 }, text: null },
+    lines: [[412, '4']],
+  },
+]

@@ -1,0 +1,88 @@
+import { type Bill, CHAT, EMBEDDINGS, MESSAGES, RESPONSES } from './bill.ts'
+
+const COUNTS = { prompt_tokens: 412, completion_tokens: 107, total_tokens: 519 }
+const BILLED = [
+  [412, '4'],
+  [107, '20'],
+] as const
+const HALF_CACHED = [
+  [211, '4'],
+  [201, '0.4'],
+  [107, '20'],
+] as const
+
+/** How vendors of OpenAI's formats bill answers, by what their answers count. */
+export const COMPATIBLE_BILLS: readonly Bill[] = [
+  { name: 'chat: prompt and completion', format: CHAT, answer: { usage: COUNTS }, lines: BILLED },
+  {
+    name: 'chat: cached tokens as OpenAI counts them',
+    format: CHAT,
+    answer: { usage: { ...COUNTS, prompt_tokens_details: { cached_tokens: 201 } } },
+    lines: HALF_CACHED,
+  },
+  {
+    name: 'chat: cached tokens as DeepSeek counts them',
+    format: CHAT,
+    answer: { usage: { ...COUNTS, prompt_cache_hit_tokens: 201, prompt_cache_miss_tokens: 211 } },
+    lines: HALF_CACHED,
+  },
+  {
+    name: 'chat: cached tokens as Moonshot counts them',
+    format: CHAT,
+    answer: { usage: { ...COUNTS, cached_tokens: 201 } },
+    lines: HALF_CACHED,
+  },
+  {
+    name: 'chat: thoughts that Gemini counts in the total alone',
+    format: CHAT,
+    answer: { usage: { ...COUNTS, total_tokens: 1_519 } },
+    lines: [
+      [412, '4'],
+      [1_107, '20'],
+    ],
+  },
+  {
+    name: 'chat: reasoning that xAI counts in addition to the completion',
+    format: CHAT,
+    answer: {
+      usage: { ...COUNTS, total_tokens: 583, completion_tokens_details: { reasoning_tokens: 64 } },
+    },
+    lines: [
+      [412, '4'],
+      [171, '20'],
+    ],
+  },
+  ...['on_demand', 'default', 'standard', 'priority', 'performance', null].map((service_tier) => ({
+    name: `chat: at the prices that are written, at any tier that the answer reports: ${service_tier}`,
+    format: CHAT,
+    answer: { usage: COUNTS, members: { service_tier } },
+    lines: BILLED,
+  })),
+  {
+    name: 'responses: at the prices that are written, at any tier that the answer reports',
+    format: RESPONSES,
+    answer: {
+      usage: { input_tokens: 412, output_tokens: 107, total_tokens: 519 },
+      members: { service_tier: 'priority' },
+    },
+    lines: BILLED,
+  },
+  {
+    name: 'messages: at the prices that are written, at any tier that the answer reports',
+    format: MESSAGES,
+    answer: { usage: { input_tokens: 412, output_tokens: 107, service_tier: 'priority' } },
+    lines: BILLED,
+  },
+  {
+    name: 'messages: cache reads in addition to the input',
+    format: MESSAGES,
+    answer: { usage: { input_tokens: 211, cache_read_input_tokens: 201, output_tokens: 107 } },
+    lines: HALF_CACHED,
+  },
+  {
+    name: 'embeddings: the input',
+    format: EMBEDDINGS,
+    answer: { usage: { prompt_tokens: 1_007, total_tokens: 1_007 } },
+    lines: [[1_007, '0.13']],
+  },
+]
