@@ -14,6 +14,7 @@ import { readServedTier } from '../openrouter/reported.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, Wire } from '../upstream.ts'
 import { MESSAGE_FIELDS, SEARCHING_MESSAGE_FIELDS } from './fields.ts'
+import { withFreeRefusals } from './free-refusals.ts'
 
 /** The first event counts the prompt and one token of output; `message_delta` counts all of it. */
 export const MESSAGES_STREAMS: CountedStreams = {
@@ -32,7 +33,7 @@ const layout = messagesAtTiers(({ speed = null }) => readServedTier({ speed }))
 type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
 
 const messages: Wire = {
-  ...counted(layout, MESSAGES_STREAMS),
+  ...withFreeRefusals(counted(layout, MESSAGES_STREAMS)),
   usualHeaders: Object.fromEntries([VERSION]),
   fields: SEARCHING_MESSAGE_FIELDS,
   refuse(input) {

@@ -1,13 +1,18 @@
 import { type Bill, MESSAGES } from './bill.ts'
 
 const format = MESSAGES
+const refused = (category: string | null) => ({
+  stop_reason: 'refusal',
+  stop_details: { type: 'refusal', category, explanation: null },
+})
 const COUNTS = { input_tokens: 412, output_tokens: 7 }
 const BILLED = [
   [412, '4'],
   [7, '20'],
 ] as const
 
-// platform.claude.com/docs/en/about-claude/pricing and /build-with-claude/prompt-caching, read 2026-11-27.
+// platform.claude.com/docs/en/about-claude/pricing, /build-with-claude/refusals-and-fallback and /prompt-caching, and the
+// release notes of 2026-06-02 and 2026-09-24, read 2026-11-27.
 
 /** How Anthropic bills answers. */
 export const ANTHROPIC_BILLS: readonly Bill[] = [
@@ -77,6 +82,40 @@ export const ANTHROPIC_BILLS: readonly Bill[] = [
     answer: { usage: COUNTS, members: { stop_reason } },
     lines: BILLED,
   })),
+  ...['cyber', 'general_harms', null].map((category) => ({
+    name: `nothing for a request that is refused before any output: category ${category}`,
+    format,
+    answer: { usage: { ...COUNTS, output_tokens: 0 }, text: null, members: refused(category) },
+    lines: [],
+  })),
+  {
+    name: 'nothing for such a request that has no details',
+    format,
+    answer: {
+      usage: { ...COUNTS, output_tokens: 0 },
+      text: null,
+      members: { stop_reason: 'refusal', stop_details: null },
+    },
+    lines: [],
+  },
+  ...['bio', 'frontier_llm', 'reasoning_extraction'].map((category) => ({
+    name: `the input of a request that is refused before any output: category ${category}`,
+    format,
+    answer: { usage: { ...COUNTS, output_tokens: 0 }, text: null, members: refused(category) },
+    lines: [[412, '4']] as const,
+  })),
+  {
+    name: 'input and output up to a refusal that interrupts the answer',
+    format,
+    answer: { usage: COUNTS, members: refused('cyber') },
+    lines: BILLED,
+  },
+  {
+    name: 'hidden output before a refusal',
+    format,
+    answer: { usage: COUNTS, text: null, members: refused('cyber') },
+    lines: BILLED,
+  },
   {
     name: 'an empty answer that is no refusal by its input',
     format,
