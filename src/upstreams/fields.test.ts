@@ -31,6 +31,13 @@ const REFUSED: Readonly<Record<string, readonly Refused[]>> = {
       'prompt_cache_options.comparison_response_id',
     ],
     [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
+    [{ prompt_cache_options: { mode: 'explicit', ttl: '12h' } }, 'prompt_cache_options.ttl'],
+    [
+      said([
+        { type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } },
+      ]),
+      'messages[0].content[0].prompt_cache_breakpoint.ttl',
+    ],
     [said('x', { weight: 1 }), 'messages[0].weight'],
     [said('x', { role: 'ipython' }), 'messages[0].role'],
     [
@@ -48,6 +55,14 @@ const REFUSED: Readonly<Record<string, readonly Refused[]>> = {
     [{ conversation: 'conv_1' }, 'conversation'],
     [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
     [{ context_management: [{ type: 'clear' }] }, 'context_management'],
+    [{ prompt_cache_options: { ttl: '12h' } }, 'prompt_cache_options.ttl'],
+    [
+      items({
+        role: 'user',
+        content: [{ type: 'input_text', text: 'x', prompt_cache_breakpoint: { ttl: '12h' } }],
+      }),
+      'input[0].content[0].prompt_cache_breakpoint.ttl',
+    ],
     [{ access_programs: ['x'] }, 'access_programs'],
     [{ background: true }, 'background'],
     [{ include: ['file_search_call.results'] }, 'include[0]'],

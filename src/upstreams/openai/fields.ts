@@ -35,12 +35,19 @@ const SAMPLING = {
   frequency_penalty: PASSED,
 } as const satisfies FieldTable
 
+// Writes for 12 hours cost more, at a price that no list has here: developers.openai.com/api/docs/models/gpt-6.2-sol, read
+// 2026-11-27.
+const LIFETIME = held(oneOf('30m'))
+
+/** A mark up to which a prompt is cached. */
+export const BREAKPOINT = held(object({ mode: PASSED, ttl: LIFETIME }))
+
 /** Fields that decide how prompts are cached. */
 export const CACHE = {
   prompt_cache_key: PASSED,
   prompt_cache_retention: HELD,
   // Left out: `comparison_response_id`, which names an earlier answer, and `prewarm`, which bills without an answer.
-  prompt_cache_options: object({ mode: PASSED, ttl: HELD }),
+  prompt_cache_options: object({ mode: PASSED, ttl: LIFETIME }),
 } as const satisfies FieldTable
 
 /** The tiers. A price of one is checked where prices are known. */
@@ -48,7 +55,10 @@ export const TIER = {
   service_tier: oneOf('auto', 'default', 'priority'),
 } as const satisfies FieldTable
 
-const MARKS = { cache_control: HELD, prompt_cache_breakpoint: HELD } as const satisfies FieldTable
+const MARKS = {
+  cache_control: HELD,
+  prompt_cache_breakpoint: BREAKPOINT,
+} as const satisfies FieldTable
 
 /** The parts of chat messages, by type. */
 export const CHAT_PARTS = {

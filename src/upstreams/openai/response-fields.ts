@@ -12,7 +12,7 @@ import {
   refusedTypes,
   textOr,
 } from '../fields.ts'
-import { CACHE, MODEL, NO_FILES, TIER } from './fields.ts'
+import { BREAKPOINT, CACHE, MODEL, NO_FILES, TIER } from './fields.ts'
 
 /*
  * The fields of responses. Source: the types of `openai` 7.55, beta types included, checked 2026-11-24; a type test
@@ -23,7 +23,7 @@ const NO_TOOLS =
   'This model runs no tools of the provider: their cost is not counted in its answers.'
 const NO_STATE = 'Send the whole conversation instead of the ID of an earlier answer.'
 
-const BREAKPOINT = { type: PASSED, prompt_cache_breakpoint: HELD } as const satisfies FieldTable
+const PART = { type: PASSED, prompt_cache_breakpoint: BREAKPOINT } as const satisfies FieldTable
 
 // The annotations of a search or a file of the provider's own tools, with the IDs of stored files.
 const ANNOTATIONS = listOf(
@@ -35,19 +35,19 @@ const ANNOTATIONS = listOf(
 
 /** The parts of messages, reasoning and results of tools in responses, by type. */
 export const RESPONSE_PARTS = {
-  input_text: object({ ...BREAKPOINT, text: PASSED }),
-  output_text: object({ ...BREAKPOINT, text: PASSED, annotations: ANNOTATIONS, logprobs: PASSED }),
-  refusal: object({ ...BREAKPOINT, refusal: PASSED }),
-  summary_text: object({ ...BREAKPOINT, text: PASSED }),
-  reasoning_text: object({ ...BREAKPOINT, text: PASSED }),
+  input_text: object({ ...PART, text: PASSED }),
+  output_text: object({ ...PART, text: PASSED, annotations: ANNOTATIONS, logprobs: PASSED }),
+  refusal: object({ ...PART, refusal: PASSED }),
+  summary_text: object({ ...PART, text: PASSED }),
+  reasoning_text: object({ ...PART, text: PASSED }),
   input_image: object({
-    ...BREAKPOINT,
+    ...PART,
     image_url: PASSED,
     detail: PASSED,
     file_id: refused('state', NO_FILES),
   }),
   input_file: object({
-    ...BREAKPOINT,
+    ...PART,
     filename: PASSED,
     file_data: PASSED,
     file_url: PASSED,
