@@ -31,6 +31,7 @@ import {
 } from './settings/setting.ts'
 import { TRACE_SETTINGS } from './settings/trace-settings.ts'
 import { namesUpstream, UPSTREAM_VARIABLES, upstreamFaults } from './settings/upstream-variables.ts'
+import { trustAuthorities } from './trusted-authorities.ts'
 
 function networks(description: string): Setting<readonly string[]> {
   const { schema, ...rest } = list(description)
@@ -313,6 +314,7 @@ export function catalogSettingsOf(config: Config): CatalogSettings {
  */
 export function configFromEnvironment(): Config {
   if (existsSync('.env')) {
+    const readByNode = process.env['NODE_EXTRA_CA_CERTS']
     try {
       process.loadEnvFile('.env')
     } catch (error) {
@@ -323,6 +325,9 @@ export function configFromEnvironment(): Config {
         },
       )
     }
+    const named = process.env['NODE_EXTRA_CA_CERTS'] ?? ''
+    const fault = readByNode === undefined && named !== '' ? trustAuthorities(named) : null
+    if (fault !== null) throw new ConfigError(fault)
   }
   return readConfig(process.env)
 }
