@@ -4,6 +4,7 @@ import { Passes } from '../store/passes.ts'
 import type { DbWithClock } from '../store/store.ts'
 import type { AlertAbout } from './about.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
+import { mailedOwners } from './mailed-owners.ts'
 
 const INTERVAL_MS = 10_000
 
@@ -123,16 +124,10 @@ export class AlertPost {
   /** The letter and its recipient; null: the user is no longer an owner, or wants no emails now. */
   async #letterOf({ userId, accountId, aboutJson }: AlertLetterRow): Promise<AlertLetter | null> {
     const { db, pageUrl } = this.#input
-    const found = await db
-      .selectFrom('members')
-      .innerJoin('users', 'users.id', 'members.user_id')
+    const found = await mailedOwners(db, accountId)
       .innerJoin('accounts', 'accounts.id', 'members.account_id')
       .select(['users.email', 'accounts.name'])
-      .where('members.account_id', '=', accountId)
       .where('members.user_id', '=', userId)
-      .where('members.role', '=', 'owner')
-      .where('users.email_verified', '=', 1)
-      .where('users.alert_mails', '=', 1)
       .executeTakeFirst()
     if (found === undefined) return null
     // Written by `Alerts`.

@@ -251,6 +251,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await db.updateTable('api_keys').set({ disabled: 0 }).execute()
   })
 
+  test('an owner whom an operator vouches for is mailed, though no email has proved the address', async () => {
+    await credit(1_000)
+    const { db } = bench.store
+    await db.updateTable('users').set({ email_verified: 0, vouched: 1 }).execute()
+    await addOwner(db, 'user_claimed', { emailVerified: false })
+    await spend(1_000)
+    await look()
+    expect(await letters()).toMatchObject([{ userId: OWNER, step: 100 }])
+  })
+
   describe('its mail', () => {
     const refused: string[] = []
 

@@ -7,6 +7,7 @@ import { DAY_MS } from '../vocabulary/usage-step.ts'
 import type { AlertAbout } from './about.ts'
 import { stepsUpTo } from './about.ts'
 import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from './crossings.ts'
+import { mailedOwners } from './mailed-owners.ts'
 
 /** Alerts without emails that are noted at once. More would keep requests from writing for long. */
 const NOTED_AT_ONCE = 50
@@ -141,14 +142,14 @@ async function noteOne(
   // Another process has noted it meanwhile.
   if (!noted.some(({ step }) => step === steps[0])) return
   if (about.kind === 'credit') await forgetEarlierCredit(trx, crossing)
-  const userIds = mails ? await mailedOwners(trx, accountId) : []
-  if (userIds.length === 0) return
+  const owners = mails ? await mailedOwners(trx, accountId).select('users.id').execute() : []
+  if (owners.length === 0) return
   const place = isOfKey(about) ? await takePlace(trx, { accountId, nowMs: createdAtMs }) : 0
   if (place === null) return
   const said = place === MAILED_OF_KEYS_MAX ? { ...about, isLastOfDay: true } : about
   const aboutJson = JSON.stringify(said)
   const letter = { ...ALERT_LETTERS.start, accountId, aboutJson, createdAtMs }
-  const rows = userIds.map((userId) =>
+  const rows = owners.map(({ id: userId }) =>
     ALERT_LETTERS.record({
       ...letter,
       id: ids.next('alrt'),
@@ -241,20 +242,6 @@ async function forgetEarlierCredit(
     .where('subject', 'like', `${accountId} credit %`)
     .where('subject', '!=', subject)
     .execute()
-}
-
-/** The owners of an account who have proved their addresses and want emails of alerts. */
-async function mailedOwners(db: Kysely<Tables>, accountId: string): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('members')
-    .innerJoin('users', 'users.id', 'members.user_id')
-    .select('users.id')
-    .where('members.account_id', '=', accountId)
-    .where('members.role', '=', 'owner')
-    .where('users.email_verified', '=', 1)
-    .where('users.alert_mails', '=', 1)
-    .execute()
-  return rows.map(({ id }) => id)
 }
 
 /**

@@ -24,6 +24,7 @@ export const ME: Me = {
     is_operator: true,
     has_password: true,
     email_verified: true,
+    email_vouched_for: true,
     alert_mails: true,
     second_factor: 'off',
     second_factor_kinds: [],

@@ -60,10 +60,12 @@ test('each user turns their own alert emails off and on', async () => {
   const off = await owner.post('auth/alert-mails', { on: false })
   expect([off.httpStatus, off.json]).toEqual([200, { object: 'alert_mails', on: false }])
   expect((await owner.get('me')).json).toMatchObject({ user: { alert_mails: false } })
-  expect((await eve.get('me')).json).toMatchObject({ user: { alert_mails: true } })
+  expect((await eve.get('me')).json).toMatchObject({
+    user: { alert_mails: true, email_vouched_for: false },
+  })
   await owner.post('auth/alert-mails', { on: true })
   expect((await owner.get('me')).json).toMatchObject({
-    user: { alert_mails: true, email_verified: false },
+    user: { alert_mails: true, email_verified: false, email_vouched_for: true },
   })
   expect(errorOf(await owner.post('auth/alert-mails', { on: 'no' }))).toMatchObject({
     httpStatus: 400,

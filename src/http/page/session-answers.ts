@@ -84,6 +84,8 @@ export interface MeAnswer {
     readonly second_factor_kinds: readonly FactorKind[]
     /** Whether the user has proved the address, by an email or at a provider. */
     readonly email_verified: boolean
+    /** Whether an operator let the user in, and so vouches for the address. */
+    readonly email_vouched_for: boolean
     /** Whether the user wants emails of alerts. */
     readonly alert_mails: boolean
     readonly created_at: string
@@ -166,6 +168,7 @@ export function meAnswer({
       is_operator: user.isOperator,
       has_password: hasPassword,
       email_verified: user.emailVerified,
+      email_vouched_for: user.vouched,
       alert_mails: user.alertMails,
       second_factor: factorRequired ? 'required' : hasFactor ? 'on' : 'off',
       second_factor_kinds: factorKinds,

@@ -35,7 +35,7 @@ export function AlertMails() {
           </span>
         </label>
         <p className="note">
-          {user.email_verified
+          {user.email_verified || user.email_vouched_for
             ? `One email for each, to ${user.email}, about the accounts that you own.`
             : `Alerts begin once you have proved that ${user.email} is yours: sign in by email once.`}
         </p>
