@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Webhook } from 'standardwebhooks'
+import { expect, onTestFinished, test } from 'vitest'
+
+/** docs/webhooks.md: its receiver, run as a person pastes it. */
+
+const SECRET = 'whsec_yiKkSMzx9zNII3zByUKJAxDsUJ16TEOtDK9GVXjLdCc='
+const BODY = '{"type":"balance.low","timestamp":"2027-01-01T00:00:00.000Z","data":{"balance":1}}'
+
+/** Starts the receiver, which also prints its port. */
+async function startSample() {
+  const page = readFileSync(join(import.meta.dirname, '..', 'docs', 'webhooks.md'), 'utf8')
+  const code = /```js\n(.*?)```/s.exec(page)?.[1] ?? ''
+  const listening = 'listen(0, function () { console.log(this.address().port) })'
+  const program = code.replace('listen(process.env.PORT)', listening)
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    env: { WEBHOOK_SECRET: SECRET },
+  })
+  onTestFinished(async () => {
+    child.kill()
+    await once(child, 'close')
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async () => (await lines.next()).value
+  return { url: `http://127.0.0.1:${await next()}`, next }
+}
+
+test('the receiver of the page takes what the gateway signs, and refuses everything else', async () => {
+  const { url, next } = await startSample()
+  const send = async ({ secret = SECRET, body = BODY, signed = BODY, ageMs = 0, more = '' }) => {
+    const at = new Date(Date.now() - ageMs)
+    const signature = new Webhook(secret).sign('msg_1', at, signed)
+    const headers = {
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+      'webhook-signature': more + signature,
+    }
+    return (await fetch(url, { method: 'POST', headers, body })).status
+  }
+  expect(await send({ body: BODY.replace('1}', '2}') })).toBe(401)
+  expect(await send({ secret: `whsec_${btoa('another')}` })).toBe(401)
+  expect(await send({ ageMs: 10 * 60_000 })).toBe(401)
+  expect((await fetch(url, { method: 'POST', body: BODY })).status).toBe(401)
+  expect(await send({})).toBe(204)
+  expect(await next()).toBe('balance.low { balance: 1 }')
+  expect(await send({ more: 'v1,AAAA ' })).toBe(204)
+})
