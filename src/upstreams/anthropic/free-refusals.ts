@@ -1,9 +1,9 @@
 import type { StreamEvent } from '../../formats/format.ts'
 import { parseEventData } from '../../json/body.ts'
 import type { JsonObject } from '../../json/walk.ts'
+import { objectAt } from '../../json/walk.ts'
 import { decimalOfPicos } from '../../vocabulary/money.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
-import { objectAt } from '../json-reading.ts'
 import type { StreamEventReading, StreamObserver, Wire } from '../upstream.ts'
 
 // platform.claude.com/docs/en/build-with-claude/refusals-and-fallback and the release notes of 2026-06-02 and 2026-09-24,
