@@ -37,7 +37,7 @@ export function SuspendedBand({ accountId }: { accountId: string }) {
         <p>
           <b>
             This account is suspended
-            <Since at={account.disabled_at} />.
+            <Since at={account.disabled_at} show={dayOf} />.
           </b>{' '}
           Requests are refused. {asSentence(account.disabled_note)}Contact the operator.
         </p>
@@ -46,13 +46,13 @@ export function SuspendedBand({ accountId }: { accountId: string }) {
   )
 }
 
-/** Accounts that were suspended before the gateway kept the time have none. */
-function Since({ at }: { at: string | null }) {
+/** When an account was suspended. Accounts that were suspended before the gateway kept the time have none. */
+export function Since({ at, show }: { at: string | null; show: (at: Date, now: Date) => string }) {
   if (at === null) return null
   return (
     <>
       {' since '}
-      <Time at={at} show={dayOf} />
+      <Time at={at} show={show} />
     </>
   )
 }

@@ -1,8 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Entry } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { ApiError } from '../../api/client.ts'
+import { useWrite } from '../../api/use-write.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -14,16 +14,11 @@ import { useAccountId } from '../../shell/use-account.ts'
 /** Redeems a credit code, and shows how much credit it added. */
 export function RedeemCode({ onClose }: { onClose: () => void }) {
   const accountId = useAccountId()
-  const queries = useQueryClient()
   const [code, setCode] = useState('')
-  const redeem = useMutation({
-    mutationFn: (text: string) => asMember('redeemCode', { account_id: accountId, code: text }),
-    onSuccess() {
-      for (const name of ['balance', 'entries', 'overview', 'account']) {
-        void queries.invalidateQueries({ queryKey: [name, accountId] })
-      }
-    },
-  })
+  const redeem = useWrite(
+    (text: string) => asMember('redeemCode', { account_id: accountId, code: text }),
+    { reads: ['balance', 'entries', 'overview', 'account'].map((name) => [name, accountId]) },
+  )
   if (redeem.data !== undefined) return <Redeemed entry={redeem.data} onClose={onClose} />
   const { error } = redeem
   const refusal = refusalOf(error, ['code'])

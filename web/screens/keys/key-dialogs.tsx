@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
+import { useWrite } from '../../api/use-write.ts'
 import { money } from '../../format/money.ts'
 import { type ChangedTerms, changedTerms, NO_TERMS, type Terms } from '../../format/terms.ts'
 import { ago } from '../../format/time.ts'
@@ -17,17 +18,13 @@ export function useKeyWrite<Input, Answer>(
   send: (account_id: string, input: Input) => Promise<Answer>,
   onDone: (answer: Answer) => void,
 ) {
-  const queries = useQueryClient()
   const accountId = useAccountId()
-  return useMutation({
-    mutationFn: (input: Input) => send(accountId, input),
-    // The answer of a new key has its text, which stays out of what is kept.
-    gcTime: 0,
-    onSuccess(answer: Answer) {
-      void queries.invalidateQueries({ queryKey: ['keys', accountId] })
-      void queries.invalidateQueries({ queryKey: ['overview', accountId] })
-      onDone(answer)
-    },
+  return useWrite((input: Input) => send(accountId, input), {
+    reads: [
+      ['keys', accountId],
+      ['overview', accountId],
+    ],
+    onDone,
   })
 }
 

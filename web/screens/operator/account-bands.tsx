@@ -2,7 +2,7 @@ import type { Account } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { dayAndShortMinute } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Since } from '../../shell/account-bands.tsx'
 import type { Opened } from './account-menu.tsx'
 
 interface OperatorBandsProps {
@@ -22,7 +22,7 @@ export function OperatorBands({ account, onOpen }: OperatorBandsProps) {
             <p>
               <b>
                 This account is suspended
-                <Since at={account.disabled_at} />.
+                <Since at={account.disabled_at} show={dayAndShortMinute} />.
               </b>{' '}
               Requests with its keys are refused; its credit and history are kept.
               {account.disabled_note !== null && ` Note for members: “${account.disabled_note}”`}
@@ -44,17 +44,6 @@ export function OperatorBands({ account, onOpen }: OperatorBandsProps) {
           </div>
         </section>
       )}
-    </>
-  )
-}
-
-/** Accounts that were suspended before the gateway kept the time have none. */
-function Since({ at }: { readonly at: string | null }) {
-  if (at == null) return null
-  return (
-    <>
-      {' since '}
-      <Time at={at} show={dayAndShortMinute} />
     </>
   )
 }

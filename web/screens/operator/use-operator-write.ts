@@ -1,20 +1,11 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useWrite } from '../../api/use-write.ts'
+
+const READS = [['operator'], ['account'], ['overview'], ['balance'], ['entries']]
 
 /** A change by an operator; afterwards, what operators see is read again. */
 export function useOperatorWrite<Input, Answer>(
   send: (input: Input) => Promise<Answer>,
   onDone: (answer: Answer) => void,
 ) {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: send,
-    // The answer may have a text that stays out of what is kept.
-    gcTime: 0,
-    onSuccess(answer: Answer) {
-      for (const read of ['operator', 'account', 'overview', 'balance', 'entries']) {
-        void queries.invalidateQueries({ queryKey: [read] })
-      }
-      onDone(answer)
-    },
-  })
+  return useWrite(send, { reads: READS, onDone })
 }
