@@ -157,6 +157,7 @@ test('a forgotten password is reset by email, and an unknown address gets the sa
     await door.getByRole('button', { name: 'Send email' }).click()
     await door.getByRole('heading', { name: 'Check your email' }).waitFor()
     await door.getByText(`If a user has the address ${email}`).waitFor()
+    await door.getByText('The link works once, within 45 minutes.').waitFor()
   }
   await forget('eve@example.org')
   await expectGoodPage(door)

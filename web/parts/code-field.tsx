@@ -20,7 +20,7 @@ export function CodeField({ hasApp = true, ...input }: CodeFieldProps) {
       hint={
         hasApp
           ? 'The six digits that your authenticator app shows now, or a recovery code.'
-          : 'One of the ten that you kept when you set up the second factor.'
+          : 'One of the ten that you saved when you set up the second factor.'
       }
       {...input}
     />

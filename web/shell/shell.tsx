@@ -35,7 +35,7 @@ export function Shell() {
         <div className="min-w-0">
           {me.mode === 'simulator' && (
             <aside className="play" aria-label="Mode">
-              Simulator: models and money are play.
+              Simulator: no real models, play money.
             </aside>
           )}
           <Main place={place} />

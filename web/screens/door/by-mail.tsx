@@ -66,7 +66,7 @@ export function Forgot() {
   if (email !== null) {
     return (
       <Door title="Check your email" lead={<MailIsOnItsWay email={email} />}>
-        <p className="note mt-4">The link works once, within an hour.</p>
+        <p className="note mt-4">The link works once, within 45 minutes.</p>
         <BackToSignIn />
       </Door>
     )

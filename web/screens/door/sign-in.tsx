@@ -29,7 +29,7 @@ export function SignIn() {
     )
   }
   return (
-    <Door title="Sign in" lead="To your keys, your credit and your requests.">
+    <Door title="Sign in" lead="See your keys, credit and requests.">
       {start?.secure === false && <Insecure />}
       <DoorForm
         send={({ email = '', password = '' }) => asBrowser('signIn', { email, password })}
