@@ -40,7 +40,7 @@ export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter)
 function lastWords(about: AlertAbout): readonly string[] {
   if (!('isLastOfDay' in about)) return []
   return [
-    'Today, 50 alerts about keys of this account were emailed, which is the most in a day (UTC). Further ones of today are not emailed: see the keys.',
+    '50 alerts about keys of this account were emailed today (UTC). That is the daily limit: further alerts about keys are not emailed today. The page shows the state of each key.',
   ]
 }
 

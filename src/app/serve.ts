@@ -166,6 +166,6 @@ async function makeFirstAccount({ ledger, ids }: Pick<Gateway, 'ledger' | 'ids'>
     name: 'first',
     keyTag,
   })
-  if (created === null) throw new Error('the account that was just made is gone')
+  if (created === null) throw new Error('the account that was just created is gone')
   return { accountId: account.id, apiKey: created.text }
 }

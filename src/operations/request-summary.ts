@@ -212,7 +212,7 @@ const sums = {
   charge: moneyField
     .nullable()
     .describe(
-      'The charges of these requests, in micro-dollars. Null: those of failed requests alone are not known for a range of more than a day.',
+      'The charges of these requests, in micro-dollars. Null: the charges of failed requests alone are not known for a range of more than a day.',
     ),
 }
 

@@ -74,8 +74,8 @@ export function held(row: FieldRow): FieldRow {
 
 const WHY_REFUSED = {
   length: 'sets the length of the answer, which a hold must know',
-  state: 'reads what the vendor keeps, which may be of another account',
-  price: 'costs what the answer does not count',
+  state: 'reads data that the vendor keeps, which may be of another account',
+  price: 'causes a cost that the answer does not count',
 } as const
 
 /** A field that is refused with any value. Default advice: leave it out. */

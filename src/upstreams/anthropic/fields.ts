@@ -84,7 +84,7 @@ const WRITTEN_BLOCKS = {
     'tool_removal',
   ),
   ...refusedTypes(
-    'Its summary of the conversation costs what the answer does not count.',
+    'Its summary of the conversation causes a cost that the answer does not count.',
     'compaction',
   ),
   ...refusedTypes('A request runs on exactly the model that it names.', 'fallback'),
