@@ -126,7 +126,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const about = (await letters()).at(-1) as AlertAbout
     const sentTo = { to: 'ada@example.org', accountName: 'Acme', accountUrl: 'https://g/app/a' }
     expect(alertLetter({ ...sentTo, about }).text).toContain(
-      'Further ones of today are not emailed: see the keys.',
+      'further alerts about keys are not emailed today.',
     )
     await bench.setApiKey('key_1', { creditLimitMicros: null })
     await spend(100)

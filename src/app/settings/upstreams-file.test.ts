@@ -130,7 +130,7 @@ describe('a file of upstreams', () => {
       'leave_out: [store], allow_fields: [n_predict, max_tokens, thread, messages.content, messages.audio, "a b"]',
     )
     await expect(faulty).rejects.toThrow(
-      /allow_fields\[0\] can't be vouched for: `n_predict` sets the length of the answer, which a hold must know[\s\S]*`max_tokens` is listed already[\s\S]*`thread` reads what the vendor keeps[\s\S]*`messages.content` is listed already[\s\S]*`messages.audio` reads what the vendor keeps[\s\S]*must be a field/,
+      /allow_fields\[0\] can't be vouched for: `n_predict` sets the length of the answer, which a hold must know[\s\S]*`max_tokens` is listed already[\s\S]*`thread` reads data that the vendor keeps[\s\S]*`messages.content` is listed already[\s\S]*`messages.audio` reads data that the vendor keeps[\s\S]*must be a field/,
     )
     const variable = '$'.concat('{ROUTER_KEY}')
     const ofAnthropic = await readAs(
