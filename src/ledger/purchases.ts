@@ -36,16 +36,18 @@ export async function findPurchaseOfPayment(
   return one(db.selectFrom('purchases').selectAll().where('payment_ref', '=', paymentRef))
 }
 
-/** The purchases of an account whose source is like a pattern of SQL. */
-export async function listPurchasesOf(
+/** The deposits of an account in the transaction of a deposit, which its source names. */
+export async function listDepositsOf(
   db: Kysely<Tables>,
-  { accountId, sources }: { readonly accountId: string; readonly sources: string },
+  { accountId, source }: Pick<PurchaseRow, 'accountId' | 'source'>,
 ): Promise<readonly PurchaseRow[]> {
   const rows = await db
     .selectFrom('purchases')
     .selectAll()
     .where('account_id', '=', accountId)
-    .where('source', 'like', sources)
+    // The source ends with the place of the deposit. Literals, because the index is chosen by the text of the query.
+    .where(sql<boolean>`rtrim(source, '0123456789') = ${source.replace(/\d+$/, '')}`)
+    .where(sql<boolean>`price_units is null`)
     .execute()
   return rows.map((row) => PURCHASES.read(row))
 }

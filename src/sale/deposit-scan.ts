@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { findPurchase, listPurchasesOf } from '../ledger/purchases.ts'
+import { findPurchase, listDepositsOf } from '../ledger/purchases.ts'
 import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/rules/post-purchase.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
@@ -220,7 +220,7 @@ export class DepositScan {
       row.accountId === accountId && row.paid?.paidUnits === transfer.units
     const earlier = await findPurchase(db, source)
     if (earlier !== null && isSame(earlier)) return { kind: 'known' }
-    const beside = await listPurchasesOf(db, { accountId, sources: source.replace(/\d+$/, '%') })
+    const beside = await listDepositsOf(db, { accountId, source })
     const moved = beside.find(
       (row) => isSame(row) && row.method === coin.method && !now.has(nameOf(row, transfer.units)),
     )

@@ -13,7 +13,11 @@ CREATE TABLE accounts (
   period_starts_at_ms bigint, period_ends_at_ms bigint, period_unused_from_ms bigint,
   period_spend_micros bigint, period_held_micros bigint, token_window text default '' not null,
   open_holds bigint default 0 not null, low_balance_micros bigint, external_id text, metadata_json text,
-  last_credit_number bigint default 0 not null, last_credit_balance_micros bigint default 0 not null, "disabled_at_ms" bigint, "disabled_note" text, "billing_json" text,
+  last_credit_number bigint default 0 not null, last_credit_balance_micros bigint default 0 not null, "disabled_at_ms" bigint, "disabled_note" text, "billing_json" text, credit_state text generated always as (
+      case when backed_balance_micros < 0 then 'in_debt'
+        when disabled = 0 and has_backed_credit = 1
+          and backed_balance_micros < coalesce(low_balance_micros, 5000000) then 'low_credit' end
+    ) virtual,
   constraint accounts_held check (backed_held_micros >= 0 and free_held_micros >= 0
     and free_balance_micros >= free_held_micros)
 );
@@ -249,7 +253,10 @@ CREATE TABLE webhooks (
   id text not null primary key, url text not null, events text not null, secret text not null,
   disabled integer default 0 not null, created_at_ms bigint not null
 );
+CREATE INDEX accounts_credit_state on accounts (credit_state, id)
+      where credit_state is not null;
 CREATE UNIQUE INDEX accounts_external_id on accounts (external_id);
+CREATE INDEX accounts_suspended on accounts (id) where disabled = 1;
 CREATE INDEX admin_tokens_made_by on admin_tokens (made_by);
 CREATE INDEX alert_letters_next_try_at_ms on alert_letters (next_try_at_ms);
 CREATE INDEX alerts_account_id on alerts (account_id);
@@ -274,6 +281,8 @@ CREATE INDEX operator_actions_account_id_id on operator_actions (account_id, id)
 CREATE INDEX passkeys_user on passkeys (user_id, id);
 CREATE INDEX purchases_account_id_id on purchases (account_id, id);
 CREATE INDEX purchases_credited_at_ms on purchases (credited_at_ms) where credited_at_ms is not null;
+CREATE INDEX purchases_deposits on purchases (account_id, rtrim(source, '0123456789'))
+      where price_units is null;
 CREATE INDEX purchases_payment_ref on purchases (payment_ref) where payment_ref is not null;
 CREATE INDEX purchases_pending on purchases (state, account_id, id)
   where state = 'open' or state = 'held' or state = 'below_minimum';

@@ -19,6 +19,7 @@ import { up as rolledBy } from './0041-rolled-by.ts'
 import { up as refusals } from './0042-refusals.ts'
 import { up as takenAccess } from './0043-taken-access.ts'
 import { up as keyCounts } from './0044-key-counts.ts'
+import { up as searches } from './0045-searches.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -50,6 +51,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 42, name: 'refusals', up: refusals },
   { number: 43, name: 'taken-access', up: takenAccess },
   { number: 44, name: 'key-counts', up: keyCounts },
+  { number: 45, name: 'searches', up: searches },
 ]
 
 /** The newest schema that this program knows. */

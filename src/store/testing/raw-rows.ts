@@ -2,6 +2,9 @@ import { CompiledQuery, sql } from 'kysely'
 import { allowOlderPrograms } from '../migrate.ts'
 import { openStore } from '../open-store.ts'
 
+/** Columns that the database computes from others: no program reads or writes them. */
+export const COMPUTED: ReadonlySet<string> = new Set(['accounts.credit_state'])
+
 /** A row with a value for each of its columns. */
 export type RawRow = Readonly<Record<string, string | number | bigint | null>>
 
@@ -36,7 +39,8 @@ export async function readRawRows(url: string): Promise<Record<string, string[]>
     const read: Record<string, string[]> = {}
     for (const { name, columns, isView } of tables) {
       if (name === 'migrations' || isView) continue
-      const names = columns.map((column) => column.name).sort()
+      const stored = columns.filter((column) => !COMPUTED.has(`${name}.${column.name}`))
+      const names = stored.map((column) => column.name).sort()
       const texts = names.map((column) => `cast("${column}" as text) as "${column}"`)
       const query = sql.raw<object>(`select ${texts.join(', ')} from "${name}"`)
       const { rows } = await query.execute(store.db)

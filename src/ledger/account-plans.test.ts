@@ -1,0 +1,85 @@
+import { DatabaseSync } from 'node:sqlite'
+import { Kysely, type LogEvent } from 'kysely'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { postgresPoolDialect } from '../store/postgres/postgres-store.ts'
+import type { Tables } from '../store/schema.ts'
+import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
+import { listAccounts } from './accounts.ts'
+import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
+import { listDepositsOf } from './purchases.ts'
+import { greedy, type Query, stepsOf } from './testing/plans.ts'
+import { createPostgresBench } from './testing/postgres-bench.ts'
+import { createSqliteBench } from './testing/sqlite-bench.ts'
+
+const ACCOUNTS = 5_000
+const OF_A_STATE = 20
+const PURCHASES = 5_000
+
+/** Of 5,000 accounts 20 are low, 20 in debt and 20 suspended, and one has all purchases, three of them of one transaction. */
+const FILL = `
+  insert into accounts (id, name, created_at_ms, has_backed_credit, backed_balance_micros, disabled)
+    select 'A' || n, 'A' || n, 0, 1,
+      case when n % 250 = 1 then -1 when n % 250 = 2 then 1 else 9000000 end,
+      case when n % 250 = 3 then 1 else 0 end
+    from generate_series(1, ${ACCOUNTS}) as n;
+  insert into purchases (id, account_id, method, source, credit_micros, created_at_ms, state)
+    select 'pur_' || n, 'A1', 'base-usdc', 'chain:8453:0x' || (n / 3) || ':' || (n % 3), 1, 0, 'held'
+    from generate_series(1, ${PURCHASES}) as n;
+`
+
+async function readAll(db: Kysely<Tables>): Promise<readonly number[]> {
+  const counts: number[] = []
+  for (const state of ['low_credit', 'in_debt', 'suspended'] as const) {
+    counts.push((await listAccounts(db, { state, limit: 100 })).accounts.length)
+  }
+  const after = { id: 'A2501', value: null }
+  counts.push((await listAccounts(db, { state: 'in_debt', limit: 5, after })).accounts.length)
+  counts.push((await listDepositsOf(db, { accountId: 'A1', source: 'chain:8453:0x7:1' })).length)
+  return counts
+}
+
+test('on SQLite accounts of a state, and deposits of a transaction, are found by their indexes', async () => {
+  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const asked: string[] = []
+  const db = new Kysely<Tables>({
+    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
+    log: ({ query }) => {
+      asked.push(query.sql)
+    },
+  })
+  await readAll(db)
+  await db.destroy()
+  const connection = new DatabaseSync(bench.file)
+  const steps = asked.map((sql) => stepsOf(connection, sql))
+  connection.close()
+  await bench.close()
+  expect(steps).toEqual([
+    'SEARCH accounts USING INDEX accounts_credit_state (credit_state=?)',
+    'SEARCH accounts USING INDEX accounts_credit_state (credit_state=?)',
+    'SCAN accounts USING INDEX accounts_suspended',
+    'SEARCH accounts USING INDEX accounts_credit_state (credit_state=? AND id<?)',
+    'SEARCH purchases USING INDEX purchases_deposits (account_id=? AND <expr>=?)',
+  ])
+})
+
+test('on PostgreSQL they are found by their indexes, whether or not the tables were analysed', async () => {
+  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const client = new Client(bench.url)
+  await client.connect()
+  await client.query(FILL)
+  const queries: Query[] = []
+  const db = new Kysely<Tables>({
+    dialect: postgresPoolDialect({ url: bench.url, connectionsMax: 1, use: 'shortStatements' }),
+    log: ({ query }: LogEvent) => void queries.push(query),
+  })
+  expect(await readAll(db)).toEqual([OF_A_STATE, OF_A_STATE, OF_A_STATE, 5, 3])
+  await db.destroy()
+  const canary = { sql: 'select id from accounts where name = $1', parameters: ['none'] }
+  const found = () => greedy(client, { queries: [...queries, canary], rowsMax: OF_A_STATE })
+  expect(await found()).toEqual([canary.sql])
+  await client.query('analyze')
+  expect(await found()).toEqual([canary.sql])
+  await client.end()
+  await bench.close()
+})
