@@ -9,7 +9,7 @@ test.each([
   ['this-month', '2027-01-01'],
   ['last-month', '2026-12-01'],
 ])('--since %s is a UTC day, also across a new year', (word, date) => {
-  expect(readSince(word, NEW_YEAR_MS)).toBe(`${date}T00:00:00Z`)
+  expect(readSince(word, NEW_YEAR_MS)).toBe(`${date}T00:00:00.000Z`)
   expect(readSinceOrDate(word, NEW_YEAR_MS)).toBe(date)
 })
 

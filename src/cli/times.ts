@@ -96,7 +96,8 @@ function readMoment(text: string, { nowMs, direction, message }: MomentInput): s
   const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
   const moment =
     seconds === null ? date : new Date(nowMs + direction * seconds * 1_000).toISOString()
-  if (momentField.safeParse(moment).success) return moment
+  const { success, data: momentMs } = momentField.safeParse(moment)
+  if (success) return new Date(momentMs).toISOString()
   throw new UsageFailure(message)
 }
 

@@ -93,7 +93,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 }
 
 const FORMAT_WORDS: Readonly<Record<string, string>> = {
-  datetime: 'a time such as 2027-01-31T12:00:00Z',
+  datetime: 'a time with an offset, such as 2027-01-31T12:00:00Z or 2027-01-31T13:00:00+01:00',
   email: 'an email address',
   safeint: 'a whole number',
 }

@@ -28,11 +28,31 @@ function momentMsOf(text: string): number {
   return isBetween ? momentMs + 1 : momentMs
 }
 
-/** A moment, RFC 3339 with any offset; read as milliseconds. `missing` is the message if it is missing. */
+const RFC_3339 = z.iso.datetime({ offset: true })
+
+/**
+ * A moment in the letters of RFC 3339, or the text unchanged. Python and PostgreSQL write a space in place of `T`, `date`
+ * no colon in the offset, browsers no seconds; and a `+` that a client did not encode in a query arrives as a space.
+ */
+function rfc3339Of(text: string): string {
+  const [, date, time, seconds = ':00', sign, hours, minutes = '00'] =
+    /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:[\d.]+)? ?(?:[Zz]|([+ -])(\d\d)(?::?(\d\d))?)$/.exec(
+      text,
+    ) ?? []
+  if (date === undefined) return text
+  const offset = sign === undefined ? 'Z' : `${sign === '-' ? '-' : '+'}${hours}:${minutes}`
+  return `${date}T${time}${seconds}${offset}`
+}
+
+/**
+ * A moment, RFC 3339 with any offset, or nearly so; read as milliseconds. `missing` is the message if it is missing.
+ */
 export function moment({ missing }: { readonly missing?: string } = {}) {
-  return z.iso
-    .datetime({ offset: true, error: ({ input }) => (input === undefined ? missing : undefined) })
-    .transform(momentMsOf)
+  return z
+    .stringFormat('datetime', (text) => RFC_3339.safeParse(rfc3339Of(text)).success, {
+      error: ({ input }) => (input === undefined ? missing : undefined),
+    })
+    .transform((text) => momentMsOf(rfc3339Of(text)))
     .refine(
       (momentMs) => momentMs >= MOMENT_MS_MIN && momentMs <= MOMENT_MS_MAX,
       'must be a time in the years 0000 to 9999, UTC',

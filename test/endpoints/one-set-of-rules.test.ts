@@ -35,7 +35,7 @@ const NAMES = ['Ada', ' Ada ', '', ' ', 'a\u001bb', 'é'.repeat(200), 'x'.repeat
 const EMAILS = ['ada@example.org', 'ada', 'a@b', 'ada@@example.org', ' ada@example.org', '']
 const MOMENTS = ['2999-01-31T00:00:00Z', '2999-01-31T12:00:00.5+02:00', '2020-01-01T00:00:00Z']
   .concat(['2999-02-31T00:00:00Z', '2999-01-31T00:00:00', 'soon', '', '1'])
-  .concat(['9999-12-31T23:59:59-01:00'])
+  .concat(['9999-12-31T23:59:59-01:00', '2999-01-31 12:00z', '2999-01-31t12:00:00 0100'])
 const DOLLARS = [
   [1, '0.000001'],
   [0, '0'],
