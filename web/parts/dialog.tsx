@@ -25,6 +25,7 @@ export function CloseFooter() {
 export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()
+  const isPressedBeside = useRef(false)
   useEffect(() => {
     const dialog = ref.current
     const before = document.activeElement
@@ -41,8 +42,12 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
       className={isWide ? 'wide' : ''}
       aria-labelledby={titleId}
       onClose={onClose}
+      onPointerDown={(event) => {
+        isPressedBeside.current = event.target === ref.current
+      }}
       onClick={(event) => {
-        if (event.target === ref.current) ref.current.close()
+        // Not where text is selected in a field, and the pointer is let go beside the dialog.
+        if (isPressedBeside.current && event.target === ref.current) ref.current.close()
       }}
     >
       <div className="panel">

@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
 
 interface FieldProps extends ComponentProps<'input'> {
   readonly label: string
@@ -10,10 +10,19 @@ interface FieldProps extends ComponentProps<'input'> {
   readonly prefix?: string
 }
 
-/** A labelled input with its hint or its error. */
-export function Field({ label, hint, error = null, prefix, className = '', ...input }: FieldProps) {
+/** A labelled input with its hint or its error: the form's or the server's, else what the browser finds wrong. */
+export function Field({
+  label,
+  hint,
+  error: givenError = null,
+  prefix,
+  className = '',
+  ...input
+}: FieldProps) {
   const id = useId()
   const hintId = `${id}-hint`
+  const [fault, setFault] = useState<string | null>(null)
+  const error = givenError ?? fault
   const isDescribed = error !== null || hint !== undefined
   return (
     <div className="fld">
@@ -26,6 +35,22 @@ export function Field({ label, hint, error = null, prefix, className = '', ...in
           aria-invalid={error === null ? undefined : true}
           aria-describedby={isDescribed ? hintId : undefined}
           {...input}
+          onInvalid={(event) => {
+            // In place of the browser's own bubble, which covers other fields and goes away.
+            event.preventDefault()
+            const { currentTarget: field } = event
+            setFault(faultOf(field))
+            if (field.form?.querySelector('input:invalid') === field) field.focus()
+          }}
+          onInput={({ currentTarget: field }) => {
+            if (fault !== null) setFault(field.validity.valid ? null : faultOf(field))
+          }}
+          onBlur={(event) => {
+            const { currentTarget: field } = event
+            // An empty field is no fault until the form is sent.
+            if (field.value !== '' && !field.validity.valid) setFault(faultOf(field))
+            input.onBlur?.(event)
+          }}
         />
       </span>
       {isDescribed && (
@@ -35,6 +60,16 @@ export function Field({ label, hint, error = null, prefix, className = '', ...in
       )}
     </div>
   )
+}
+
+/** What is wrong with the text of an input, and what to type. */
+function faultOf({ validity, type, minLength, min }: HTMLInputElement): string {
+  if (validity.valueMissing) return 'Fill in this field.'
+  if (validity.tooShort) return `Type at least ${minLength} characters.`
+  if (validity.rangeUnderflow) return `Choose ${min} or a later day.`
+  if (validity.patternMismatch) return 'Type the six digits.'
+  if (type === 'email') return 'Type an email address, such as ada@example.com.'
+  return type === 'url' ? 'Type an address that begins with https://.' : 'Type a whole date.'
 }
 
 /** A field for an amount in dollars. */

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Problem } from './problem.tsx'
 
@@ -27,12 +27,18 @@ const NOTHING = { error: null, isPending: false }
 export function DialogForm(props: DialogFormProps) {
   const { write = NOTHING, isDangerous = false, isReady = true, cancel = 'Cancel' } = props
   const { problem = write.error?.message ?? null, onSubmit } = props
+  const ref = useRef<HTMLFormElement>(null)
+  const focusFault = () => ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: at each refusal, whose field may be out of sight
+  useEffect(focusFault, [write.error])
   return (
     <form
+      ref={ref}
       className="contents"
       onSubmit={(event) => {
         event.preventDefault()
         if (isReady) onSubmit(new FormData(event.currentTarget))
+        focusFault()
       }}
     >
       {props.children}

@@ -20,7 +20,12 @@ export function refusalOf(
   const param = error instanceof ApiError ? error.param : null
   const isOfField = param !== null && (fields.includes(param) || isField(param))
   return {
-    at: (field) => (error !== null && param === field ? error.message : null),
+    at: (field) => (error !== null && param === field ? belowField(error.message) : null),
     rest: error === null || isOfField ? null : error.message,
   }
+}
+
+/** A message as it is shown below its field, whose name in the API it need not repeat. */
+export function belowField(message: string): string {
+  return message.replace(/^`[^`]+` must/, 'Must')
 }

@@ -16,6 +16,7 @@ import {
 } from '../format/terms.ts'
 import { ownTimeZone } from '../format/time.ts'
 import { Field } from './field.tsx'
+import { belowField } from './refusal.ts'
 
 interface TypedProps {
   readonly typed: TypedTerms
@@ -72,7 +73,8 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
     value: typed[name],
     onChange: (event: { readonly target: { readonly value: string } }) =>
       onChange({ ...typed, [name]: event.target.value }),
-    error: faults?.[name] ?? (refused === name ? (error?.message ?? null) : null),
+    error:
+      faults?.[name] ?? (refused === name && error !== null ? belowField(error.message) : null),
   })
   const limit = (name: LimitName) => (
     <Field

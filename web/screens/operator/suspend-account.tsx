@@ -58,12 +58,13 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
         <>
           <p>
             {keys} {keyCount === 1 ? 'is' : 'are'} refused at once.{' '}
-            {runningText(overview.data?.credit.held_running)} Its paid credit of{' '}
-            {money(credit.backed.balance)} stays. You can resume it at any time.
+            {runningText(overview.data?.credit.held_running)} {creditText(credit)} You can resume it
+            at any time.
           </p>
           <Field
             label="Note for its members (optional)"
             autoComplete="off"
+            maxLength={200}
             error={refusal.at('note')}
             value={note}
             onChange={(event) => setNote(event.target.value)}
@@ -86,4 +87,10 @@ function runningText(running: Overview['credit']['held_running'] | undefined): s
     default:
       return `${counted(running.requests, 'running request')} finish and are charged: ${held} is held for them.`
   }
+}
+
+function creditText({ backed: { balance } }: Account['credit']): string {
+  return balance < 0
+    ? `Its debt of ${money(-balance)} stays.`
+    : `Its paid credit of ${money(balance)} stays.`
 }

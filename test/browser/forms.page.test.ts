@@ -1,0 +1,71 @@
+import type { Page } from 'playwright-core'
+import { describe, expect } from 'vitest'
+import { test } from './page-test.ts'
+import { json, type StandIn } from './stand-in.ts'
+import { HELIX } from './stand-in-data.ts'
+
+/** Forms in dialogs: what they say is wrong, where they say it, and what ends them. */
+
+async function openCreateKey(page: Page, server: StandIn) {
+  await page.goto(`${server.address}/app/${HELIX.id}/keys?create=true`)
+  const dialog = page.getByRole('dialog')
+  const name = dialog.getByLabel('Name', { exact: true })
+  await name.waitFor()
+  return { dialog, name, send: () => dialog.getByRole('button', { name: 'Create key' }).click() }
+}
+
+const isFocused = (element: Element) => element === document.activeElement
+
+describe('a form', () => {
+  test('says below an empty field that it is needed, moves there, and no longer once it is filled', async ({
+    page,
+    server,
+  }) => {
+    const { dialog, name, send } = await openCreateKey(page, server)
+    await send()
+    await dialog.getByText('Fill in this field.').waitFor()
+    expect(await name.evaluate(isFocused)).toBe(true)
+    expect(await name.getAttribute('aria-invalid')).toBe('true')
+    await name.fill('staging')
+    expect(await dialog.getByText('Fill in this field.').count()).toBe(0)
+  })
+
+  test('says that an email address is none when its field is left', async ({ page, server }) => {
+    await page.goto(`${server.address}/app/${HELIX.id}/members`)
+    await page.getByRole('button', { name: 'Invite' }).click()
+    await page.getByLabel('Email').fill('grace')
+    await page.keyboard.press('Tab')
+    await page.getByText('Type an email address, such as ada@example.com.').waitFor()
+  })
+
+  test('moves to the field that the server refuses, which does not repeat its name in the API', async ({
+    page,
+    server,
+  }) => {
+    const message = '`name` must be 1 to 100 characters without control characters.'
+    const error = { message, code: 'invalid_parameter', param: 'name' }
+    server.answer('POST /keys', { ...json({ error }), httpStatus: 400 })
+    const { dialog, name, send } = await openCreateKey(page, server)
+    await name.fill('staging')
+    await send()
+    await dialog.getByText('Must be 1 to 100 characters without control characters.').waitFor()
+    expect(await name.evaluate(isFocused)).toBe(true)
+  })
+
+  test('stays open where text is selected in it and the pointer is let go beside it', async ({
+    page,
+    server,
+  }) => {
+    const { dialog, name } = await openCreateKey(page, server)
+    await name.fill('staging')
+    const box = await name.boundingBox()
+    if (box === null) throw new Error('the field has no place')
+    await page.mouse.move(box.x + box.width - 10, box.y + box.height / 2)
+    await page.mouse.down()
+    await page.mouse.move(5, box.y)
+    await page.mouse.up()
+    expect(await name.inputValue()).toBe('staging')
+    await page.mouse.click(5, box.y)
+    await dialog.waitFor({ state: 'detached' })
+  })
+})
