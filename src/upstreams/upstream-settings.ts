@@ -78,6 +78,8 @@ export interface WrittenModel {
   readonly contextTokens: number | null
   readonly outputTokensMax: number | null
   readonly prices: WrittenPrices | null
+  /** Prices of longer prompts, in addition to `prices`. Left out: there are none. */
+  readonly longPrompts?: readonly WrittenLongPrompt[]
   readonly inputModalities: readonly string[] | null
   readonly outputModalities: readonly string[] | null
   readonly supportedParameters: readonly string[] | null
@@ -97,6 +99,13 @@ export type WrittenPriceName =
   | 'reasoning'
   | 'search'
   | 'request'
+
+/** Prices of prompts of more tokens than this, their answers included. */
+export interface WrittenLongPrompt {
+  readonly inputTokensAbove: number
+  /** Prices of tokens. */
+  readonly prices: WrittenPrices
+}
 
 /** Every upstream of a gateway. */
 export interface ConfiguredUpstreams {

@@ -29,7 +29,7 @@ describe.each(Object.entries(DIALECTS))('%s', (dialect, bills) => {
   let folder: string
 
   beforeAll(async () => {
-    vendor = await startScriptedVendor(['m', 'embeds'])
+    vendor = await startScriptedVendor(['m', 'm-fast', 'long', 'embeds'])
     folder = mkdtempSync(join(tmpdir(), 'tollgate-bills-'))
     const file = join(folder, 'upstreams.yaml')
     writeFileSync(file, upstreamsFile(dialect, vendor.baseUrl))
@@ -82,6 +82,7 @@ function upstreamsFile(dialect: string, baseUrl: string): string {
     models:
       - { id: acme/m, upstream_id: m, ${figures}, parameters: [max_tokens, max_completion_tokens], prices: { ${PRICES}, search: 0.01 } }
       - { id: acme/m-fast, upstream_id: m-fast, ${figures}, prices: { input: 8, cache_read: 0.8, cache_write: 10, cache_write_1h: 16, output: 40, search: 0.01 } }
+      - { id: acme/long, upstream_id: long, ${figures}, parameters: [max_tokens, max_completion_tokens], prices: { ${PRICES} }, long_prompts: [{ above: 411, input: 20, cache_read: 2, cache_write: 25, cache_write_1h: 40, output: 100 }] }
       - { id: acme/embeds, upstream_id: embeds, outputs: [embeddings], prices: { input: 0.13, output: 0 } }
 `
 }

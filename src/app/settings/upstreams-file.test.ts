@@ -164,6 +164,54 @@ describe('a file of upstreams', () => {
     }
   })
 
+  describe('prices of long prompts', () => {
+    const priced = (lines: string) =>
+      `upstreams: { a: { dialect: own, base_url: "http://h/v1", models: [{ id: a/m, ${lines} }] } }`
+    const SHORT = 'prices: { input: 1, cache_read: 0.1, output: 2 }'
+
+    test('are exact, and rise with the length of the prompt', async () => {
+      const file = priced(
+        `${SHORT}, long_prompts: [{ above: 100000, input: 1.5, cache_read: 0.1, output: 3 }, { above: 200000, input: 2, cache_read: 0.2, output: 3 }]`,
+      )
+      expect((await read(file)).upstreams[0].models[0]?.longPrompts).toEqual([
+        {
+          inputTokensAbove: 100_000,
+          prices: { input: 1_500_000n, cacheRead: 100_000n, output: 3_000_000n },
+        },
+        {
+          inputTokensAbove: 200_000,
+          prices: { input: 2_000_000n, cacheRead: 200_000n, output: 3_000_000n },
+        },
+      ])
+    })
+
+    test.each([
+      [
+        `long_prompts: [{ above: 1, input: 1, output: 2 }]`,
+        'long_prompts applies only with prices',
+      ],
+      [`${SHORT}, long_prompts: [{ input: 2, cache_read: 1, output: 3 }]`, 'has no above'],
+      [
+        `${SHORT}, long_prompts: [{ above: 1, input: 2, output: 3 }]`,
+        'long_prompts[0] has no cache_read price, which shorter prompts have',
+      ],
+      [
+        `${SHORT}, long_prompts: [{ above: 1, input: 2, cache_read: 0.09, output: 3 }]`,
+        'long_prompts[0].cache_read is lower than the price of shorter prompts',
+      ],
+      [
+        `${SHORT}, long_prompts: [{ above: 9, input: 2, cache_read: 1, output: 3 }, { above: 9, input: 2, cache_read: 1, output: 3 }]`,
+        'long_prompts[1].above is "9": it must be a whole number, 10 to',
+      ],
+      [
+        `${SHORT}, long_prompts: [{ above: 1, input: 2, cache_read: 1, output: 3, search: 1 }]`,
+        'long_prompts[0].search is not a setting here',
+      ],
+    ])('have a fault in %s', async (lines, fault) => {
+      expect((await faultsOf(priced(lines))).join()).toContain(fault)
+    })
+  })
+
   test('tells all its faults at once, with their lines', async () => {
     const faults = await faultsOf(`upstreams:
   Two Words:

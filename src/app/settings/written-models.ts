@@ -1,6 +1,7 @@
 import { isModelId } from '../../upstreams/listing/listing.ts'
 import type { Dialect } from '../../upstreams/upstream.ts'
 import type {
+  WrittenLongPrompt,
   WrittenModel,
   WrittenPriceName,
   WrittenPrices,
@@ -31,6 +32,7 @@ const KNOWN = [
   'context',
   'max_output',
   'prices',
+  'long_prompts',
   'inputs',
   'outputs',
   'parameters',
@@ -50,10 +52,12 @@ function readModel(value: YamlValue, owner: Owner): WrittenModel | null {
       .get(name)
       ?.items()
       ?.flatMap((item) => (known === null ? item.text() : item.oneOf(known)) ?? []) ?? null
+  const prices = readPrices(members.get('prices'))
   const model = {
     contextTokens: members.get('context')?.wholeNumber(TOKENS) ?? null,
     outputTokensMax: members.get('max_output')?.wholeNumber(TOKENS) ?? null,
-    prices: readPrices(members.get('prices')),
+    prices,
+    ...readLongPrompts(members.get('long_prompts'), prices),
     inputModalities: texts('inputs', INPUTS),
     outputModalities: texts('outputs', OUTPUTS),
     supportedParameters: texts('parameters', null),
@@ -109,10 +113,17 @@ function readPrices(value: YamlValue | undefined): WrittenPrices | null {
     ?.get('image')
     ?.fault('cannot be charged, since answers count no images: images are charged as input tokens')
   if (value === undefined || members === undefined || members === null) return null
+  for (const name of ['input', 'output'] as const) {
+    if (!members.has(name)) value.fault(`has no ${name} price; a price of nothing is 0`)
+  }
+  return pricesIn(members)
+}
+
+function pricesIn(members: ReadonlyMap<string, YamlValue>): WrittenPrices {
   const prices: Partial<Record<WrittenPriceName, Picos>> = {}
   for (const [name, member] of members) {
     const row = PRICES[name]
-    const text = member.text()
+    const text = row === undefined ? null : member.text()
     if (row === undefined || text === null) continue
     const price = exactPicos(text, row.places)
     if (price === null) {
@@ -122,10 +133,49 @@ function readPrices(value: YamlValue | undefined): WrittenPrices | null {
       member.fault('is higher than any price: token prices are for a million tokens')
     } else prices[row.name] = price
   }
-  for (const name of ['input', 'output'] as const) {
-    if (!members.has(name)) value.fault(`has no ${name} price; a price of nothing is 0`)
-  }
   return prices
+}
+
+const LONG_PROMPT_PRICES = ['input', 'output', 'cache_read', 'cache_write', 'cache_write_1h']
+
+function readLongPrompts(
+  value: YamlValue | undefined,
+  shorter: WrittenPrices | null,
+): Pick<WrittenModel, 'longPrompts'> {
+  if (value === undefined) return {}
+  if (shorter === null) {
+    value.fault('applies only with prices, which are those of shorter prompts')
+    return {}
+  }
+  let below = { inputTokensAbove: 0, prices: shorter }
+  const longPrompts = (value.items() ?? []).flatMap((item) => {
+    const longPrompt = readLongPrompt(item, below)
+    if (longPrompt === null) return []
+    below = longPrompt
+    return [longPrompt]
+  })
+  return { longPrompts }
+}
+
+/** Each price of shorter prompts must be there, and not be higher: what is left out would be charged too low. */
+function readLongPrompt(value: YamlValue, below: WrittenLongPrompt): WrittenLongPrompt | null {
+  const members = value.members(['above', ...LONG_PROMPT_PRICES])
+  if (members === null) return null
+  const above = members.get('above')
+  if (above === undefined)
+    return value.fault(
+      'has no above: the tokens of a prompt up to which the prices before it apply',
+    )
+  const inputTokensAbove = above.wholeNumber({ ...TOKENS, min: below.inputTokensAbove + 1 })
+  const prices = pricesIn(members)
+  for (const name of LONG_PROMPT_PRICES) {
+    const priceName = PRICES[name]?.name ?? 'input'
+    const [shorter, longer] = [below.prices[priceName], prices[priceName]]
+    if (shorter === undefined || (longer !== undefined && longer >= shorter)) continue
+    if (longer !== undefined) members.get(name)?.fault('is lower than the price of shorter prompts')
+    else if (!members.has(name)) value.fault(`has no ${name} price, which shorter prompts have`)
+  }
+  return inputTokensAbove === null ? null : { inputTokensAbove, prices }
 }
 
 // A thousand dollars for one unit, or a billion for a million tokens.

@@ -6,8 +6,7 @@ import { decimalOfPicos } from '../../vocabulary/money.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
 import type { StreamEventReading, StreamObserver, Wire } from '../upstream.ts'
 
-// platform.claude.com/docs/en/build-with-claude/refusals-and-fallback and the release notes of 2026-06-02 and 2026-09-24,
-// read 2026-11-27: a request that is refused before any output is not billed, unless the refusal is of one of these
+// platform.claude.com/docs/en/release-notes/overview of 2026-06-02 and 2026-09-24, read 2026-11-27: a request that is refused before any output is not billed, unless the refusal is of one of these
 // categories. Its answer counts the prompt all the same.
 const BILLED_CATEGORIES = new Set<unknown>(['bio', 'frontier_llm', 'reasoning_extraction'])
 

@@ -157,7 +157,7 @@ export function meetVendorList(
     const modelId = written?.id ?? `${author}/${model.upstreamModelId}`
     const known = knownModel(model.upstreamModelId)
     const facts = factsOf(model.upstreamModelId) ?? (written === null ? null : TEXT_MODEL)
-    const pricing = pricingOf(written?.prices ?? null, known)
+    const pricing = pricingOf(written, known)
     if (pricing === null || facts === null) {
       skipped.push({
         modelId,
@@ -239,14 +239,24 @@ const LISTED_NAMES: readonly (readonly [name: WrittenPriceName, listedName: stri
 
 // Prices of the settings replace all known prices, which may be of another agreement, with other prices for longer
 // prompts.
-function pricingOf(written: WrittenPrices | null, known: KnownModel | null): object | null {
-  if (written === null) return known?.pricing ?? null
-  const pricing: Record<string, string> = { prompt: '0', completion: '0' }
+function pricingOf(written: WrittenModel | null, known: KnownModel | null): object | null {
+  const prices = written?.prices ?? null
+  if (prices === null) return known?.pricing ?? null
+  const overrides = (written?.longPrompts ?? []).map((longPrompt) => ({
+    min_prompt_tokens: longPrompt.inputTokensAbove,
+    ...listedPrices(longPrompt.prices),
+  }))
+  const pricing = { prompt: '0', completion: '0', ...listedPrices(prices) }
+  return overrides.length === 0 ? pricing : { ...pricing, overrides }
+}
+
+function listedPrices(prices: WrittenPrices): Readonly<Record<string, string>> {
+  const listed: Record<string, string> = {}
   for (const [name, listedName] of LISTED_NAMES) {
-    const price = written[name]
-    if (price !== undefined) pricing[listedName] = formatDecimal(decimalOfPicos(price))
+    const price = prices[name]
+    if (price !== undefined) listed[listedName] = formatDecimal(decimalOfPicos(price))
   }
-  return pricing
+  return listed
 }
 
 /** The model as a row of OpenRouter's layout, which every list is read in. */

@@ -11,8 +11,8 @@ const BILLED = [
   [7, '20'],
 ] as const
 
-// platform.claude.com/docs/en/about-claude/pricing, /build-with-claude/refusals-and-fallback and /prompt-caching, and the
-// release notes of 2026-06-02 and 2026-09-24, read 2026-11-27.
+// platform.claude.com/docs/en/about-claude/pricing, /build-with-claude/prompt-caching and /release-notes/overview of
+// 2026-06-02 and 2026-09-24, read 2026-11-27.
 
 /** How Anthropic bills answers. */
 export const ANTHROPIC_BILLS: readonly Bill[] = [
@@ -52,6 +52,36 @@ export const ANTHROPIC_BILLS: readonly Bill[] = [
       usage: { ...COUNTS, server_tool_use: { web_search_requests: 3, web_fetch_requests: 0 } },
     },
     lines: [...BILLED, [3, '10000']],
+  },
+  {
+    name: 'a prompt of the longest length at the lower prices',
+    format,
+    body: { model: 'acme/long' },
+    answer: { usage: { input_tokens: 11, cache_read_input_tokens: 400, output_tokens: 7 } },
+    lines: [
+      [11, '4'],
+      [400, '0.4'],
+      [7, '20'],
+    ],
+  },
+  {
+    name: 'a longer prompt, with what is read from and written to caches, at the higher prices',
+    format,
+    body: { model: 'acme/long', cache_control: { type: 'ephemeral' } },
+    answer: {
+      usage: {
+        input_tokens: 11,
+        cache_read_input_tokens: 300,
+        cache_creation_input_tokens: 101,
+        output_tokens: 7,
+      },
+    },
+    lines: [
+      [11, '20'],
+      [300, '2'],
+      [101, '25'],
+      [7, '100'],
+    ],
   },
   ...['standard', 'priority'].map((tier) => ({
     name: `an answer at the tier ${tier} by its tokens`,

@@ -80,6 +80,23 @@ export const COMPATIBLE_BILLS: readonly Bill[] = [
     lines: HALF_CACHED,
   },
   {
+    name: 'chat: a long prompt and its answer at the higher prices, cached tokens included',
+    format: CHAT,
+    body: { model: 'acme/long' },
+    answer: {
+      usage: {
+        prompt_tokens: 412,
+        completion_tokens: 7,
+        prompt_tokens_details: { cached_tokens: 300 },
+      },
+    },
+    lines: [
+      [112, '20'],
+      [300, '2'],
+      [7, '100'],
+    ],
+  },
+  {
     name: 'embeddings: the input',
     format: EMBEDDINGS,
     answer: { usage: { prompt_tokens: 1_007, total_tokens: 1_007 } },
