@@ -17,9 +17,9 @@ import { dailyPace, paceSpan } from '../vocabulary/pace.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { attentionOf, attentionShape, daysLeftAnswer } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
-import { nextReleaseAtMs } from './next-release.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation } from './operation.ts'
+import { nextReleaseAtMs } from './own-account.ts'
 import {
   type ChartRange,
   chartQuery,

@@ -29,7 +29,6 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { nextReleaseAtMs } from './next-release.ts'
 import { noRequest, notFound } from './not-found.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'
 import { confirmingAnswer, confirmingShape, purchaseAnswer, purchaseShape } from './purchases.ts'
@@ -214,4 +213,20 @@ function balanceAnswer(
     estimated: heldAnswer(estimated),
     unresolved: { ...heldAnswer(unresolved), next_release_at: timeOrNull(releaseAtMs) },
   }
+}
+
+/**
+ * When the reconciler releases the first unresolved request of an account if its cost is still unknown then;
+ * null: the account has no such request.
+ */
+export function nextReleaseAtMs(
+  { server }: OperationParts,
+  { oldest }: Balance['unresolved'],
+): number | null {
+  if (oldest.length === 0) return null
+  if (server === null) throw new TypeError('the process serves nothing')
+  const deadlinesMs = oldest.map(({ upstream, ...request }) => {
+    return server.scheduleOf({ ...request, state: 'unresolved' }, upstream).standsAtMs
+  })
+  return Math.min(...deadlinesMs)
 }
