@@ -1,10 +1,10 @@
 import type { JsonEdit } from '../json/edit.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
-import { SIXTIETHS } from '../tokens/guess.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, invalidParameter, Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
+import { SIXTIETHS } from './token-guess.ts'
 
 /** A member's value; undefined if it is absent or null, which all formats treat alike. */
 export function member(owner: JsonObject, name: string): Exclude<JsonValue, null> | undefined {

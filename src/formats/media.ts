@@ -3,7 +3,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { CacheWrites, MediaCount } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
-import { PromptGuess } from './prompt-guess.ts'
+import { PromptGuess } from './token-guess.ts'
 
 /** An inline image in the body. */
 export interface ImageSource {

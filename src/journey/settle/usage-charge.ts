@@ -1,4 +1,4 @@
-import { SIXTIETHS } from '../../tokens/guess.ts'
+import { SIXTIETHS } from '../../formats/token-guess.ts'
 import { tokenPricesAt } from '../../upstreams/listing/price-table.ts'
 import { type Call, type PixelSize, TOOL_STEPS_DEFAULT } from '../../vocabulary/call.ts'
 import { type Decimal, decimalOfPicos, type Picos } from '../../vocabulary/money.ts'

@@ -1,6 +1,6 @@
 import { isPlainWord, type StreamEvent } from '../../formats/format.ts'
+import { guessBytes, SIXTIETHS } from '../../formats/token-guess.ts'
 import type { JsonBody, JsonObject } from '../../json/walk.ts'
-import { guessBytes, SIXTIETHS } from '../../tokens/guess.ts'
 import {
   NOTHING_REPORTED,
   promptTokensOf,
