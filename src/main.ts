@@ -1,4 +1,5 @@
-import { ConfigError, configFromEnvironment } from './app/config.ts'
+import { configFromEnvironment } from './app/config.ts'
+import { ConfigError } from './app/settings/setting.ts'
 import { startFailureOf } from './app/start-failure.ts'
 import { processTerminal, runToExitCode } from './cli/terminal.ts'
 import { StripeMissing } from './sale/card/stripe.ts'

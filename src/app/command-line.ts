@@ -13,7 +13,7 @@ import {
   pageUrlOf,
   storeUrlOf,
 } from './config.ts'
-import { configuredUpstreams } from './settings/configured-upstreams.ts'
+import { configuredUpstreams } from './configured-upstreams.ts'
 import { mailSettingsOf } from './settings/mail-settings.ts'
 import { publicNamesOf } from './settings/name-settings.ts'
 import { saleSettingsOf } from './settings/sale-settings.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ConfigError, readConfig, SETTINGS, storeUrlOf } from './config.ts'
+import { readConfig, SETTINGS, storeUrlOf } from './config.ts'
+import { ConfigError } from './settings/setting.ts'
 
 /** The faults of an environment, a line each. */
 function faultsOf(env: Readonly<Record<string, string>>): string[] {

@@ -19,6 +19,7 @@ import {
 } from './settings/page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './settings/sale-settings.ts'
 import {
+  ConfigError,
   choice,
   list,
   matching,
@@ -213,11 +214,6 @@ type SettingName = keyof typeof SETTINGS
 
 /** Every setting by its name, read and checked. */
 export type Config = { readonly [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> }
-
-/** The environment has values that cannot be used: all of them, each with a value to write instead. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
 
 // Clients read their API key from it, often in the shell that a command runs in.
 const CLIENTS_KEY = 'TOLLGATE_API_KEY'

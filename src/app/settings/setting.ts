@@ -8,6 +8,11 @@ export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 /** The value of a header. */
 export const HEADER_TEXT = /^[\x20-\x7e]*$/
 
+/** The environment has values that cannot be used: all of them, each with a value to write instead. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
 /** One setting of the environment: how it is read, and its description for operators. */
 export interface Setting<T> {
   readonly schema: z.ZodType<T, string | undefined>

@@ -9,7 +9,7 @@ import { openrouter } from '../../upstreams/openrouter/openrouter.ts'
 import { PATIENT_TIMEOUTS } from '../../upstreams/testing/upstream-settings.ts'
 import type { Dialect } from '../../upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../../upstreams/upstream-settings.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from './setting.ts'
 import { readUpstreamsFile } from './upstreams-file.ts'
 
 let folder: string

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig } from '../config.ts'
+import { readConfig } from './config.ts'
 import { configuredUpstreams, unreadKeyNote } from './configured-upstreams.ts'
 
 test.each([

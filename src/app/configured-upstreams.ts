@@ -1,11 +1,12 @@
-import { DIALECTS, loadDialect } from '../../upstreams/dialects.ts'
+import { DIALECTS, loadDialect } from '../upstreams/dialects.ts'
 import type {
   ConfiguredUpstreams,
   UpstreamSettings,
   UpstreamTimeouts,
-} from '../../upstreams/upstream-settings.ts'
-import { type Config, ConfigError } from '../config.ts'
-import { USUAL_DIALECT } from './upstream-variables.ts'
+} from '../upstreams/upstream-settings.ts'
+import type { Config } from './config.ts'
+import { ConfigError } from './settings/setting.ts'
+import { USUAL_DIALECT } from './settings/upstream-variables.ts'
 
 /**
  * The upstreams of the settings; null: none is configured, and the simulator answers. By position: the settings,
@@ -19,7 +20,7 @@ export async function configuredUpstreams(
   const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = config
   if (file !== null) {
     // Loaded where there is a file: the reader of YAML is most of it.
-    const { readUpstreamsFile } = await import('./upstreams-file.ts')
+    const { readUpstreamsFile } = await import('./settings/upstreams-file.ts')
     return readUpstreamsFile(file, { env, timeouts: timeoutsOf(config), dialects: DIALECTS })
   }
   if (baseUrl === null && dialect === null) return null
