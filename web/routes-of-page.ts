@@ -23,8 +23,8 @@ export type PageRoutes = Readonly<
 export function routesOfPage(): PageRoutes {
   const operations = describedOperations().flatMap(({ name, method, paths }) => {
     const { anyone, member, operator } = paths
-    const isOfPage = (anyone ?? member ?? operator) !== undefined
-    return isOfPage ? [{ name, method, paths: { anyone, member, operator } }] : []
+    const isPageRoute = (anyone ?? member ?? operator) !== undefined
+    return isPageRoute ? [{ name, method, paths: { anyone, member, operator } }] : []
   })
   return Object.fromEntries(
     [...operations, ...SESSION_CALLS, ...FACTOR_CALLS, ...USER_CALLS, ...PLAYGROUND_CALLS].map(

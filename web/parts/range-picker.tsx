@@ -240,7 +240,7 @@ interface PresetsProps extends Pick<RangePickerProps, 'hours'> {
 }
 
 function Presets({ hours = [], draft, nowMs, close, onPick }: PresetsProps) {
-  const isOfHours = hours.some(({ isPicked }) => isPicked)
+  const isHourPicked = hours.some(({ isPicked }) => isPicked)
   return (
     <div className="presets">
       {hours.length > 0 && <HourPresets hours={hours} close={close} />}
@@ -250,7 +250,7 @@ function Presets({ hours = [], draft, nowMs, close, onPick }: PresetsProps) {
             <button
               key={text}
               type="button"
-              aria-pressed={!isOfHours && isSame(range, draft)}
+              aria-pressed={!isHourPicked && isSame(range, draft)}
               onClick={() => onPick(range)}
             >
               {text}

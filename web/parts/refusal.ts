@@ -18,10 +18,10 @@ export function refusalOf(
   isField: (param: string) => boolean = () => false,
 ): Refusal {
   const param = error instanceof ApiError ? error.param : null
-  const isOfField = param !== null && (fields.includes(param) || isField(param))
+  const isShownAtField = param !== null && (fields.includes(param) || isField(param))
   return {
     at: (field) => (error !== null && param === field ? belowField(error.message) : null),
-    rest: error === null || isOfField ? null : error.message,
+    rest: error === null || isShownAtField ? null : error.message,
   }
 }
 

@@ -165,6 +165,6 @@ function fieldOf(param: string | null): TermsField | null {
 }
 
 /** Whether a parameter of the API is a field of terms. */
-export function isOfTerms(param: string): boolean {
+export function isTermsField(param: string): boolean {
   return fieldOf(param) !== null
 }

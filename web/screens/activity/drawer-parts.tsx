@@ -93,19 +93,19 @@ export function Tokens({ usage }: { usage: Usage }) {
   )
 }
 
-interface WhereProps {
+interface RequestDetailsProps {
   readonly request: ActivityRequest | OperatorRequest | NamedRequest
   readonly keyName: string | null
   /** Whether the request is shown in the list of all accounts. */
-  readonly isOfAll: boolean
+  readonly isAllAccounts: boolean
 }
 
 /** The endpoint, key and status of a request; for operators, also its upstream and generation ID. */
-export function Where({ request, keyName, isOfAll }: WhereProps) {
+export function RequestDetails({ request, keyName, isAllAccounts }: RequestDetailsProps) {
   const { endpoint, stream, http_status, settled_at } = request
   return (
     <dl className="kv">
-      {isOfAll && (
+      {isAllAccounts && (
         <Line term="Account">
           <Link
             className="hover:underline"

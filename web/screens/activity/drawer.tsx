@@ -5,10 +5,10 @@ import { pollDelayMs } from '../../api/live.ts'
 import { requestQuery } from '../../api/queries.ts'
 import { DrawerHead, DrawerPart, Words } from '../../parts/drawer-part.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
-import { Failure, Money, Timeline, Tokens, Where } from './drawer-parts.tsx'
+import { Failure, Money, RequestDetails, Timeline, Tokens } from './drawer-parts.tsx'
 import { Prices } from './prices.tsx'
 import { isUnsettled, type KeyNameOf, requestWord, stateNote } from './request-words.ts'
-import { type RequestSource, useIsOfAll } from './use-activity.ts'
+import { type RequestSource, useIsAllAccounts } from './use-activity.ts'
 
 interface DrawerProps {
   readonly requestId: string
@@ -68,7 +68,7 @@ interface PartsProps {
 
 function Parts({ request, keyName, source }: PartsProps) {
   const { word, tone } = requestWord(request)
-  const isOfAll = useIsOfAll()
+  const isAllAccounts = useIsAllAccounts()
   return (
     <>
       <section>
@@ -89,7 +89,7 @@ function Parts({ request, keyName, source }: PartsProps) {
       )}
       <Prices request={request} source={source} />
       <DrawerPart title="Request">
-        <Where request={request} keyName={keyName} isOfAll={isOfAll} />
+        <RequestDetails request={request} keyName={keyName} isAllAccounts={isAllAccounts} />
       </DrawerPart>
       {request.tags.length > 0 && (
         <DrawerPart title="Tags">

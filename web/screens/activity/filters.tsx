@@ -11,7 +11,7 @@ import {
   rangeOf,
   STATE_WORDS,
 } from './search.ts'
-import { type RequestSource, useIsOfAll } from './use-activity.ts'
+import { type RequestSource, useIsAllAccounts } from './use-activity.ts'
 
 interface FiltersProps {
   readonly source: RequestSource
@@ -38,7 +38,7 @@ export function Filters(props: FiltersProps) {
   const change = (part: Changed) => onChange(without({ ...search, ...part }))
   const range = rangeOf(search)
   const spanOf = useSpanOf()
-  const isOfAll = useIsOfAll()
+  const isAllAccounts = useIsAllAccounts()
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser
     <div className="filters" role="group" aria-label="Filters">
@@ -55,7 +55,7 @@ export function Filters(props: FiltersProps) {
         }))}
         onChange={(picked) => onRange(picked.range)}
       />
-      {isOfAll && (
+      {isAllAccounts && (
         <PickAccount
           accountId={search.account}
           onChange={(account) => change({ account, key: undefined })}
@@ -125,7 +125,7 @@ interface KeysProps extends Pick<FiltersProps, 'source' | 'search' | 'keyNames'>
 /** The filter by key. All accounts together have too many keys to list, so a key can only be set by a chart. */
 function Keys({ source, search, keyNames, onPick }: KeysProps) {
   const { key: picked = [] } = search
-  if (isOfOne(source)) {
+  if (hasAccount(source)) {
     return <KeyFilter source={source} range={rangeOf(search)} picked={picked} onChange={onPick} />
   }
   if (picked.length === 0) return null
@@ -133,7 +133,9 @@ function Keys({ source, search, keyNames, onPick }: KeysProps) {
   return <PickMany label="Key" options={options} picked={picked} onChange={onPick} />
 }
 
-function isOfOne(source: RequestSource): source is RequestSource & { readonly accountId: string } {
+function hasAccount(
+  source: RequestSource,
+): source is RequestSource & { readonly accountId: string } {
   return source.accountId !== null
 }
 

@@ -14,7 +14,7 @@ import {
   type RequestSource,
   type useActivity,
   useFreshIds,
-  useIsOfAll,
+  useIsAllAccounts,
   useSummary,
 } from './use-activity.ts'
 
@@ -37,7 +37,7 @@ export function RequestList(props: RequestListProps) {
   const { newest, rows } = activity
   const summary = useSummary(source, search, newest.data)
   const fresh = useFreshIds(newest.data)
-  const isOfAll = useIsOfAll()
+  const isAllAccounts = useIsAllAccounts()
   if (newest.data === undefined && newest.isError) {
     return (
       <section className="card">
@@ -46,7 +46,7 @@ export function RequestList(props: RequestListProps) {
     )
   }
   const isEmpty = newest.data !== undefined && rows.length === 0
-  const heads = requestHeads({ isForOperators: source.as === 'operator', isOfAll })
+  const heads = requestHeads({ isForOperators: source.as === 'operator', isAllAccounts })
   return (
     <section
       className="card overflow-hidden"
@@ -59,7 +59,7 @@ export function RequestList(props: RequestListProps) {
       {isEmpty ? (
         <NoRequests {...props} />
       ) : (
-        <table className={isOfAll ? 'cards requests of-all' : 'cards requests'}>
+        <table className={isAllAccounts ? 'cards requests of-all' : 'cards requests'}>
           <Heads heads={heads} />
           {newest.data === undefined ? (
             <GreyRows rows={10} heads={heads} />
@@ -70,7 +70,7 @@ export function RequestList(props: RequestListProps) {
                   key={request.id}
                   request={request}
                   keyName={keyNameOf(request) ?? `key …${request.key_id.slice(-6)}`}
-                  isOfAll={isOfAll}
+                  isAllAccounts={isAllAccounts}
                   search={search}
                   isOpen={request.id === search.request}
                   isFresh={isLive && fresh.has(request.id)}

@@ -14,19 +14,22 @@ import type { ActivitySearch } from './search.ts'
 interface RequestHeadsProps {
   readonly isForOperators: boolean
   /** Whether the requests are of several accounts. */
-  readonly isOfAll: boolean
+  readonly isAllAccounts: boolean
 }
 
 /** The heads of the table of requests; operators also have upstream and cost. */
-export function requestHeads({ isForOperators, isOfAll }: RequestHeadsProps): readonly Head[] {
+export function requestHeads({
+  isForOperators,
+  isAllAccounts,
+}: RequestHeadsProps): readonly Head[] {
   const only = (isShown: boolean, head: Head) => (isShown ? [head] : [])
   return [
     { text: 'Time' },
-    ...only(isOfAll, { text: 'Account', className: 'hide-m beside' }),
+    ...only(isAllAccounts, { text: 'Account', className: 'hide-m beside' }),
     { text: 'Model' },
     { text: 'Key', className: 'hide-s hide-m beside' },
     ...only(isForOperators, { text: 'Upstream', className: 'hide-s hide-m beside' }),
-    { text: 'Tokens', className: isOfAll ? 'num hide-m' : 'num hide-t' },
+    { text: 'Tokens', className: isAllAccounts ? 'num hide-m' : 'num hide-t' },
     { text: 'Duration', className: isForOperators ? 'num hide-m beside' : 'num hide-m' },
     { text: 'Charge', className: 'num' },
     ...only(isForOperators, { text: 'Provider cost', className: 'num hide-m' }),
@@ -37,7 +40,7 @@ export function requestHeads({ isForOperators, isOfAll }: RequestHeadsProps): re
 interface RequestRowProps {
   readonly request: ActivityRequest | NamedRequest
   readonly keyName: string
-  readonly isOfAll: boolean
+  readonly isAllAccounts: boolean
   /** The search of the address. */
   readonly search: ActivitySearch
   readonly isOpen: boolean
@@ -47,7 +50,7 @@ interface RequestRowProps {
 
 /** A request: on a phone, a card of two lines. */
 export function RequestRow(props: RequestRowProps) {
-  const { request, keyName, isOfAll, search, isOpen, isFresh, onOpen } = props
+  const { request, keyName, isAllAccounts, search, isOpen, isFresh, onOpen } = props
   const { word, tone } = requestWord(request)
   const time = <Time at={request.opened_at} show={listTime} />
   return (
@@ -59,7 +62,7 @@ export function RequestRow(props: RequestRowProps) {
       }}
     >
       <td className="hide-s">{time}</td>
-      {isOfAll && (
+      {isAllAccounts && (
         <td className="hide-s hide-m beside of-account">
           <AccountName request={request} />
         </td>
@@ -77,7 +80,7 @@ export function RequestRow(props: RequestRowProps) {
         >
           <ModelName id={request.model} />
         </Link>
-        {isOfAll && (
+        {isAllAccounts && (
           <span className="two only-m">
             <AccountName request={request} />
           </span>
@@ -89,7 +92,7 @@ export function RequestRow(props: RequestRowProps) {
       {'upstream' in request && (
         <td className="hide-s hide-m beside text-ink-2">{request.upstream}</td>
       )}
-      <td className={isOfAll ? 'num hide-s hide-m' : 'num hide-s hide-t'}>
+      <td className={isAllAccounts ? 'num hide-s hide-m' : 'num hide-s hide-t'}>
         <Tokens request={request} />
       </td>
       <td className={`num hide-s hide-m${'upstream' in request ? ' beside' : ''}`}>
@@ -104,7 +107,7 @@ export function RequestRow(props: RequestRowProps) {
         </td>
       )}
       <td className="only-s dimmed">
-        {time} · {isOfAll ? <AccountName request={request} /> : keyName}
+        {time} · {isAllAccounts ? <AccountName request={request} /> : keyName}
       </td>
       <td>
         <span className={`chip ${tone}`} title={request.error_code ?? undefined}>

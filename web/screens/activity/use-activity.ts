@@ -53,7 +53,7 @@ export function useRequestSource(): RequestSource {
 }
 
 /** Whether this is Activity of all accounts, even if one of them is picked. */
-export function useIsOfAll(): boolean {
+export function useIsAllAccounts(): boolean {
   return useParams({ strict: false }).account === undefined
 }
 

@@ -67,7 +67,7 @@ function ByPassword({ me, onRight, onClose, children }: StepProps & { children: 
     onSuccess: onRight,
   })
   const { error } = confirm
-  const isOfFactor = error !== null && factor.isOf(error)
+  const isFactorError = error !== null && factor.isOf(error)
   return (
     <DialogForm
       write={confirm}
@@ -80,9 +80,9 @@ function ByPassword({ me, onRight, onClose, children }: StepProps & { children: 
       <Field
         {...PASSWORD}
         autoFocus
-        error={error === null || isOfFactor ? null : messageOf(error)}
+        error={error === null || isFactorError ? null : messageOf(error)}
       />
-      {factor.field(isOfFactor ? error : null)}
+      {factor.field(isFactorError ? error : null)}
       {children}
     </DialogForm>
   )

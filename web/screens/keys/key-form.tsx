@@ -6,7 +6,7 @@ import type { Terms } from '../../format/terms.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
-import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
+import { isTermsField, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type Expiry, ExpiryField, expiryTime } from './expiry-field.tsx'
 
@@ -43,7 +43,7 @@ export function KeyForm(props: KeyFormProps) {
   const { data: keys } = useQuery(keysQuery(useAccountId()))
   const limitMicros = limit.trim() === '' ? null : readMoney(limit)
   const isLimitWrong = limit.trim() !== '' && limitMicros === null
-  const refusal = refusalOf(write.error, ['name', 'credit_limit', 'expires_at'], isOfTerms)
+  const refusal = refusalOf(write.error, ['name', 'credit_limit', 'expires_at'], isTermsField)
   const send = (typed: FormData) => {
     if (isLimitWrong || terms === null) return
     const name = String(typed.get('name')).trim()

@@ -11,7 +11,7 @@ import { DollarField, Field } from '../../parts/field.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { GreyForm } from '../../parts/states.tsx'
-import { isOfTerms, TermsInputs, useTerms } from '../../parts/terms-fields.tsx'
+import { isTermsField, TermsInputs, useTerms } from '../../parts/terms-fields.tsx'
 import { showToast } from '../../parts/toast.ts'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -168,7 +168,7 @@ function Money({ account }: { readonly account: Account }) {
 
 function Terms({ account }: { readonly account: Account }) {
   const change = useChange(account)
-  const refusal = refusalOf(change.error, [], isOfTerms)
+  const refusal = refusalOf(change.error, [], isTermsField)
   const { terms, fields } = useTerms(account)
   const { isOpen: _, ...typed } = fields
   return (

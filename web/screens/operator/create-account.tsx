@@ -6,7 +6,7 @@ import { NO_TERMS } from '../../format/terms.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
-import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
+import { isTermsField, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
 import { FeeField } from './fee-field.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
@@ -22,7 +22,7 @@ export function CreateAccount({ onClose, onMade }: CreateAccountProps) {
     onMade,
   )
   const { error } = create
-  const refusal = refusalOf(error, ['name', 'email', 'fee_basis_points'], isOfTerms)
+  const refusal = refusalOf(error, ['name', 'email', 'fee_basis_points'], isTermsField)
   const { terms, fields: termsFields } = useTerms(NO_TERMS)
   const [fee, setFee] = useState('')
   const feeBps = readPercent(fee)

@@ -161,7 +161,7 @@ function Columns({ span, search }: OfRange) {
   const navigate = route.useNavigate()
   const query = useQuery(chartQuery(span, search))
   return (
-    <UsageColumns {...{ query, span, compare, by }} isOfParts={by === 'margin'}>
+    <UsageColumns {...{ query, span, compare, by }} isSplitByPart={by === 'margin'}>
       {() => (
         <Segments
           label="Split by"

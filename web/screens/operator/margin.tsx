@@ -113,7 +113,7 @@ function Columns({ span, search }: ColumnsProps) {
   const { by = 'account', compare = null } = search
   const query = useQuery(chartQuery(span, search))
   return (
-    <UsageColumns {...{ query, span, compare, by }} isOfParts={chartedBy(search) === undefined}>
+    <UsageColumns {...{ query, span, compare, by }} isSplitByPart={chartedBy(search) === undefined}>
       {({ figures }) => <p className="note num">{money(figures.charge)} in total</p>}
     </UsageColumns>
   )

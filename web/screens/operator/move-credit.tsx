@@ -74,7 +74,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
         hint={`Your own ID for this credit, such as ${example}. A repeat with the same reference changes nothing.`}
         error={refusal.at('reference')}
       />
-      <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
+      <MovePreview account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
     </FormDialog>
   )
 }
@@ -129,14 +129,14 @@ function EndField({ day, onChange, error }: EndFieldProps) {
   )
 }
 
-interface WhatHappensProps {
+interface MovePreviewProps {
   readonly account: Account
   readonly move: CreditMove
   readonly amountMicros: number
   readonly day: string
 }
 
-function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
+function MovePreview({ account, move, amountMicros, day }: MovePreviewProps) {
   const { name, credit } = account
   const { backed, free } = credit
   if (amountMicros === 0) {

@@ -63,17 +63,17 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
         error={isWrong ? 'Type the exact amount in dollars, such as 0.017648.' : refusal.at('cost')}
         hint="In dollars, with every decimal that the provider lists. 0 if it billed nothing."
       />
-      <WhatHappens request={request} chargeMicros={chargeMicros} />
+      <SettlePreview request={request} chargeMicros={chargeMicros} />
     </FormDialog>
   )
 }
 
-interface WhatHappensProps {
+interface SettlePreviewProps {
   readonly request: UnsettledRequest
   readonly chargeMicros: number | null
 }
 
-function WhatHappens({ request, chargeMicros }: WhatHappensProps) {
+function SettlePreview({ request, chargeMicros }: SettlePreviewProps) {
   const { account_name: name, held, charge, hold, fee_basis_points: fee } = request
   const { data: account } = useQuery(oneAccountQuery(request.account_id))
   const has =

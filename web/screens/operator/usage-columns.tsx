@@ -14,17 +14,17 @@ interface UsageColumnsProps {
   readonly span: TimeSpan
   /** Null: none. */
   readonly compare: Comparison | null
-  /** Whether columns are split into what charges are made of. Otherwise: into groups. */
-  readonly isOfParts: boolean
+  /** Whether columns are split into the parts of the charges. Otherwise: into groups. */
+  readonly isSplitByPart: boolean
   /** The grouping of the page, by which Activity is filtered. */
   readonly by: string
-  /** On the right of its head. */
+  /** Shown on the right of the heading. */
   readonly children: (usage: OperatorUsage) => ReactNode
 }
 
-/** Charges by time, with those of an earlier time. A chosen column opens its requests in Activity. */
+/** Charges by time, with the charges of an earlier time. A chosen column opens its requests in Activity. */
 export function UsageColumns(props: UsageColumnsProps) {
-  const { query, span, compare, isOfParts, by, children } = props
+  const { query, span, compare, isSplitByPart, by, children } = props
   const navigate = useNavigate()
   return (
     <Answer query={query} noun="chart" grey={<GreyChartCard />}>
@@ -32,7 +32,7 @@ export function UsageColumns(props: UsageColumnsProps) {
         <ChargeChart
           step={usage.step}
           steps={usage.steps}
-          series={isOfParts ? partsOf(usage.all, usage.figures) : groupsOf(usage)}
+          series={isSplitByPart ? partsOf(usage.all, usage.figures) : groupsOf(usage)}
           charges={usage.all.map(({ charge }) => charge)}
           compared={
             usage.compared === null || compare === null
