@@ -41,8 +41,8 @@ const OF_DIALECTS = [
 
 // `npm test -- --changed`, the run for one change: the tests beside the code that import it. Whole servers import all
 // of the code, and are left to the whole run.
-const isOfOneChange = process.argv.some((argument) => argument.startsWith('--changed'))
-const folders = `{bench,bin,books,release,simulator,src,tidy,web${isOfOneChange ? '' : ',test'}}`
+const isChangedOnly = process.argv.some((argument) => argument.startsWith('--changed'))
+const folders = `{bench,bin,books,release,simulator,src,tidy,web${isChangedOnly ? '' : ',test'}}`
 
 const CONTRACTS = [
   // The contract, once more: on a format that the product does not have.
@@ -80,12 +80,12 @@ export default defineConfig({
           globalSetup: [
             'src/store/testing/one-server-a-run.ts',
             // Only tests of whole servers start these.
-            ...(isOfOneChange ? [] : ['test/bundle-programs.ts']),
+            ...(isChangedOnly ? [] : ['test/bundle-programs.ts']),
           ],
           ...ALL_PROJECTS,
         },
       },
-      ...(isOfOneChange ? [] : CONTRACTS),
+      ...(isChangedOnly ? [] : CONTRACTS),
     ],
   },
 })

@@ -28,8 +28,8 @@ export const MB = 1024 * 1024
 /** Another folder, with files of another time and its page not built yet, makes the same bytes. */
 export async function packAgain(tarball: string, folder: string): Promise<void> {
   const other = join(folder, 'checkout')
-  const isOfCheckout = (path: string) => !OF_ONE_CHECKOUT.some((name) => path === join(ROOT, name))
-  cpSync(ROOT, other, { recursive: true, filter: isOfCheckout })
+  const isCopied = (path: string) => !OF_ONE_CHECKOUT.some((name) => path === join(ROOT, name))
+  cpSync(ROOT, other, { recursive: true, filter: isCopied })
   symlinkSync(join(ROOT, 'node_modules'), join(other, 'node_modules'))
   const out = join(folder, 'again')
   await run('npm', ['run', '--silent', 'package', '--', out], { cwd: other })

@@ -29,7 +29,7 @@ interface AlertsInput extends DbWithIds {
 }
 
 /** Accounts and keys that may have crossed a step since they were last looked at. */
-interface LookedAt {
+interface ChangedOwners {
   readonly accountIds: readonly string[]
   readonly apiKeyIds: readonly string[]
 }
@@ -47,7 +47,7 @@ export class Alerts {
    * Notes the steps that these have crossed, the credit that was removed from them, and refunds and disputes of all
    * accounts. Rejects as the store does.
    */
-  async look({ accountIds, apiKeyIds }: LookedAt): Promise<void> {
+  async look({ accountIds, apiKeyIds }: ChangedOwners): Promise<void> {
     const { db, clock } = this.#input
     await this.#begin()
     for (const page of pagesOf(accountIds)) {
@@ -83,7 +83,7 @@ export class Alerts {
 
 async function noteOf(
   input: AlertsInput,
-  { accountIds = [], apiKeyIds = [] }: Partial<LookedAt>,
+  { accountIds = [], apiKeyIds = [] }: Partial<ChangedOwners>,
 ): Promise<void> {
   const { db, clock } = input
   const crossings = await crossingsOf(db, { accountIds, apiKeyIds, nowMs: clock.nowMs() })
@@ -144,7 +144,7 @@ async function noteOne(
   if (about.kind === 'credit') await forgetEarlierCredit(trx, crossing)
   const owners = mails ? await mailedOwners(trx, accountId).select('users.id').execute() : []
   if (owners.length === 0) return
-  const place = isOfKey(about) ? await takePlace(trx, { accountId, nowMs: createdAtMs }) : 0
+  const place = isKeyAlert(about) ? await takePlace(trx, { accountId, nowMs: createdAtMs }) : 0
   if (place === null) return
   const said = place === MAILED_OF_KEYS_MAX ? { ...about, isLastOfDay: true } : about
   const aboutJson = JSON.stringify(said)
@@ -160,7 +160,7 @@ async function noteOne(
   await trx.insertInto('alert_letters').values(rows).execute()
 }
 
-function isOfKey({ kind }: AlertAbout): boolean {
+function isKeyAlert({ kind }: AlertAbout): boolean {
   return kind === 'key_limit' || kind === 'key_allowance'
 }
 

@@ -54,7 +54,7 @@ export function openReconcilers(wiring: Wiring, opened: Opened): Reconcilers {
     settleAfterNoLookupMs: wiring.config.TOLLGATE_SETTLE_AFTER_MS,
   })
   const all = [...byUpstream.values(), ofOthers]
-  const said = sayWhoseWait(wiring, opened)
+  const said = warnOfUnlistedUpstreams(wiring, opened)
   wiring.closing.defer(() => said)
   return {
     noticed: (request, upstream) => byUpstream.get(upstream)?.noticed(request),
@@ -73,7 +73,10 @@ export function openReconcilers(wiring: Wiring, opened: Opened): Reconcilers {
 }
 
 /** Logs which upstreams that are not in the settings have requests that wait for their cost. Never rejects. */
-async function sayWhoseWait({ log }: Wiring, { store, upstreams }: Opened): Promise<void> {
+async function warnOfUnlistedUpstreams(
+  { log }: Wiring,
+  { store, upstreams }: Opened,
+): Promise<void> {
   try {
     const waiting = await countByUpstream(store.reports, 'provisional', 'unresolved')
     for (const [upstream, requests] of waiting) {

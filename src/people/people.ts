@@ -14,7 +14,7 @@ import { endOwnLinks, readLink, takeLink, takeReadLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
 import { type Checked, noPassword, PasswordChecks, type Passwords } from './passwords.ts'
-import { proveAddress, vouchAnew } from './proof.ts'
+import { proveAddress, vouchAgain } from './proof.ts'
 import {
   endOtherSessions,
   hasSession,
@@ -192,7 +192,7 @@ export class People {
       if (mailed) await proveAddress(trx, { userId: user.id, passwordHash, nowMs })
       else {
         await dropFactors(trx, user.id)
-        await vouchAnew(trx, { userId: user.id, nowMs })
+        await vouchAgain(trx, { userId: user.id, nowMs })
       }
       await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
     })

@@ -41,7 +41,7 @@ export async function proveAddress(
  * Notes that the operator vouches for a user, whose password is locked and was just set by a link of the operator.
  * Outside identities end that joined a user whose address was only claimed.
  */
-export async function vouchAnew(
+export async function vouchAgain(
   trx: Transaction<Tables>,
   { userId, nowMs }: OfUser,
 ): Promise<void> {

@@ -42,7 +42,7 @@ async function migrate(
     const version = await schemaVersion(trx)
     refuseNewer(version, migrations)
     if (isPostgres(trx) && version > 0 && version < newestOf(migrations)) {
-      await refuseBesideGateways(trx)
+      await refuseWithRunningGateways(trx)
     }
     for (const { number, name, up } of migrations) {
       if (number <= version) continue
@@ -93,7 +93,7 @@ const STOPPED_AFTER_MS = 30_000
  * rows without what the migrations add. None starts or beats until the transaction has ended, and an older one never
  * again: see {@link refuseOlderPrograms}.
  */
-async function refuseBesideGateways(trx: Kysely<Tables>): Promise<void> {
+async function refuseWithRunningGateways(trx: Kysely<Tables>): Promise<void> {
   // Nor is an hour rolled up meanwhile.
   await sql`lock table instances, usage_rolled in exclusive mode`.execute(trx)
   const { rows } = await sql<{ readonly age_ms: number }>`

@@ -164,12 +164,12 @@ function commonWordEnd(bytes: Uint8Array, start: number): number {
     hash = (hash * 31 + letter) & (WORD_SLOTS - 1)
   }
   const length = at - start
-  if (length === 0 || length > WORD_LETTERS_MAX || goesOnWord(bytes[at] ?? 0)) return 0
+  if (length === 0 || length > WORD_LETTERS_MAX || continuesWord(bytes[at] ?? 0)) return 0
   return commonWords[wordSlot(commonWords, { wordKey, hash })] === wordKey ? at : 0
 }
 
 /** Whether a byte after lower-case letters may belong to one token with them. */
-function goesOnWord(byte: number): boolean {
+function continuesWord(byte: number): boolean {
   return byte >= ASCII_END || isLetter(byte) || (byte >= 0x30 && byte <= 0x39) || byte === 0x5f
 }
 

@@ -93,8 +93,8 @@ test.each([
   '/v1/admin/accounts',
   '/v1/admin/nothing',
 ])('no cache keeps the answers to %s, errors included', async (path) => {
-  const isOfAdmins = path.startsWith('/v1/admin')
-  for (const token of [isOfAdmins ? ADMIN : bearer, 'wrong']) {
+  const isAdminPath = path.startsWith('/v1/admin')
+  for (const token of [isAdminPath ? ADMIN : bearer, 'wrong']) {
     const { headers } = await send('GET', path, { authorization: `Bearer ${token}` })
     expect(headers['cache-control']).toBe('no-store')
   }

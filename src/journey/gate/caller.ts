@@ -122,17 +122,17 @@ export class ModelAccess {
 
   /** Throws Problem `model_not_allowed` for a model that the caller may not use. */
   require(modelId: string): void {
-    if (!letsThrough(this.#apiKey, modelId)) {
+    if (!allowsModel(this.#apiKey, modelId)) {
       throw notAllowed({ modelId, who: 'This API key', whose: 'the key' })
     }
-    if (!letsThrough(this.#account, modelId)) {
+    if (!allowsModel(this.#account, modelId)) {
       throw notAllowed({ modelId, who: 'The account of this API key', whose: 'the account' })
     }
   }
 
   /** Whether the caller may use a model. */
   mayUse(modelId: string): boolean {
-    return letsThrough(this.#apiKey, modelId) && letsThrough(this.#account, modelId)
+    return allowsModel(this.#apiKey, modelId) && allowsModel(this.#account, modelId)
   }
 }
 
@@ -166,7 +166,7 @@ function folded(stored: string | null, column: keyof StoredLists): ReadonlySet<s
   return new Set(patterns.map((pattern) => pattern.toLowerCase()))
 }
 
-function letsThrough(lists: Lists | null, modelId: string): boolean {
+function allowsModel(lists: Lists | null, modelId: string): boolean {
   if (lists === null) return true
   const name = modelId.toLowerCase()
   const ofAuthor = `${name.slice(0, name.indexOf('/'))}/*`

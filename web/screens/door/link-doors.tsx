@@ -51,7 +51,7 @@ export function Setup() {
 /** A new password, by a link of `tollgate user reset` or of an email. */
 export function Reset() {
   return (
-    <LookedAt title="Choose a new password" look="lookAtResetLink">
+    <OpenedLink title="Choose a new password" look="lookAtResetLink">
       {(token) => (
         <LinkDoor
           token={token}
@@ -63,14 +63,14 @@ export function Reset() {
           {(wrong) => <NewPassword error={wrong('password')} />}
         </LinkDoor>
       )}
-    </LookedAt>
+    </OpenedLink>
   )
 }
 
 /** Sign-in by the link of an email. It is used by the button alone: programs that look at links open the page too. */
 export function SignInLink() {
   return (
-    <LookedAt title="Sign in to tollgate" look="lookAtSignInLink">
+    <OpenedLink title="Sign in to tollgate" look="lookAtSignInLink">
       {(token) => (
         <LinkDoor
           token={token}
@@ -82,14 +82,14 @@ export function SignInLink() {
           {() => null}
         </LinkDoor>
       )}
-    </LookedAt>
+    </OpenedLink>
   )
 }
 
 /** A new user, by an invitation. */
 export function Invitation() {
   return (
-    <LookedAt title="Join tollgate" look="lookAtInvitation">
+    <OpenedLink title="Join tollgate" look="lookAtInvitation">
       {(token, look) => (
         <LinkDoor
           token={token}
@@ -112,7 +112,7 @@ export function Invitation() {
           )}
         </LinkDoor>
       )}
-    </LookedAt>
+    </OpenedLink>
   )
 }
 
@@ -130,7 +130,7 @@ function Invited({ look }: { look: LinkLook }) {
   )
 }
 
-interface LookedAtProps {
+interface OpenedLinkProps {
   readonly title: string
   /** The call that looks at the link. */
   readonly look: 'lookAtInvitation' | 'lookAtResetLink' | 'lookAtSignInLink'
@@ -139,7 +139,7 @@ interface LookedAtProps {
 }
 
 /** Looks at a link, and shows the form only where it can still be taken. */
-function LookedAt({ title, look: call, children }: LookedAtProps) {
+function OpenedLink({ title, look: call, children }: OpenedLinkProps) {
   const token = useToken()
   const { data: look, isError } = useQuery({
     queryKey: ['look', call, token],
