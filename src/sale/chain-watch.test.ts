@@ -276,6 +276,30 @@ async function replaceFinal(
   await watch.rewind(world.model.replacedFrom ?? expect.unreachable())
 }
 
+test('a chain that was replaced by a shorter one stops the watch where an earlier block shows it, and is named otherwise', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  for (let block = 0; block < 3; block++) payFinally(world, [0, 1n])
+  // The nightly scan begins here.
+  await watch.look()
+  for (let block = 0; block < 3; block++) payFinally(world, [0, 1n])
+  await watch.look()
+  world.model.replaceFinal(2)
+  expect(await watch.look()).toEqual({
+    kind: 'unavailable',
+    reason:
+      'the newest final block is 4, below block 6, where the last look ended: the nodes are behind, or the chain was replaced by a shorter one',
+  })
+  world.model.replaceFinal(3)
+  for (let block = 0; block < 2; block++) world.model.mine({ most: 1, isReversed: false })
+  world.model.finalize(2)
+  expect(await watch.look()).toEqual({
+    kind: 'stopped',
+    reason: 'block 3 was final, and another block is in its place now',
+  })
+})
+
 test('a transaction that pays another account after a final block was replaced gets no credit, and stops no later deposit', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()

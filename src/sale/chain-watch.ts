@@ -90,14 +90,9 @@ export class ChainWatch {
       // Two quorums at once are a choice that no program makes.
       return there.length >= chain.quorum
         ? { kind: 'disagreed', reason: `block ${place.block}` }
-        : {
-            kind: 'stopped',
-            reason: `block ${place.block} was final, and another block is in its place now`,
-          }
+        : replacedAt(place.block)
     }
-    if (there.length < chain.quorum) {
-      return unavailable(`too few nodes have block ${place.block}, where the last look ended`)
-    }
+    if (there.length < chain.quorum) return this.#lookBelow(place, heads)
     return this.#advance(place, there)
   }
 
@@ -106,6 +101,24 @@ export class ChainWatch {
     const { chainId, confirm } = chain
     const ask = (node: ChainNode) => askHead(node, { chainId, confirm, cursor: block })
     return askEach(nodes, ask, onNodeFailure)
+  }
+
+  /**
+   * Why too few nodes have the block of the last look: where a block before it is another one, the chain was replaced by
+   * a shorter one. By position: where the last look ended, and the nodes.
+   */
+  async #lookBelow(place: Place, heads: readonly Said<Head>[]): Promise<ChainLook> {
+    const again = await readPlace(this.#input.db, againOf(this.#source))
+    const below = again === null || again.block >= place.block ? null : again
+    const block = below && (await this.#agreedBlock(nodesOf(heads), below.block))
+    if (block !== null && block.hash !== below?.hash) return replacedAt(block.number)
+    const top = topOf(heads, this.#input.chain.quorum)
+    const behind = `the newest final block is ${top}, below block ${place.block}, where the last look ended: the nodes are behind, or the chain was replaced by a shorter one`
+    return unavailable(
+      top < place.block
+        ? behind
+        : `too few nodes have block ${place.block}, where the last look ended`,
+    )
   }
 
   /** The first look: deposits are searched in the blocks above the newest that is final. */
@@ -265,7 +278,7 @@ export class ChainWatch {
     { place, waits }: { readonly place: Place; readonly waits: Waits },
   ): Promise<void> {
     const { chain, db, clock, onFoundLate } = this.#input
-    const source = `${this.#source}:again`
+    const source = againOf(this.#source)
     let again = await readPlace(db, source)
     if (again === null) {
       await this.#move(null, { ...place, source })
@@ -341,6 +354,16 @@ export class ChainWatch {
       onNodeFailure(node, cause)
     }
   }
+}
+
+/** The cursor of the nightly scan. */
+function againOf(source: string): string {
+  return `${source}:again`
+}
+
+function replacedAt(block: number): ChainLook {
+  const reason = `block ${block} was final, and another block is in its place now`
+  return { kind: 'stopped', reason }
 }
 
 /** By position: the store, and the source. Null if it was never scanned. */

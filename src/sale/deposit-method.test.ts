@@ -45,3 +45,29 @@ test('a deposit whose transfer pays another account now is not there any more', 
   ])
   expect(facts).toEqual([{ kind: 'expired' }])
 })
+
+const paid = (units: bigint) =>
+  expect.objectContaining({ kind: 'paid', paid: { currency: 'USD0', units } })
+
+test('deposits that their transaction has in other places now are each found once', async () => {
+  const facts = await minedAgain(
+    [DEPOSIT, { ...DEPOSIT, units: 70_000_000n }, DEPOSIT],
+    (world) => {
+      const [to = '', other = ''] = world.addresses
+      const log = { ...DEPOSIT, to }
+      // One of the two of the same amount is gone.
+      return [{ ...DEPOSIT, to: other }, { ...log, units: 70_000_000n }, { ...log, units: 1n }, log]
+    },
+  )
+  expect(facts).toEqual([paid(60_000_000n), paid(70_000_000n), paid(1n)])
+})
+
+test('a deposit whose transaction has another amount at its place now is paid with that, which adds no credit', async () => {
+  const facts = await minedAgain([DEPOSIT], ({ addresses: [to = ''] }) => [
+    { ...DEPOSIT, to, units: 50_000_000n },
+  ])
+  const judgment = expect.objectContaining({ kind: 'hold', worthMicros: null })
+  expect(facts).toEqual([
+    expect.objectContaining({ judgment, paid: { currency: 'USD0', units: 50_000_000n } }),
+  ])
+})

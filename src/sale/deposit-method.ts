@@ -1,22 +1,24 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
+import { listDepositsOf } from '../ledger/purchases.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Micros } from '../vocabulary/money.ts'
-import type { PurchaseFact } from '../vocabulary/purchase.ts'
+import type { PaymentJudgment, PurchaseFact } from '../vocabulary/purchase.ts'
 import { PaymentUnavailable } from './card/provider.ts'
 import { checksummed } from './chain/addresses.ts'
 import { agreementOf, askEach } from './chain/agreement.ts'
 import { askBalances } from './chain/feed.ts'
 import type { ChainNode } from './chain/node.ts'
-import { askTransferAt, type Transfer } from './chain/questions.ts'
+import { askTransfersIn, type PlacedTransfer, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, depositOfSource, type Stablecoin } from './chain/terms.ts'
 import { readCursor } from './cursors.ts'
 import type { HandedOut } from './deposit-rows.ts'
 import {
   addDepositAddresses,
   cursorOf,
-  findDepositAccount,
+  readAddressesOf,
   readRates,
   waitingCursorOf,
 } from './deposit-rows.ts'
@@ -67,36 +69,41 @@ export class TokenDeposits implements DepositMethod {
   }
 
   /** Asks the nodes for a deposit again: an admin decides on its present state. */
-  async look({ source, accountId, paid }: PurchaseRow): Promise<PurchaseFact> {
+  async look(row: PurchaseRow): Promise<PurchaseFact> {
     const { chain, db } = this.#input
-    const transfer = await this.#find(source)
+    const transfer = await this.#find(row)
     const cursor = await readCursor(db, cursorOf(chain.chainId))
-    const isThere =
-      transfer !== null &&
-      transfer.block <= Number(cursor?.position ?? -1) &&
-      (await findDepositAccount(db, { ...chain, address: transfer.to })) === accountId
-    const coin = chain.tokens.find(({ address }) => address === transfer?.token)
-    if (!isThere || coin === undefined || coin.symbol !== paid?.paidCurrency) {
-      return { kind: 'expired' }
-    }
+    if (transfer === null || row.paid === null) return { kind: 'expired' }
+    if (transfer.block > Number(cursor?.position ?? -1)) return { kind: 'expired' }
+    const { paidCurrency: currency, paidUnits } = row.paid
+    const judgment: PaymentJudgment =
+      transfer.units === paidUnits
+        ? { kind: 'credit' }
+        : { kind: 'hold', reason: 'its transaction has another amount now', worthMicros: null }
     return {
       kind: 'paid',
-      paid: { currency: coin.symbol, units: transfer.units },
+      paid: { currency, units: transfer.units },
       reversedUnits: 0n,
       paymentRef: null,
       isDisputed: false,
-      judgment: { kind: 'credit' },
+      judgment,
     }
   }
 
-  /** The transfer that a source names. Null: the nodes agree that it is not there. */
-  async #find(source: string): Promise<Transfer | null> {
-    const { chain, nodes, onNodeFailure } = this.#input
+  /** The transfer of a deposit. Null: the nodes agree that it is not there. */
+  async #find(row: PurchaseRow): Promise<Transfer | null> {
+    const { chain, nodes, db, onNodeFailure } = this.#input
+    const { source, accountId, paid } = row
     const deposit = depositOfSource(source)
-    if (deposit === null) return null
-    const said = await askEach(nodes, (node) => askTransferAt(node, deposit), onNodeFailure)
+    const coin = chain.tokens.find(({ symbol }) => symbol === paid?.paidCurrency)
+    if (deposit === null || coin === undefined) return null
+    const addresses = await readAddressesOf(db, { ...chain, accountId })
+    const asked = { txHash: deposit.txHash, token: coin.address, addresses }
+    const said = await askEach(nodes, (node) => askTransfersIn(node, asked), onNodeFailure)
     const agreement = agreementOf(said, chain.quorum)
-    if (agreement.kind === 'agreed') return agreement.answer
+    if (agreement.kind === 'agreed') {
+      return transferOf(row, { found: agreement.answer, beside: await listDepositsOf(db, row) })
+    }
     throw new PaymentUnavailable(`the nodes of the chain do not agree on ${source}`)
   }
 
@@ -154,4 +161,35 @@ export class TokenDeposits implements DepositMethod {
     const uri = `ethereum:${this.token.address}@${chainId}/transfer?address=${address}`
     return { address, uri }
   }
+}
+
+/**
+ * The transfer of a deposit: at its place, or, if a final block was replaced and its transaction was mined again with its
+ * logs in other places, at one that no other deposit of the same amount has. Otherwise the one at its place, of another
+ * amount; null: there is none.
+ */
+function transferOf(
+  row: PurchaseRow,
+  {
+    found,
+    beside,
+  }: { readonly found: readonly PlacedTransfer[]; readonly beside: readonly PurchaseRow[] },
+): Transfer | null {
+  const { paid } = row
+  const same = found.filter(({ transfer }) => transfer.units === paid?.paidUnits)
+  const ofAmount = beside.filter((each) => isDeepStrictEqual(each.paid, paid))
+  const isAt = (each: PurchaseRow) => same.some(({ place }) => place === placeOf(each))
+  const taken = new Set(ofAmount.map(placeOf))
+  const free = same.filter(({ place }) => !taken.has(place))
+  const moved = ofAmount
+    .filter((each) => !isAt(each))
+    .toSorted((one, other) => placeOf(one) - placeOf(other))
+  const inPlace = found.find(({ place }) => place === placeOf(row))
+  const own = isAt(row) ? inPlace : free[moved.findIndex(({ id }) => id === row.id)]
+  return (own ?? inPlace)?.transfer ?? null
+}
+
+/** The place of a deposit in its transaction when it was found. */
+function placeOf({ source }: PurchaseRow): number {
+  return depositOfSource(source)?.place ?? -1
 }

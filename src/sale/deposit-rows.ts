@@ -33,18 +33,18 @@ export async function readDepositAddresses(
   return new Map(rows.map(({ address, account_id }) => [address, account_id]))
 }
 
-/** The account of a deposit address in lower case; null: it is none. */
-export async function findDepositAccount(
+/** The deposit addresses of an account on a chain, in lower case. */
+export async function readAddressesOf(
   db: Kysely<Tables>,
-  { chainId, address }: Pick<AddressRow, 'chainId' | 'address'>,
-): Promise<string | null> {
-  const row = await db
+  { chainId, accountId }: Pick<AddressRow, 'chainId' | 'accountId'>,
+): Promise<ReadonlySet<string>> {
+  const rows = await db
     .selectFrom('deposit_addresses')
-    .select('account_id')
+    .select('address')
+    .where('account_id', '=', accountId)
     .where('chain_id', '=', chainId)
-    .where('address', '=', address)
-    .executeTakeFirst()
-  return row?.account_id ?? null
+    .execute()
+  return new Set(rows.map(({ address }) => address))
 }
 
 /** A place in the list of all addresses: after this one. */

@@ -190,18 +190,41 @@ export async function askPlaces(
   })
 }
 
-/** The transfer at a place of a transaction, as the node's chain has it now; null: there is none. */
-export async function askTransferAt(
+/** A transfer, and its place among the logs of its transaction. */
+export interface PlacedTransfer {
+  readonly place: number
+  readonly transfer: Transfer
+}
+
+/** The transfers of a token to some addresses in a transaction, as the node's chain has them now, by their places. */
+export async function askTransfersIn(
   node: ChainNode,
-  { txHash, place }: { readonly txHash: string; readonly place: number },
-): Promise<Transfer | null> {
+  {
+    txHash,
+    token,
+    addresses,
+  }: {
+    readonly txHash: string
+    readonly token: string
+    readonly addresses: ReadonlySet<string>
+  },
+): Promise<readonly PlacedTransfer[]> {
   const [answer] = await node.ask([receiptCall(txHash)])
   const receipt = read(node, receiptShape, answer)
-  if (receipt === null || receipt.status !== '0x1') return null
-  const parsed = logShape.safeParse(receipt.logs[place])
-  if (!parsed.success || parsed.data.txHash !== txHash) return null
-  const [held] = await askPlaces(node, [parsed.data])
-  return held === place ? parsed.data : null
+  if (receipt === null || receipt.status !== '0x1') return []
+  const { blockNumber, blockHash, logs } = receipt
+  const [header] = await node.ask([blockCall(blockNumber)])
+  if (read(node, blockShape, header)?.hash !== blockHash) return []
+  return logs.flatMap((log, place) => {
+    const transfer = logShape.safeParse(log).data
+    const isAsked =
+      transfer?.txHash === txHash &&
+      transfer.block === blockNumber &&
+      transfer.blockHash === blockHash &&
+      transfer.token === token &&
+      addresses.has(transfer.to)
+    return isAsked ? [{ place, transfer }] : []
+  })
 }
 
 /** Whether a log of a receipt is that of a transfer, to the last field. */
