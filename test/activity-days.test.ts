@@ -10,7 +10,7 @@ import { startWorld, type World, type WorldInput } from './world.ts'
 // for can be pruned at each hour of the day.
 const DAY_MS = DAY_HOURS * HOUR_MS
 const THREE_DAYS_MS = 3 * DAY_MS
-const ADMIN = { authorization: 'Bearer admin' }
+const ADMIN = { authorization: 'Bearer admin-token-of-the-test' }
 
 describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
   let database: TestDatabase
@@ -37,7 +37,11 @@ describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
   })
 
   async function open(input: WorldInput = {}): Promise<World> {
-    const settings = { DATABASE_URL: database.url, ADMIN_API_TOKEN: 'admin', ...input.settings }
+    const settings = {
+      DATABASE_URL: database.url,
+      ADMIN_API_TOKEN: 'admin-token-of-the-test',
+      ...input.settings,
+    }
     const world = await startWorld({ ...input, settings })
     worlds.push(world)
     return world

@@ -123,7 +123,8 @@ async function roll(
 
 /** CPU a request while history is rolled up and ten pages are open, over that of a gateway without either. */
 async function measureGateway(bench: Bench, rows: number): Promise<readonly Measure[]> {
-  const settings = { ADMIN_API_TOKEN: 'bench' }
+  const adminToken = 'token-of-the-bench'
+  const settings = { ADMIN_API_TOKEN: adminToken }
   // Both gateways have these rows, so that they differ only by pages and roll-ups.
   const quiet = await bench.startGateway({
     name: 'tollgate, no page',
@@ -132,7 +133,7 @@ async function measureGateway(bench: Bench, rows: number): Promise<readonly Meas
   })
   if (!bench.flags.quick) await quiet.rolledUp()
   const paged = await bench.startGateway({ name: 'tollgate, pages', settings, activityRows: rows })
-  const readers = new PageReaders({ address: paged.address, adminToken: 'bench', readers: 10 })
+  const readers = new PageReaders({ address: paged.address, adminToken, readers: 10 })
   const workload = await chatWorkload(await bench.simulator(), textBody())
   const targets = [quiet, paged]
   await warm(bench, { targets, workload, warmUp: { full: 6_000, quick: 300 } })

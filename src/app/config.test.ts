@@ -58,13 +58,13 @@ test('all faults are reported at once, each with its remedy', () => {
     'the environment cannot be used (docs/config.md has all settings):',
     'PORT is "70000": it must be a whole number, 0 to 65535',
     'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db, sqlite:./path/to/file.db or postgres://user:password@host:port/database',
-    'ADMIN_API_TOKEN must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
+    'ADMIN_API_TOKEN must be at least 12 characters of printable ASCII without spaces, such as `openssl rand -hex 32` makes',
     'LOG_LEVEL is "loud": it must be trace, debug, info, warn, error, fatal or silent',
     'TOLLGATE_COST_HEADER is "X Cost": it must be lower-case letters, digits and hyphens, like `x-service-cost`, and not a header that answers already have',
     'TOLLGATE_REQUESTS_PER_MINUTE is "1.5": it must be a whole number, 1 or more',
     'TOLLGATE_HEADER_TIMEOUT_MS is not a setting: did you mean TOLLGATE_HEADERS_TIMEOUT_MS?',
     'UPSTREAM_BASE_URL must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1',
-    "UPSTREAM_API_KEY must be set to the gateway's key at the upstream",
+    "UPSTREAM_BASE_URL is set without UPSTREAM_API_KEY: set it to the gateway's key at the upstream",
   ])
 })
 
@@ -206,6 +206,51 @@ test('amounts of the sale are dollars and cents, the minimum not above the maxim
   expect(faultsOf({ TOLLGATE_SALE_MINIMUM: '501' })[1]).toMatch('is above TOLLGATE_SALE_MAXIMUM')
   expect(faultsOf({ TOLLGATE_SALE_MAXIMUM: '500' })).toEqual([])
   expect(faultsOf({ TOLLGATE_SELLER_TAX_ID: 'GB1' })[1]).toMatch('without TOLLGATE_SELLER_NAME')
+})
+
+test('the tokens that operators choose have at least 12 characters, as passwords have', () => {
+  for (const name of ['ADMIN_API_TOKEN', 'METRICS_TOKEN']) {
+    expect(faultsOf({ [name]: 'elevenchars' })[1]).toMatch(`${name} must be at least 12 characters`)
+    expect(faultsOf({ [name]: 'twelve_chars' })).toEqual([])
+  }
+})
+
+test.each([
+  [{ PORT: '8787\r' }, 'PORT begins or ends with a line break: remove it.'],
+  [{ DATABASE_URL: 'sqlite:./x.db\r' }, 'DATABASE_URL begins or ends with a line break'],
+  [{ PORT: ' 8787' }, 'PORT begins or ends with a space: remove it'],
+  [{ ADMIN_API_TOKEN: 'a-token-of-a-test ' }, 'ADMIN_API_TOKEN begins or ends with a space'],
+  [{ PORT: '"8787"' }, 'PORT is in quotes, which are read as a part of the value: remove them'],
+  [{ ADMIN_API_TOKEN: '"a-token-of-a-test"' }, 'ADMIN_API_TOKEN is in quotes'],
+  [{ DATABASE_URL: "'sqlite:./x.db'" }, 'DATABASE_URL is in quotes'],
+  [{ TOLLGATE_SELLER_NAME: '"Acme"' }, 'TOLLGATE_SELLER_NAME is in quotes'],
+])('what a file has around a value is named, not the value: %j', (env, fault) => {
+  const [, ...faults] = faultsOf(env)
+  expect(faults).toEqual([expect.stringContaining(fault)])
+  expect(faults.join()).not.toContain('a-token')
+})
+
+test('lists and names may have spaces and line breaks around them', () => {
+  const proxies = { TOLLGATE_TRUSTED_PROXIES: ' 127.0.0.1,\n 10.0.0.0/8\n' }
+  expect(readConfig({ ...proxies, TOLLGATE_SELLER_NAME: 'Acme ' })).toMatchObject({
+    TOLLGATE_TRUSTED_PROXIES: ['127.0.0.1', '10.0.0.0/8'],
+    TOLLGATE_SELLER_NAME: 'Acme ',
+  })
+})
+
+test('HOST is an address or a name, without a scheme or a port', () => {
+  for (const host of ['127.0.0.1', '::', '::1', 'fe80::1%eth0', 'localhost', 'gate-1.internal']) {
+    expect(readConfig({ HOST: host }).HOST).toBe(host)
+  }
+  for (const host of ['http://x', 'localhost:80', '[::]', '127.0.0.1:80', 'a b']) {
+    expect(faultsOf({ HOST: host })[1]).toMatch('without a port, such as 127.0.0.1 or ::')
+  }
+})
+
+test('a number with more digits than can be read is refused with how many can', () => {
+  expect(faultsOf({ TOLLGATE_REQUESTS_PER_MINUTE: '9'.repeat(16) })[1]).toMatch(
+    /must be a whole number, 1 or more, with at most 15 digits$/,
+  )
 })
 
 test('a port is shared on PostgreSQL alone', () => {

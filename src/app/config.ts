@@ -6,6 +6,7 @@ import type { KeyLimits } from '../operations/operation.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import { echoed } from '../vocabulary/problem.ts'
+import { AROUND_FAULTS, aroundValue } from './around-value.ts'
 import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './settings/mail-settings.ts'
@@ -25,9 +26,9 @@ import {
   matching,
   optional,
   optionalWholeNumber,
+  ownToken,
   parsed,
   type Setting,
-  secretToken,
   wholeNumber,
 } from './settings/setting.ts'
 import { TRACE_SETTINGS } from './settings/trace-settings.ts'
@@ -57,7 +58,11 @@ const MIB = 1024 * 1024
 /** Every setting that the program reads. A variable that is not here is not read. */
 export const SETTINGS = {
   HOST: matching(
-    { fallback: '127.0.0.1', pattern: /\S/, message: 'must be an address to listen on' },
+    {
+      fallback: '127.0.0.1',
+      pattern: /^(?:[A-Za-z0-9._-]+|(?=(?:[^:]*:){2})[0-9A-Fa-f:.]+(?:%\w+)?)$/,
+      message: 'must be an address or a host name without a port, such as 127.0.0.1 or ::',
+    },
     'Address to listen on. `0.0.0.0` listens on every network of the machine.',
   ),
   PORT: wholeNumber(
@@ -75,16 +80,16 @@ export const SETTINGS = {
     schema: parsed(readDatabaseUrl),
   },
   ...UPSTREAM_VARIABLES,
-  ADMIN_API_TOKEN: secretToken(
-    'The token that admins send to `/v1/admin` as `Authorization: Bearer`, in addition to those of [`tollgate token create`](admin-tokens.md). Unset: the admin API is off.',
+  ADMIN_API_TOKEN: ownToken(
+    'The token that admins send to `/v1/admin` as `Authorization: Bearer`, in addition to those of [`tollgate token create`](admin-tokens.md). At least 12 characters. Unset: the admin API is off.',
   ),
   METRICS_PORT: optionalWholeNumber(
     { min: 0, max: 65_535 },
     'A separate port for `/metrics`; 0 takes a free one. With neither this nor `METRICS_TOKEN` set, metrics are off.',
   ),
   METRICS_HOST: optional('Address to listen on for metrics. Unset: the same as `HOST`.'),
-  METRICS_TOKEN: secretToken(
-    'The token that readers of `/metrics` send as `Authorization: Bearer`. Without `METRICS_PORT`, metrics are on `PORT`.',
+  METRICS_TOKEN: ownToken(
+    'The token that readers of `/metrics` send as `Authorization: Bearer`. At least 12 characters. Without `METRICS_PORT`, metrics are on `PORT`.',
   ),
   LOG_LEVEL: choice(
     { of: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], fallback: 'info' },
@@ -223,9 +228,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const faults: string[] = []
   const values: [string, unknown][] = []
   for (const [name, setting] of Object.entries(SETTINGS)) {
-    const parsed = setting.schema.safeParse(env[name] === '' ? undefined : env[name])
-    if (parsed.success) values.push([name, parsed.data])
-    else {
+    const value = env[name] ?? ''
+    const parsed = setting.schema.safeParse(value === '' ? undefined : value)
+    const around = aroundValue(value)
+    // Most values that can be read are read without what is around them, and a space does no harm in a name.
+    const isRead = parsed.success && (parsed.data !== value || around === 'space' || !around)
+    if (parsed.success && isRead) values.push([name, parsed.data])
+    else if (around !== null) faults.push(`${name} ${AROUND_FAULTS[around]}`)
+    else if (!parsed.success) {
       const message = parsed.error.issues.map((issue) => issue.message).join('; ')
       faults.push(`${name} ${setting.secret ? message : withValue(message, env[name])}`)
     }
@@ -313,6 +323,7 @@ export function configFromEnvironment(): Config {
     const readByNode = process.env['NODE_EXTRA_CA_CERTS']
     try {
       process.loadEnvFile('.env')
+      readMarkedName()
     } catch (error) {
       throw new ConfigError(
         'the file .env cannot be read: check that it is a file that this user can read',
@@ -326,6 +337,15 @@ export function configFromEnvironment(): Config {
     if (fault !== null) throw new ConfigError(fault)
   }
   return readConfig(process.env)
+}
+
+/** Reads the first name of a file that an editor began with a byte order mark, which Node takes as part of the name. */
+function readMarkedName(): void {
+  for (const [name, value] of Object.entries(process.env)) {
+    if (!name.startsWith('\uFEFF')) continue
+    process.env[name.slice(1)] ??= value
+    delete process.env[name]
+  }
 }
 
 /** The process's environment, for the secrets that a file of upstreams names. */

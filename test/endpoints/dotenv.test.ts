@@ -28,11 +28,11 @@ test('settings of .env apply, and the environment overrides them', async () => {
   expect(existsSync(join(folder, 'from-environment.db'))).toBe(true)
 })
 
-test('the admin token can be in .env', async () => {
-  writeDotenv('ADMIN_API_TOKEN=from-dotenv\n')
+test('the admin token can be in .env, also as the first setting of a file that begins with a byte order mark', async () => {
+  writeDotenv('\uFEFFADMIN_API_TOKEN=token-from-dotenv\r\nLOG_LEVEL=info\r\n')
   const server = await serve({ folder })
   const answer = await request(`${server.address}/v1/admin/accounts`, {
-    headers: { authorization: 'Bearer from-dotenv' },
+    headers: { authorization: 'Bearer token-from-dotenv' },
   })
   await answer.body.dump()
   expect(answer.statusCode).toBe(200)

@@ -142,14 +142,14 @@ describe('the bare address', () => {
 })
 
 test('an API key and the admin token open nothing of the page, and a session nothing else', async () => {
-  const settings = { ADMIN_API_TOKEN: 'admin-token' }
+  const settings = { ADMIN_API_TOKEN: 'admin-token-of-the-test' }
   const other = await startWorld({ settings })
   const { apiKey, id } = await other.account()
   const browser = await setUpOperator(other)
   const [[name, value] = []] = browser.cookies
   const get = (path: string, headers: Readonly<Record<string, string>>) =>
     fetch(other.url(path), { headers }).then(({ status }) => status)
-  for (const bearer of [apiKey, 'admin-token']) {
+  for (const bearer of [apiKey, 'admin-token-of-the-test']) {
     const authorization = `Bearer ${bearer}`
     expect(await get('/app/api/me', { authorization })).toBe(401)
     expect(await get(`/app/api/accounts/${id}/keys`, { authorization })).toBe(401)

@@ -26,15 +26,15 @@ test('each provider that is set has a button, and a provider of no name its host
 test.each([
   [
     { OIDC_ISSUER: 'https://id.example.com' },
-    'OIDC_ISSUER without OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: set all of them, or none',
+    'OIDC_ISSUER is set without OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: set all three, or none',
   ],
   [
     { ...OIDC, OIDC_CLIENT_SECRET: '' },
-    'OIDC_ISSUER and OIDC_CLIENT_ID without OIDC_CLIENT_SECRET: set all of them, or none',
+    'OIDC_ISSUER and OIDC_CLIENT_ID are set without OIDC_CLIENT_SECRET: set all three, or none',
   ],
   [
     { GOOGLE_CLIENT_SECRET: 'secret' },
-    'GOOGLE_CLIENT_SECRET without GOOGLE_CLIENT_ID: set all of them, or none',
+    'GOOGLE_CLIENT_SECRET is set without GOOGLE_CLIENT_ID: set both, or neither',
   ],
   [{ ...OIDC, OIDC_CLIENT_AUTH: 'jwt' }, 'OIDC_CLIENT_AUTH is "jwt": it must be post or basic'],
   [{ ...OIDC, OIDC_CLIENT_SECRET: 'two words' }, 'OIDC_CLIENT_SECRET must be printable ASCII'],

@@ -124,7 +124,10 @@ export function outsideFaults(env: Readonly<Record<string, string | undefined>>)
     const missing = names.filter((name) => !isSet(name))
     if (missing.length === 0 || missing.length === names.length) return []
     const set = names.filter(isSet)
-    return [`${set.join(' and ')} without ${missing.join(' and ')}: set all of them, or none`]
+    const [all, none] = names.length === 2 ? ['both', 'neither'] : ['all three', 'none']
+    return [
+      `${set.join(' and ')} ${set.length === 1 ? 'is' : 'are'} set without ${missing.join(' and ')}: set ${all}, or ${none}`,
+    ]
   })
 }
 

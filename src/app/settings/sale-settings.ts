@@ -84,7 +84,11 @@ export function saleFaults(env: Readonly<Record<string, string | undefined>>): s
   if ((env['TOLLGATE_SELLER_TAX_ID'] ?? '') !== '' && (env['TOLLGATE_SELLER_NAME'] ?? '') === '') {
     faults.push('TOLLGATE_SELLER_TAX_ID is set without TOLLGATE_SELLER_NAME: set both')
   }
-  if (minimum > maximum) faults.push('TOLLGATE_SALE_MINIMUM is above TOLLGATE_SALE_MAXIMUM')
+  if (minimum > maximum) {
+    faults.push(
+      `TOLLGATE_SALE_MINIMUM is above TOLLGATE_SALE_MAXIMUM, with ${minimum} and ${maximum} dollars: lower the one, or raise the other`,
+    )
+  }
   return faults
 }
 

@@ -34,13 +34,14 @@ export function wholeNumber(
 ): Setting<number> {
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`
   const message = `must be a whole number, ${range}`
+  const error = ({ input }: { readonly input: unknown }) =>
+    /^\d{16,}$/.test(String(input)) ? `${message}, with at most 15 digits` : message
   const schema = z
     .string()
     .default(String(fallback))
-    .refine(
-      (text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max,
-      message,
-    )
+    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error,
+    })
     .transform(Number)
   return { schema, fallback: String(fallback), description, secret: false }
 }
@@ -147,6 +148,18 @@ export function secretToken(description: string): Setting<string | null> {
   const schema = fitting(
     (text) => /^[\x21-\x7e]+$/.test(text),
     'must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
+  )
+  return { schema, fallback: null, description, secret: true }
+}
+
+/** The least characters of a secret that operators choose, as of a password of the page. */
+const OWN_TOKEN_CHARS_MIN = 12
+
+/** A bearer token that the operator chooses, or null if it is unset. Never shown. */
+export function ownToken(description: string): Setting<string | null> {
+  const schema = fitting(
+    (text) => /^[\x21-\x7e]+$/.test(text) && text.length >= OWN_TOKEN_CHARS_MIN,
+    `must be at least ${OWN_TOKEN_CHARS_MIN} characters of printable ASCII without spaces, such as \`openssl rand -hex 32\` makes`,
   )
   return { schema, fallback: null, description, secret: true }
 }

@@ -70,7 +70,9 @@ function oneFaults(env: Environment): string[] {
   }
   if (baseUrl === '') {
     if (apiKey !== '' && dialect === '') {
-      faults.push('UPSTREAM_API_KEY is set without UPSTREAM_BASE_URL: set both')
+      faults.push(
+        'UPSTREAM_API_KEY is set without UPSTREAM_BASE_URL: set both, or neither for the simulator',
+      )
     }
     return faults
   }
@@ -83,7 +85,9 @@ function oneFaults(env: Environment): string[] {
     )
   }
   if (apiKey === '' && isUsual) {
-    faults.push("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
+    faults.push(
+      "UPSTREAM_BASE_URL is set without UPSTREAM_API_KEY: set it to the gateway's key at the upstream",
+    )
   }
   return faults
 }
