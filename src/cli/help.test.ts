@@ -28,6 +28,11 @@ test.each(SHOWN_COMMANDS)(
   },
 )
 
+test('the help of a command that takes a user names what the user has', async () => {
+  const { out } = await line.run('user', 'role', '--help')
+  expect(out).toContain("the user's email address or ID, user_…")
+})
+
 test('the help of the program fits a terminal of 80 columns', async () => {
   const { out } = await line.run('--help')
   // Commands are wrapped to the width of the terminal.

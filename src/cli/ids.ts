@@ -54,9 +54,12 @@ interface IdArgument {
  * its field.
  */
 export function idArgument(prefix: KindPrefix, flags: string, to: IdArgument['to']): IdArgument {
+  const noun = nounOf(prefix)
+  // A person has no "its".
+  const whose = prefix === 'user' ? `the ${noun}'s` : `the ${noun}: its`
   return {
     flags,
-    words: `the ${nounOf(prefix)}: its ${waysToName(prefix)}, ${prefix}_…`,
+    words: `${whose} ${waysToName(prefix)}, ${prefix}_…`,
     to,
     find: (text, opened) => findId(prefix, text, opened),
   }
