@@ -10,6 +10,7 @@ import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts'
 import { OPENAI_ADDITIONS, openaiFacts, openaiId } from './models.ts'
+import { pricesAtHost } from './regional-prices.ts'
 import { RESPONSE_FIELDS } from './response-fields.ts'
 
 /** The streams of chat completions: the last chunk has the counts, and no choices. */
@@ -91,7 +92,10 @@ export const openai: Dialect = {
     return vendorCatalog(upstream, settings, {
       authoredIdOf: openaiId,
       promptAdditions: OPENAI_ADDITIONS,
-      knownModel: await loadKnownPrices('openai', Date.now()),
+      knownModel: pricesAtHost(
+        upstream.settings.baseUrl,
+        await loadKnownPrices('openai', Date.now()),
+      ),
       factsOf: openaiFacts,
     })
   },
