@@ -124,6 +124,14 @@ describe('a mistake of a newcomer', () => {
     expect(notes).toContain('`<key>` must be the shown part or ID of an API key')
     expect(notes).not.toContain('not_a_real_key')
   })
+
+  test('the text of a leaked key in place of its ID is answered with its shown part', async () => {
+    const { notes } = await line.run('key', 'show', `sk-tollgate-abc${'x'.repeat(36)}wxyz`)
+    expect(notes).toContain(
+      'shown part or ID of an API key, key_…: of this text, it is sk-tollgate-abc…wxyz.\n',
+    )
+    expect(notes).not.toContain('xxx')
+  })
 })
 
 test('credit that was added by the command of 0.2.0 is added as before', async () => {

@@ -81,7 +81,8 @@ export async function findId(
   text: string,
   { store, alsoEnded = false }: OpenStore & { readonly alsoEnded?: boolean },
 ): Promise<string> {
-  const typed = text.trim()
+  // Keyboards have no ellipsis.
+  const typed = prefix === 'key' ? text.trim().replace('...', '…') : text.trim()
   const isOwn = typed.startsWith(`${prefix}_`)
   if (isOwn && WHOLE_ID.test(typed)) return typed
   const lookUp = lookUpOf(prefix)
@@ -121,7 +122,7 @@ function refuseUnnamed(
   if (!isName || isOther) {
     const other = isOther ? `, not the ID of ${KINDS[given].one}` : ''
     throw new UsageFailure(
-      `must be the ${waysToName(prefix)} of ${one}, ${prefix}_…${other}: ${shown}`,
+      `must be the ${waysToName(prefix)} of ${one}, ${prefix}_…${other}: ${shownPartOf(typed) ?? shown}`,
     )
   }
   // The text of a code is worth money.
@@ -136,6 +137,12 @@ function refuseUnnamed(
       ? '. Names of keys select nothing: type the ID, key_…, or the shown part, such as sk-tollgate-bsE…WJpk'
       : ''
   throw new Problem('not_found', { message: `No ${noun} has ${named}${unfound}: ${found}.` })
+}
+
+/** What the store shows of the text of a key; null: the text is none. */
+function shownPartOf(typed: string): string | null {
+  const [, start, end] = /^(sk-.+-[\dA-Za-z]{3})[\dA-Za-z]{33,}([\dA-Za-z]{4})$/.exec(typed) ?? []
+  return start === undefined ? null : `of this text, it is ${start}…${end}`
 }
 
 /** Only the person knows which of them is meant. */

@@ -108,6 +108,8 @@ test('a key is found by the part that lists show, and not by its name, which oth
   const { id, prefix } = await line.json('key', 'create', 'Ada', '--name', 'laptop')
   const shown = String(prefix)
   expect(await line.json('key', 'disable', shown)).toMatchObject({ id, disabled: true })
+  const typed = shown.replace('…', '...')
+  expect(await line.json('key', 'enable', typed)).toMatchObject({ id, disabled: false })
   expect(await line.run('key', 'delete', 'laptop')).toEqual(
     failedWith(
       3,
