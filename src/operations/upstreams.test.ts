@@ -15,6 +15,7 @@ const counts = (codes: Readonly<Record<string, number>>) =>
     upstream: 'one',
     code: code === 'none' ? null : code,
     requests,
+    answered: requests,
   }))
 const good = { facts, judged: counts({ none: 9 }), listAgeMs: MINUTE_MS }
 

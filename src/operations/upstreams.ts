@@ -173,13 +173,16 @@ export function upstreamState({
 }: {
   readonly facts: UpstreamFacts
   /** The requests of the upstream in the last minutes. */
-  readonly judged: readonly Pick<CodeCount, 'code' | 'requests'>[]
+  readonly judged: readonly Pick<CodeCount, 'code' | 'requests' | 'answered'>[]
   /** Null: it was never listed. */
   readonly listAgeMs: number | null
 }): (typeof UPSTREAM_STATES)[number] {
   if (isAccountRefused) return 'key_refused'
   if (left !== null && dollarsOf(left) < LOW_CREDIT_DOLLARS) return 'credit_low'
-  const failed = judged.filter(({ code }) => code !== null && isUpstreams(code))
+  const failed = judged.flatMap((count) => {
+    const failures = failuresOf(count)
+    return failures === 0 ? [] : [{ code: count.code, requests: failures }]
+  })
   const failures = sumOf(failed)
   const isSilent = failed.every(({ code }) => code !== null && SILENT.has(code))
   if (failures >= FAILURES_MIN && isSilent && failures === sumOf(judged)) return 'unreachable'
@@ -195,10 +198,18 @@ const SILENT: ReadonlySet<string> = new Set([
   'upstream_disconnected',
 ])
 
-/** Whether only the upstream can make such a request succeed. */
-function isUpstreams(code: string): boolean {
+/** How many of the requests only the upstream could have made succeed. */
+function failuresOf({
+  code,
+  requests,
+  answered,
+}: Pick<CodeCount, 'code' | 'requests' | 'answered'>): number {
+  if (code === null) return 0
+  // The upstream refused our account. Without its answer, the store failed.
+  if (code === 'service_unavailable') return answered
   const rows: Readonly<Record<string, { readonly owner: string } | undefined>> = PROBLEMS
-  return code === 'upstream_disconnected' || rows[code]?.owner === 'upstream'
+  const isUpstreams = code === 'upstream_disconnected' || rows[code]?.owner === 'upstream'
+  return isUpstreams ? requests : 0
 }
 
 function dollarsOf({ digits, exponent }: Decimal): number {

@@ -74,6 +74,22 @@ test('a refused key is the state of its upstream, without the key, the address o
   }
 })
 
+test('an upstream that refused the key in the last minutes is failing, also for readers who know only the store', async () => {
+  const admin = await start()
+  const { text } = await admin.apiKey(await admin.account(5_000_000))
+  admin.world.simulator.script({ path: '/chat/completions', status: 401, times: 3 })
+  for (const _ of [1, 2, 3, 4]) await admin.chat(text)
+  await admin.world.gateway.settled()
+  // The fourth was accepted.
+  const refused = await admin.get('/v1/admin/upstreams')
+  expect(refused.json['data']).toMatchObject([{ state: 'failing', requests: 4, failed: 3 }])
+  // As if the store had failed before they were forwarded.
+  const { db } = admin.world.gateway.store
+  await db.updateTable('requests').set({ first_byte_at_ms: null }).execute()
+  const unforwarded = await admin.get('/v1/admin/upstreams')
+  expect(unforwarded.json['data']).toMatchObject([{ state: 'healthy', requests: 4, failed: 3 }])
+})
+
 test('the built-in simulator is no upstream, on the command line neither', async () => {
   const admin = await start({ mode: 'simulator' })
   const { json } = await admin.get('/v1/admin/upstreams')

@@ -98,6 +98,8 @@ export interface CodeCount {
   readonly upstream: string
   readonly code: string | null
   readonly requests: number
+  /** How many of them the upstream answered. */
+  readonly answered: number
   /** The provider's cost, released requests included. */
   readonly costMicros: Micros
 }
@@ -113,6 +115,7 @@ export async function countCodes(
       'upstream',
       'error_code as code',
       fn.countAll<number>().as('requests'),
+      fn.count<number>('first_byte_at_ms').as('answered'),
       fn.sum('cost_micros').as('cost_micros'),
       fn.sum('cost_rest_pico').as('cost_rest_pico'),
     ])
@@ -121,7 +124,7 @@ export async function countCodes(
     .execute()
   // PostgreSQL answers counts as text.
   return rows.map(({ upstream, code, ...row }) => ({
-    ...{ upstream, code, requests: Number(row.requests) },
+    ...{ upstream, code, requests: Number(row.requests), answered: Number(row.answered) },
     costMicros: roundedCost({
       costMicros: Number(row.cost_micros),
       costRestPico: Number(row.cost_rest_pico),
