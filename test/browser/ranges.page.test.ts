@@ -67,6 +67,17 @@ test('days are picked by two clicks in any order, or with the arrow keys', async
   await page.getByRole('button', { name: 'Date range: 4 Nov 2026' }).waitFor()
 })
 
+test('a picked day keeps its colour under the pointer', async ({ page, server }) => {
+  await open(page, server, 'usage')
+  const day = page.getByRole('button', { name: '28 October 2026', exact: true })
+  const color = () => day.evaluate((button) => getComputedStyle(button).backgroundColor)
+  await day.click()
+  await page.getByText('1 day.').waitFor()
+  const pointed = await color()
+  await page.mouse.move(0, 0)
+  expect(await color()).toBe(pointed)
+})
+
 test('a day is reached by Tab in any month', async ({ page, server }) => {
   await open(page, server, 'usage')
   const earlier = page.getByRole('button', { name: 'Earlier month' })
