@@ -159,7 +159,7 @@ const TOKEN_SCREENS: readonly Screen[] = [
 ]
 
 const AUDIT_LOG: readonly Screen[] = [
-  { name: 'op-audit-log', path: at('audit-log'), text: 'Fee 10% → 12%' },
+  { name: 'op-audit-log', path: at('audit-log'), text: 'Fee: 10% → 12%' },
   ...answeredScreens(
     {
       path: `${at('audit-log')}?account=${HELIX.id}&kind=addCredit&by=user_1`,

@@ -32,32 +32,32 @@ test('a change is described with the earlier name of the thing', () => {
   expect(changeWords(key)).toBe('')
   const renamed = { ...ACTION, detail: { name: 'Helix' }, before: { name: 'Helix Lab' } }
   expect(actionWords(renamed)).toBe('Account “Helix Lab” changed')
-  expect(changeWords(renamed)).toBe('Name Helix Lab → Helix')
+  expect(changeWords(renamed)).toBe('Name: Helix Lab → Helix')
   const suspended = { ...ACTION, detail: { disabled: true }, before: { disabled: false } }
   expect(actionWords(suspended)).toBe('Account suspended')
   const invited = { ...ACTION, action: 'createInvitation', detail: { name: 'Ada' } }
-  expect(changeWords(invited)).toBe('Name Ada')
+  expect(changeWords(invited)).toBe('Name: Ada')
 })
 
 test('a change shows the earlier values of its fields, and leaves out unchanged ones', () => {
   const detail = { fee_basis_points: 250, name: 'Helix Lab', email: null }
   const before = { fee_basis_points: null, name: 'Helix Lab', email: 'a@b.example' }
   expect(changeWords({ ...ACTION, detail, before })).toBe(
-    'Email removed: a@b.example · Fee by model → 2.5%',
+    'Email removed: a@b.example · Fee: by model → 2.5%',
   )
   const noted = { detail: { note: 'Invoice 104 is unpaid' }, before: { note: null } }
   expect(changeWords({ ...ACTION, ...noted })).toBe('Note added: Invoice 104 is unpaid')
-  expect(changeWords({ ...ACTION, detail })).toBe('Fee 2.5%')
+  expect(changeWords({ ...ACTION, detail })).toBe('Fee: 2.5%')
 })
 
 test('credit says the balance before and after it, and a settled request its charge', () => {
   const credit = { ...ACTION, action: 'addCredit', amount: -2_500_000 }
   expect(
     changeWords({ ...credit, detail: { purse: 'backed' }, before: { balance: 1_000_000 } }),
-  ).toBe('Paid credit · Balance $1.00 → −\u2060$1.50')
+  ).toBe('Paid credit · Balance: $1.00 → −\u2060$1.50')
   const settled = { ...ACTION, action: 'settleRequest', amount: 18_530 }
   const before = { state: 'unresolved', charge: 0 }
-  expect(changeWords({ ...settled, before })).toBe('Charge $0.00 → $0.0185')
+  expect(changeWords({ ...settled, before })).toBe('Charge: $0.00 → $0.0185')
 })
 
 test('a change is by an operator, a token, or the command line', () => {

@@ -203,7 +203,7 @@ function asBilling(value: Value): string {
 }
 
 /**
- * The changes of an action, with old and new values: "Fee 5% → 2.5% · Email added: a@b.example". A name that did not change
+ * The changes of an action, with old and new values: "Fee: 5% → 2.5% · Email added: a@b.example". A name that did not change
  * is left out where {@link actionWords} says it.
  */
 export function changeWords(action: OperatorAction): string {
@@ -224,11 +224,14 @@ function fieldWords(
   { value, old }: { readonly value: Value; readonly old: Value | undefined },
 ): readonly string[] {
   if (value === old) return []
-  if (old === undefined) return value === null ? [] : [`${word} ${show(value)}`.trim()]
+  if (old === undefined) {
+    if (value === null) return []
+    return [word === '' ? show(value) : `${word}: ${show(value)}`]
+  }
   const text = (one: Value) => (one === null ? none : show(one))
   if (none === undefined && old === null) return [`${word} added: ${text(value)}`]
   if (none === undefined && value === null) return [`${word} removed: ${text(old)}`]
-  return [`${word} ${text(old)} → ${text(value)}`]
+  return [`${word}: ${text(old)} → ${text(value)}`]
 }
 
 /** The balance before and after credit was added, and the charge before and after a request was settled. */
@@ -240,7 +243,7 @@ function amountWords({
   const charge = before?.['charge']
   if (amount === null) return []
   if (typeof balance === 'number') {
-    return [`Balance ${money(balance)} → ${money(balance + amount)}`]
+    return [`Balance: ${money(balance)} → ${money(balance + amount)}`]
   }
-  return typeof charge === 'number' ? [`Charge ${money(charge, 4)} → ${money(amount, 4)}`] : []
+  return typeof charge === 'number' ? [`Charge: ${money(charge, 4)} → ${money(amount, 4)}`] : []
 }
