@@ -38,6 +38,10 @@ export function OfferedModelsScreen() {
       </ScreenTop>
       <div className="filters">
         <FindField label="Model or upstream" value={find} onChange={look} />
+        <p className="note">
+          Dollars per million tokens, input → output. The charged price applies to accounts that use
+          the model’s fee.
+        </p>
       </div>
       <ListCard
         label="Models and prices"
@@ -58,14 +62,7 @@ export function OfferedModelsScreen() {
         heads={HEADS}
         greyRows={8}
         row={(model) => <Row key={`${model.upstream} ${model.id}`} model={model} />}
-      >
-        {found !== undefined && found.length > 0 && (
-          <p className="pager">
-            Dollars per million tokens, input → output. The charged price applies to accounts that
-            use the model’s fee.
-          </p>
-        )}
-      </ListCard>
+      />
     </>
   )
 }
