@@ -26,9 +26,9 @@ import {
   matching,
   optional,
   optionalWholeNumber,
-  ownToken,
   parsed,
   type Setting,
+  secretToken,
   wholeNumber,
 } from './settings/setting.ts'
 import { TRACE_SETTINGS } from './settings/trace-settings.ts'
@@ -80,16 +80,16 @@ export const SETTINGS = {
     schema: parsed(readDatabaseUrl),
   },
   ...UPSTREAM_VARIABLES,
-  ADMIN_API_TOKEN: ownToken(
-    'The token that admins send to `/v1/admin` as `Authorization: Bearer`, in addition to those of [`tollgate token create`](admin-tokens.md). At least 12 characters. Unset: the admin API is off.',
+  ADMIN_API_TOKEN: secretToken(
+    'The token that admins send to `/v1/admin` as `Authorization: Bearer`, in addition to those of [`tollgate token create`](admin-tokens.md). Unset: the admin API is off.',
   ),
   METRICS_PORT: optionalWholeNumber(
     { min: 0, max: 65_535 },
     'A separate port for `/metrics`; 0 takes a free one. With neither this nor `METRICS_TOKEN` set, metrics are off.',
   ),
   METRICS_HOST: optional('Address to listen on for metrics. Unset: the same as `HOST`.'),
-  METRICS_TOKEN: ownToken(
-    'The token that readers of `/metrics` send as `Authorization: Bearer`. At least 12 characters. Without `METRICS_PORT`, metrics are on `PORT`.',
+  METRICS_TOKEN: secretToken(
+    'The token that readers of `/metrics` send as `Authorization: Bearer`. Without `METRICS_PORT`, metrics are on `PORT`.',
   ),
   LOG_LEVEL: choice(
     { of: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], fallback: 'info' },
@@ -346,6 +346,21 @@ function readMarkedName(): void {
     process.env[name.slice(1)] ??= value
     delete process.env[name]
   }
+}
+
+/** The fewest characters of a token that nobody can guess, as of a password of the page. */
+const TOKEN_CHARS_MIN = 12
+
+/** A warning for each token that the operator chose and that can be guessed. */
+export function shortTokenWarnings(
+  config: Pick<Config, 'ADMIN_API_TOKEN' | 'METRICS_TOKEN'>,
+): readonly string[] {
+  return (['ADMIN_API_TOKEN', 'METRICS_TOKEN'] as const)
+    .filter((name) => (config[name]?.length ?? TOKEN_CHARS_MIN) < TOKEN_CHARS_MIN)
+    .map(
+      (name) =>
+        `${name} has fewer than ${TOKEN_CHARS_MIN} characters and can be guessed: set a longer one, such as \`openssl rand -hex 32\` makes`,
+    )
 }
 
 /** The process's environment, for the secrets that a file of upstreams names. */

@@ -5,7 +5,14 @@ import { createApiKey } from '../ledger/api-keys.ts'
 import { showDatabaseUrl } from '../store/database-url.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { micros } from '../vocabulary/money.ts'
-import { type Config, configFromEnvironment, environment, SETTINGS, storeUrlOf } from './config.ts'
+import {
+  type Config,
+  configFromEnvironment,
+  environment,
+  SETTINGS,
+  shortTokenWarnings,
+  storeUrlOf,
+} from './config.ts'
 import { configuredUpstreams, oneUpstream, unreadKeyNote } from './configured-upstreams.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
@@ -31,6 +38,7 @@ export async function serve(terminal: Terminal): Promise<void> {
   let server: Gateway
   try {
     warnOfMisnomers(log)
+    for (const warning of shortTokenWarnings(config)) log.warn(warning)
     const configured =
       (await configuredUpstreams(config, environment())) ??
       (await openSimulator({ config, log }, closing))

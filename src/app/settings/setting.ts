@@ -152,18 +152,6 @@ export function secretToken(description: string): Setting<string | null> {
   return { schema, fallback: null, description, secret: true }
 }
 
-/** The least characters of a secret that operators choose, as of a password of the page. */
-const OWN_TOKEN_CHARS_MIN = 12
-
-/** A bearer token that the operator chooses, or null if it is unset. Never shown. */
-export function ownToken(description: string): Setting<string | null> {
-  const schema = fitting(
-    (text) => /^[\x21-\x7e]+$/.test(text) && text.length >= OWN_TOKEN_CHARS_MIN,
-    `must be at least ${OWN_TOKEN_CHARS_MIN} characters of printable ASCII without spaces, such as \`openssl rand -hex 32\` makes`,
-  )
-  return { schema, fallback: null, description, secret: true }
-}
-
 /** Texts, comma-separated in the environment. */
 export function list(description: string): Setting<readonly string[]> {
   const schema = z
