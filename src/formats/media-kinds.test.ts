@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NO_MEDIA } from '../vocabulary/call.ts'
+import { NO_MEDIA } from '../vocabulary/testing/no-media.ts'
 import { images } from './images.ts'
 import { surveyBody } from './media.ts'
 import { bodyOf, callOf, refusalOf } from './testing/exchange.ts'

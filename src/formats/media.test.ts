@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NO_MEDIA } from '../vocabulary/call.ts'
+import { NO_MEDIA } from '../vocabulary/testing/no-media.ts'
 import { surveyBody } from './media.ts'
 import { bodyOf, refusalOf } from './testing/exchange.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NO_MEDIA } from '../vocabulary/call.ts'
+import { NO_MEDIA } from '../vocabulary/testing/no-media.ts'
 import { responses } from './responses.ts'
 import { type BodySource, callOf, refusalOf } from './testing/exchange.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonEdit } from '../json/edit.ts'
 import type { JsonObject } from '../json/walk.ts'
-import { NO_MEDIA } from '../vocabulary/call.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
+import { NO_MEDIA } from '../vocabulary/testing/no-media.ts'
 import { NOTHING_SENT, type SentFacts, sentFacts } from './fields.ts'
 import { problemForProviderError } from './provider-error.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NO_MEDIA } from '../vocabulary/call.ts'
+import { NO_MEDIA } from '../vocabulary/testing/no-media.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { messages } from './messages.ts'

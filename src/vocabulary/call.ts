@@ -92,16 +92,6 @@ export interface ToolUse {
 /** Steps that provider-run tools may take where the request does not lower them. */
 export const TOOL_STEPS_DEFAULT = 30
 
-/** A body of text alone. */
-export const NO_MEDIA: MediaCount = {
-  files: 0,
-  firstFilePath: null,
-  imagesInline: 0,
-  imagesByUrl: 0,
-  videosInline: 0,
-  videosByUrl: 0,
-}
-
 /**
  * The rules of a format for holds, deadlines and the credit that may pay: plain data, one value for each format.
  */

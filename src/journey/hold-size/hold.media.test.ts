@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
-import { NO_MEDIA } from '../../vocabulary/call.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
+import { NO_MEDIA } from '../../vocabulary/testing/no-media.ts'
 import { capped, type HoldRow, testHolds } from './testing/hold-table.ts'
 import { offerWith, SAGE, type TestCall, usd } from './testing/offers.ts'
 

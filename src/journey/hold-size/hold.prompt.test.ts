@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
-import { type Call, NO_MEDIA } from '../../vocabulary/call.ts'
+import type { Call } from '../../vocabulary/call.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
+import { NO_MEDIA } from '../../vocabulary/testing/no-media.ts'
 import { capped, type HoldRow, PLAIN, testHolds } from './testing/hold-table.ts'
 import { offerWith, SAGE, type TestCall, usd } from './testing/offers.ts'
 

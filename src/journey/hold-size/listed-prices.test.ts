@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/catalog.ts'
 import { parseRow } from '../../upstreams/listing/listing.ts'
 import { upstreamRow } from '../../upstreams/openrouter/testing/upstream-list.ts'
-import { NO_MEDIA } from '../../vocabulary/call.ts'
+import { NO_MEDIA } from '../../vocabulary/testing/no-media.ts'
 import { sizeHold } from './hold.ts'
 import { callWith, type TestCall } from './testing/offers.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { NO_MEDIA } from '../../vocabulary/call.ts'
 import { NOTHING_REPORTED, type Outcome } from '../../vocabulary/outcome.ts'
+import { NO_MEDIA } from '../../vocabulary/testing/no-media.ts'
 import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { callWith, offerWith, type TestCall } from '../hold-size/testing/offers.ts'
 import { withPossibleCounts } from './usage-charge.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { NO_MEDIA } from '../../vocabulary/call.ts'
 import { chargeForCost } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
+import { NO_MEDIA } from '../../vocabulary/testing/no-media.ts'
 import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { callWith, OPEN, offerWith, SAGE, usd } from '../hold-size/testing/offers.ts'
 import { billedParts, costOfUsage, estimateUsage } from './usage-charge.ts'

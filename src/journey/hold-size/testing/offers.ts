@@ -1,8 +1,9 @@
 import { FORMATS } from '../../../formats/formats.ts'
 import { offerWith as anOfferWith, FREE } from '../../../formats/testing/exchange.ts'
-import { type Call, NO_MEDIA } from '../../../vocabulary/call.ts'
+import type { Call } from '../../../vocabulary/call.ts'
 import { type Picos, parsePrice } from '../../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../../vocabulary/offer.ts'
+import { NO_MEDIA } from '../../../vocabulary/testing/no-media.ts'
 
 /** Pico-dollars of a dollar amount in the catalog's notation. */
 export function usd(text: string): Picos {
