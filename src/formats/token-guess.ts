@@ -16,7 +16,7 @@ const THREE_BYTES = SIXTIETHS / 1.5
 const FOUR_BYTES = SIXTIETHS
 
 /** The likely tokens of a text, in sixtieths. */
-export function guessText(text: string): number {
+function guessText(text: string): number {
   // Nearly every text has ASCII alone, and is counted without a loop.
   if (Buffer.byteLength(text) === text.length) return ASCII * text.length
   let sixtieths = 0
