@@ -116,33 +116,61 @@ async function noteAll(input: AlertsInput, fresh: readonly Crossing[]): Promise<
   const { db, mails } = input
   // In one order: processes that note the same wait for each other's rows.
   const inOrder = fresh.toSorted((a, b) => (a.subject < b.subject ? -1 : 1))
-  // Two processes could each wait for the place of the other's email, and for an alert that the other has noted.
-  const atOnce = mails ? 1 : NOTED_AT_ONCE
-  for (let from = 0; from < inOrder.length; from += atOnce) {
-    const some = inOrder.slice(from, from + atOnce)
-    await db.transaction().execute(async (trx) => {
-      for (const crossing of some) await noteOne(trx, { ...input, crossing })
-    })
+  if (!mails) return noteSilently(input, inOrder)
+  for (const crossing of inOrder) {
+    // Two processes could each wait for the place of the other's email, and for an alert that the other has noted.
+    await db.transaction().execute((trx) => noteOne(trx, { ...input, crossing }))
   }
+}
+
+/**
+ * Notes alerts without emails, many in one statement. In a transaction of many statements, another process that notes the
+ * same would wait for all of them, and PostgreSQL ends a wait of two seconds.
+ */
+async function noteSilently(
+  { db, clock }: AlertsInput,
+  crossings: readonly Crossing[],
+): Promise<void> {
+  for (let from = 0; from < crossings.length; from += NOTED_AT_ONCE) {
+    const some = crossings.slice(from, from + NOTED_AT_ONCE)
+    const rows = some.flatMap((crossing) => alertRows(crossing, clock.nowMs()))
+    const noted = await db
+      .insertInto('alerts')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['subject', 'step']).doNothing())
+      .returning(['subject', 'step'])
+      .execute()
+    const isNoted = ({ subject, about }: Crossing) =>
+      noted.some((row) => row.subject === subject && row.step === notedSteps(about)[0])
+    for (const crossing of some) {
+      const isOfCredit = crossing.about.kind === 'credit'
+      if (isOfCredit && isNoted(crossing)) await forgetEarlierCredit(db, crossing)
+    }
+  }
+}
+
+/** By position: an alert, and the present time. */
+function alertRows(crossing: Crossing, createdAtMs: number) {
+  return notedSteps(crossing.about).map((step) => ALERTS.record({ ...crossing, step, createdAtMs }))
 }
 
 async function noteOne(
   trx: Transaction<Tables>,
-  { clock, ids, mails, crossing }: AlertsInput & { readonly crossing: Crossing },
+  { clock, ids, crossing }: AlertsInput & { readonly crossing: Crossing },
 ): Promise<void> {
   const { about, accountId } = crossing
   const createdAtMs = clock.nowMs()
-  const steps = notedSteps(about)
+  const [highest] = notedSteps(about)
   const noted = await trx
     .insertInto('alerts')
-    .values(steps.map((step) => ALERTS.record({ ...crossing, step, createdAtMs })))
+    .values(alertRows(crossing, createdAtMs))
     .onConflict((conflict) => conflict.columns(['subject', 'step']).doNothing())
     .returning('step')
     .execute()
   // Another process has noted it meanwhile.
-  if (!noted.some(({ step }) => step === steps[0])) return
+  if (!noted.some(({ step }) => step === highest)) return
   if (about.kind === 'credit') await forgetEarlierCredit(trx, crossing)
-  const owners = mails ? await mailedOwners(trx, accountId).select('users.id').execute() : []
+  const owners = await mailedOwners(trx, accountId).select('users.id').execute()
   if (owners.length === 0) return
   const place = isKeyAlert(about) ? await takePlace(trx, { accountId, nowMs: createdAtMs }) : 0
   if (place === null) return
@@ -233,10 +261,10 @@ async function notNoted(
 
 /** Alerts of earlier credit can't come again. */
 async function forgetEarlierCredit(
-  trx: Transaction<Tables>,
+  db: Kysely<Tables>,
   { accountId, subject }: Crossing,
 ): Promise<void> {
-  await trx
+  await db
     .deleteFrom('alerts')
     .where('account_id', '=', accountId)
     .where('subject', 'like', `${accountId} credit %`)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { type FoundPayment, postLook } from '../ledger/testing/paid-look.ts'
@@ -8,6 +8,7 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
+import { Alerts } from './alerts.ts'
 import { lookAtOnce } from './testing/look-at-once.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
 
@@ -109,6 +110,28 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await look()
     expect(await letters()).toHaveLength(3)
     expect(await bench.store.db.selectFrom('alerts').selectAll().execute()).toEqual([])
+  })
+
+  test('many refunds are noted without emails in few statements, and never within one transaction', async () => {
+    for (let count = 0; count < 60; count++) {
+      pass(1)
+      await postLook(bench, `many${count}`, { back: 5n, accountId: 'acct_1' })
+    }
+    const statements: string[] = []
+    const db = bench.store.db.withPlugin({
+      transformQuery({ node }) {
+        statements.push(node.kind)
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const transactions = vi.spyOn(db, 'transaction')
+    const alerts = new Alerts({ db, ids, clock, mails: false })
+    await alerts.look({ accountIds: [], apiKeyIds: [] })
+    expect(statements.filter((kind) => kind === 'InsertQueryNode')).toHaveLength(2)
+    expect(transactions).not.toHaveBeenCalled()
+    await look()
+    expect(await letters()).toEqual([])
   })
 
   test('a dispute that was won before anyone looked is emailed as a dispute, and then as won', async () => {
