@@ -58,6 +58,7 @@ import {
   postPurchase,
   purchaseSubject,
   RECEIPT_AGAIN,
+  uncountedPurchases,
 } from './rules/post-purchase.ts'
 import { type RebookInput, type RebookVerdict, type Repeat, rebook } from './rules/rebook.ts'
 import {
@@ -217,6 +218,7 @@ const ROWS = {
     isRunAgain: true,
     isDone: isPosted,
     again: RECEIPT_AGAIN,
+    uncounted: (_, input, nowMs) => uncountedPurchases(input, nowMs),
     subject: (work, { source }) => purchaseSubject(work.purchases.get(source), {}),
   }),
   /** Decides that a held purchase adds no credit. */

@@ -41,6 +41,7 @@ export class UnitOfWork {
   readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
   readonly #periodCounts = new Map<string, PeriodCount>()
   readonly #keyCounts = new Map<string, KeyCount>()
+  readonly #openPurchases = new Map<string, number>()
 
   /** Loads the sums for the command that is applied next, by the id of the account or key. */
   loadPeriodCount(ownerId: string, count: PeriodCount): void {
@@ -60,6 +61,18 @@ export class UnitOfWork {
   keyCount(accountId: string): KeyCount {
     const count = this.#keyCounts.get(accountId)
     if (count === undefined) throw new Error(`the keys of ${accountId} were not counted`)
+    return count
+  }
+
+  /** Loads how many purchases by card of an account can be paid, for the command that is applied next. */
+  loadOpenPurchases(accountId: string, purchases: number): void {
+    this.#openPurchases.set(accountId, purchases)
+  }
+
+  /** Throws if the open purchases of the account were not counted. */
+  openPurchases(accountId: string): number {
+    const count = this.#openPurchases.get(accountId)
+    if (count === undefined) throw new Error(`the purchases of ${accountId} were not counted`)
     return count
   }
 

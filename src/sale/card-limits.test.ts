@@ -87,6 +87,19 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
   })
 
+  test('an account that begins payments at several gateways at once has at most five open', async () => {
+    const gateways = [bench.gateway(), bench.gateway(), bench.gateway()]
+    const asked = gateways.flatMap(({ ask }) => [ask(), ask(), ask(), ask()])
+    const kinds = (await Promise.all(asked)).map(({ kind }) => kind)
+    expect(kinds.toSorted()).toEqual([...Array(5).fill('begun'), ...Array(7).fill('tooManyOpen')])
+    const beganMs = stripe.nowMs
+    const refused = await gateways[0]?.ask()
+    expect(refused).toMatchObject({ kind: 'tooManyOpen', nextAtMs: expect.any(Number) })
+    stripe.nowMs = refused?.kind === 'tooManyOpen' ? refused.nextAtMs : beganMs
+    bench.store.setNowMs(stripe.nowMs)
+    expect(await gateways[0]?.ask()).toMatchObject({ kind: 'begun' })
+  })
+
   test('a new account buys fifty dollars in 24 hours by card, and later what it likes', async () => {
     await ageAccounts(0)
     const { ask, begin } = bench.gateway()

@@ -13,7 +13,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Micros } from '../vocabulary/money.ts'
-import { type CardRefusal, refusalOf } from './card/account-limits.ts'
+import { type CardRefusal, OPEN_PURCHASES_MAX, refusalOf } from './card/account-limits.ts'
 import type { CardMethod } from './card/card-method.ts'
 import type { CardPayment } from './card/provider.ts'
 import { type CeilingSettings, Ceilings } from './ceilings.ts'
@@ -103,7 +103,8 @@ export class Sale {
     const { db, ids, clock } = this.#input
     const nowMs = clock.nowMs()
     const { chargesCards } = method.provider
-    const refusal = await refusalOf(db, { accountId, creditMicros, chargesCards, nowMs })
+    const asked = { accountId, creditMicros, chargesCards, nowMs }
+    const refusal = await refusalOf(db, asked)
     if (refusal !== null) return refusal
     const purchaseId = ids.next('pur')
     const begun = await method.begin({ purchaseId, accountId, creditMicros })
@@ -118,6 +119,7 @@ export class Sale {
       seenReversals: 0,
       fact: { kind: 'open', expiresAtMs },
       approved: false,
+      openMax: OPEN_PURCHASES_MAX,
     })
     switch (verdict.kind) {
       case 'posted':
@@ -125,6 +127,9 @@ export class Sale {
         return { kind: 'begun', purchase: verdict.purchase, url }
       case 'unknownAccount':
         return verdict
+      // Another gateway has begun some meanwhile. Nobody is shown the page of this one, so that it is never paid.
+      case 'tooManyOpen':
+        return (await refusalOf(db, asked)) ?? { kind: verdict.kind, nextAtMs: nowMs }
       case 'stale':
       case 'conflict':
         throw new Error(`the provider has named a new payment as an earlier one: ${source}`)
@@ -187,7 +192,7 @@ export class Sale {
     if (fact.kind !== 'paid') return
     const row = { ...asked, id: purchaseId, method: method.id, priceUnits: cents }
     const verdict = await this.post({ ...row, seenReversals: 0, fact, approved: false })
-    if (verdict.kind === 'unknownAccount') {
+    if (!('purchase' in verdict)) {
       throw new LookContradicted(
         `${row.source} is of the account ${row.accountId}, which is not in the store`,
       )
@@ -223,6 +228,7 @@ export class Sale {
           return { purchase: verdict.purchase, isChanged }
         case 'conflict':
         case 'unknownAccount':
+        case 'tooManyOpen':
           throw new LookContradicted(`a look at ${source} contradicts its purchase`)
         default:
           return assertNever(verdict)

@@ -241,6 +241,7 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     [STATEMENTS.read_account_period, ['A1', 'req_999', 0, 1]],
     [STATEMENTS.read_api_key_period, ['K1', 'req_999', 0, 1]],
     [STATEMENTS.count_keys, ['A1', 0]],
+    [STATEMENTS.count_open_purchases, ['A1', 0, 0]],
     [STATEMENTS.raise_callers_version, []],
   ])
   // Each of them, and none that was added since.

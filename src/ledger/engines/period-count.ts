@@ -1,5 +1,6 @@
 import type { StoredRow } from '../../store/table.ts'
 import type { PeriodSpan } from '../../vocabulary/allowance.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { Uncounted } from '../rules/limits.ts'
@@ -24,16 +25,32 @@ export const KEY_COUNT_TEXT = `select
     (select count(*) from api_keys where account_id = $1 and deleted_at_ms is null) as present,
     (select count(*) from api_keys where account_id = $1 and created_at_ms > $2) as made`
 
-/** The values of a statement that counts: of {@link KEY_COUNT_TEXT}, or of {@link periodCountText}. */
+/** Counts the purchases by card of an account that were begun since a moment and can be paid at another. */
+export const OPEN_PURCHASES_TEXT = `select count(*) as open from purchases
+    where state = 'open' and account_id = $1 and created_at_ms > $2 and expires_at_ms > $3
+      and price_units is not null`
+
+/** The values of a statement that counts: of this file's texts. */
 export function countValues({ owner, id, span }: Uncounted): (string | number)[] {
-  return owner === 'keys' ? [id, span.startsAtMs] : periodCountValues(id, span)
+  switch (owner) {
+    case 'keys':
+      return [id, span.startsAtMs]
+    case 'openPurchases':
+      return [id, span.startsAtMs, span.endsAtMs]
+    case 'account':
+    case 'apiKey':
+      return periodCountValues(id, span)
+    default:
+      return assertNever(owner)
+  }
 }
 
 /** Loads what a statement has counted. By position: the unit of work, what was counted, the row of the answer. */
 export function loadCount(work: UnitOfWork, { owner, id }: Uncounted, row: StoredRow | undefined) {
   if (owner === 'keys') {
     work.loadKeyCount(id, { present: Number(row?.['present']), made: Number(row?.['made']) })
-  } else work.loadPeriodCount(id, readPeriodCount(row))
+  } else if (owner === 'openPurchases') work.loadOpenPurchases(id, Number(row?.['open']))
+  else work.loadPeriodCount(id, readPeriodCount(row))
 }
 
 /** The owner, an id that sorts before those of all requests of the period, the period's start and its end. */

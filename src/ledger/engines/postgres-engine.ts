@@ -329,6 +329,7 @@ const COUNTS = {
   account: STATEMENTS.read_account_period,
   apiKey: STATEMENTS.read_api_key_period,
   keys: STATEMENTS.count_keys,
+  openPurchases: STATEMENTS.count_open_purchases,
 }
 
 /** Whether the database ended the transaction in favour of another one, so that it must run again. */

@@ -2,7 +2,7 @@ import { ACCOUNTS, API_KEYS, ENTRIES, HOLDS, REQUESTS } from '../../store/schema
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { StatedTable } from '../rows.ts'
 import { FOUND, UnitOfWork } from '../work.ts'
-import { KEY_COUNT_TEXT, periodCountText } from './period-count.ts'
+import { KEY_COUNT_TEXT, OPEN_PURCHASES_TEXT, periodCountText } from './period-count.ts'
 
 const SAVES: readonly {
   readonly way: 'insert' | 'write' | 'update'
@@ -72,6 +72,8 @@ export const STATEMENTS = planned({
   read_api_key_period: periodCountText('api_key_id'),
   /** Counts the keys of an account, which is locked. */
   count_keys: KEY_COUNT_TEXT,
+  /** Counts the open purchases of an account, which is locked. */
+  count_open_purchases: OPEN_PURCHASES_TEXT,
   /** $1: an instance; $2: the most rows. Reads its requests that were open a moment ago. */
   read_open_request_ids: `select id, account_id, api_key_id from holds where instance_id = $1
     union all select id, account_id, api_key_id from requests

@@ -19,7 +19,13 @@ import type { Uncounted } from '../rules/limits.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { type CreditPlace, FOUND, type NamedRows, type RowChanges, UnitOfWork } from '../work.ts'
 import type { CommittedBatch } from './batched-ledger.ts'
-import { countValues, KEY_COUNT_TEXT, loadCount, periodCountText } from './period-count.ts'
+import {
+  countValues,
+  KEY_COUNT_TEXT,
+  loadCount,
+  OPEN_PURCHASES_TEXT,
+  periodCountText,
+} from './period-count.ts'
 
 const CACHED_ROWS_MAX = 10_000
 
@@ -325,6 +331,7 @@ function prepareStatements(connection: DatabaseSync) {
       account: connection.prepare(periodCountText('account_id').replaceAll('$', '?')),
       apiKey: connection.prepare(periodCountText('api_key_id').replaceAll('$', '?')),
       keys: connection.prepare(KEY_COUNT_TEXT.replaceAll('$', '?')),
+      openPurchases: connection.prepare(OPEN_PURCHASES_TEXT.replaceAll('$', '?')),
     },
     stand: connection.prepare(
       `update requests set state = 'final', settled_at_ms = ? where ${STANDING}`,

@@ -41,8 +41,11 @@ type PeriodOwner = 'account' | 'apiKey'
 
 /** A period whose requests, or new keys, must be counted before a command is applied. */
 export interface Uncounted {
-  /** `keys`: all keys of the account that the ID names are counted, and those that were made in the span. */
-  readonly owner: PeriodOwner | 'keys'
+  /**
+   * `keys`: all keys of the account that the ID names are counted, and those that were made in the span.
+   * `openPurchases`: the purchases by card of that account that were begun in the span and can be paid at its end.
+   */
+  readonly owner: PeriodOwner | 'keys' | 'openPurchases'
   readonly id: string
   readonly span: PeriodSpan
 }

@@ -17,9 +17,11 @@ import {
   reversalReference,
   reversedCredit,
 } from '../../vocabulary/purchase.ts'
+import { DAY_MS } from '../../vocabulary/usage-step.ts'
 import type { ActionSubject } from '../operator-actions.ts'
 import type { NamedRows, UnitOfWork } from '../work.ts'
 import { post, roomForCredit } from './credit.ts'
+import type { Uncounted } from './limits.ts'
 
 /** The row of the last number of the receipts. */
 const RECEIPTS = 'receipts'
@@ -36,6 +38,8 @@ export interface PostPurchaseInput
   readonly fact: PurchaseFact
   /** Whether an admin has decided that a held or too small payment is credited. */
   readonly approved: boolean
+  /** The most purchases by card that the account may have open with this one; absent: any number. */
+  readonly openMax?: number
   /** The receipt number of the purchase before the store went back. Default: the next number. */
   readonly hadReceiptNumber?: number
   /** The highest receipt number that the store lost: lost purchases keep their numbers. Default 0. */
@@ -52,6 +56,8 @@ export type PurchaseVerdict =
   /** Another account or method has the source, or another payment was credited; nothing was changed. */
   | { readonly kind: 'conflict'; readonly purchase: PurchaseRow }
   | { readonly kind: 'unknownAccount' }
+  /** The account has as many open purchases as it may have; nothing was added. */
+  | { readonly kind: 'tooManyOpen' }
 
 export interface DismissPurchaseInput {
   readonly purchaseId: string
@@ -81,6 +87,10 @@ export function postPurchase(
   const earlier = work.purchases.get(input.source)
   if (earlier !== undefined && isOtherPurchase(earlier, input)) {
     return { kind: 'conflict', purchase: earlier }
+  }
+  const { openMax } = input
+  if (earlier === undefined && openMax !== undefined) {
+    if (work.openPurchases(input.accountId) >= openMax) return { kind: 'tooManyOpen' }
   }
   const before = earlier ?? newPurchase(input, nowMs)
   const found = purchaseWithin(account, { before, input, nowMs })
@@ -157,6 +167,16 @@ function takeReceiptNumber(work: UnitOfWork, free?: number): number {
   return number
 }
 
+/** The open purchases of an account that may have only so many. By position: the purchase, and the present time. */
+export function uncountedPurchases(
+  { accountId, openMax }: PostPurchaseInput,
+  nowMs: number,
+): readonly Uncounted[] {
+  if (openMax === undefined) return []
+  const span = { startsAtMs: nowMs - DAY_MS, endsAtMs: nowMs }
+  return [{ owner: 'openPurchases', id: accountId, span }]
+}
+
 /** Names the rows of a purchase that a look found. */
 export function namePurchase(named: NamedRows, input: PostPurchaseInput): void {
   named.accountIds.add(input.accountId)
@@ -178,7 +198,7 @@ export function isPosted(
   verdict: PurchaseVerdict,
   { hadReceiptNumber }: PostPurchaseInput,
 ): boolean {
-  if (verdict.kind === 'unknownAccount' || verdict.kind === 'conflict') return false
+  if (!('purchase' in verdict) || verdict.kind === 'conflict') return false
   return hadReceiptNumber === undefined || verdict.purchase.state === 'credited'
 }
 
@@ -189,7 +209,10 @@ export function isDismissed(verdict: DismissVerdict): boolean {
 
 /** How a purchase that the store has lost is booked again: with the receipt number that it had. */
 export const RECEIPT_AGAIN = {
-  withNumber(input: PostPurchaseInput, verdict: PurchaseVerdict): PostPurchaseInput {
+  withNumber(
+    { openMax: _, ...input }: PostPurchaseInput,
+    verdict: PurchaseVerdict,
+  ): PostPurchaseInput {
     const hadReceiptNumber = 'purchase' in verdict ? verdict.purchase.receiptNumber : null
     return hadReceiptNumber === null ? input : { ...input, hadReceiptNumber }
   },

@@ -136,6 +136,7 @@ class MemoryBench implements Bench {
     for (const entry of this.#entries) work.entries.load(entry)
     for (const uncounted of uncountedBy(work, command, this.#nowMs)) {
       if (uncounted.owner === 'keys') work.loadKeyCount(uncounted.id, this.#keyCount(uncounted))
+      else if (uncounted.owner === 'openPurchases') this.#loadOpenPurchases(work, uncounted)
       else work.loadPeriodCount(uncounted.id, this.#periodCount(uncounted))
     }
     const verdict = this.#verdict(work, command)
@@ -151,6 +152,18 @@ class MemoryBench implements Bench {
     this.#entries.push(...entries.inserted)
     // Rules with a bug too answer a command of a kind with a verdict of that kind.
     return verdict as LedgerVerdict<Kind>
+  }
+
+  #loadOpenPurchases(work: UnitOfWork, { id, span }: Uncounted): void {
+    const open = [...this.#purchases.values()].filter(
+      (row) =>
+        row.state === 'open' &&
+        row.accountId === id &&
+        row.createdAtMs > span.startsAtMs &&
+        row.priceUnits !== null &&
+        (row.expiresAtMs ?? 0) > span.endsAtMs,
+    )
+    work.loadOpenPurchases(id, open.length)
   }
 
   #keyCount({ id, span }: Uncounted): KeyCount {

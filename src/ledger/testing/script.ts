@@ -243,7 +243,7 @@ async function runLand(bench: Bench, [look = '', approved]: Words): Promise<stri
   const input = LOOKS.get(bench)?.get(look)
   if (input === undefined) throw new Error(`no such look: ${look}`)
   const verdict = await bench.ledger.postPurchase({ ...input, approved: approved === 'approved' })
-  if (verdict.kind === 'unknownAccount') return verdict.kind
+  if (!('purchase' in verdict)) return verdict.kind
   return `${verdict.kind} ${purchaseText(verdict.purchase)}`
 }
 

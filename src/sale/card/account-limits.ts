@@ -7,8 +7,8 @@ import type { Tables } from '../../store/schema.ts'
 import { addMicros, type Micros, micros } from '../../vocabulary/money.ts'
 import { DAY_MS } from '../../vocabulary/usage-step.ts'
 
-/** So many payments an account may have open; beginnings at several gateways at once may add some. */
-const OPEN_PURCHASES_MAX = 5
+/** The most payments by card that an account may have open. */
+export const OPEN_PURCHASES_MAX = 5
 
 const NEW_ACCOUNT_MS = 7 * DAY_MS
 
