@@ -26,6 +26,7 @@ interface ChargeChartProps {
 /** Charges by time, with what they are made of. */
 export function ChargeChart(props: ChargeChartProps) {
   const { step, steps, series, charges, compared = null, onOpen, children } = props
+  const comparedSum = compared?.values.reduce((sum, charge) => sum + charge, 0) ?? 0
   return (
     <section className="card mb-4">
       <header className="flex-wrap">
@@ -42,10 +43,8 @@ export function ChargeChart(props: ChargeChartProps) {
         series={series}
         totals={charges}
         compared={
-          compared && {
-            ...compared,
-            text: money(compared.values.reduce((sum, charge) => sum + charge, 0)),
-          }
+          // A line of zeros says no more than the figures do.
+          compared !== null && comparedSum > 0 ? { ...compared, text: money(comparedSum) } : null
         }
         {...(onOpen === undefined ? {} : { onOpen })}
         showValue={(value) => money(value)}
