@@ -52,6 +52,20 @@ describe('a form', () => {
     expect(await name.evaluate(isFocused)).toBe(true)
   })
 
+  test('keeps what was typed when the session has ended, and leads to the sign-in', async ({
+    page,
+    server,
+  }) => {
+    const error = { message: 'Sign in first.', code: 'not_signed_in' }
+    server.answer('POST /keys', { ...json({ error }), httpStatus: 401 })
+    const { dialog, name, send } = await openCreateKey(page, server)
+    await name.fill('staging')
+    await send()
+    const link = dialog.getByRole('link', { name: 'Sign in in another tab' })
+    expect(await link.getAttribute('href')).toBe('/app/sign-in')
+    expect(await name.inputValue()).toBe('staging')
+  })
+
   test('stays open where text is selected in it and the pointer is let go beside it', async ({
     page,
     server,

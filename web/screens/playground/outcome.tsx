@@ -7,6 +7,7 @@ import { requestQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { duration } from '../../format/time.ts'
+import { SignInElsewhere } from '../../parts/sign-in-elsewhere.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { takenMs } from '../activity/request-words.ts'
 import type { Run } from './chat-store.ts'
@@ -154,14 +155,7 @@ function NextStep({ error }: { error: Error }): ReactNode {
     case 'output_cap_required':
       return <p>Set an output cap: this model lists no maximum.</p>
     case 'not_signed_in':
-      return (
-        <p>
-          <a className="link" href="/app/sign-in" target="_blank" rel="noreferrer">
-            Sign in in another tab
-          </a>
-          , then send again: what you wrote is kept here.
-        </p>
-      )
+      return <SignInElsewhere />
     default:
       return error.retryAfterSeconds === null ? null : (
         <p>Send it again in {counted(error.retryAfterSeconds, 'second')}.</p>
