@@ -167,6 +167,19 @@ describe('the palette', () => {
     await page.waitForURL(`${server.address}/app/${at('playground')}`)
   })
 
+  test.for([
+    [at('keys'), `/app/${at('members')}`],
+    [`operator/accounts/${HELIX.id}`, `/app/operator/accounts/${HELIX.id}/members`],
+  ] as const)('invites a member of the account of %s', async ([path, form], { page, server }) => {
+    await page.goto(`${server.address}/app/${path}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('invite')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${server.address}${form}?invite=true`)
+    await page.getByRole('dialog', { name: 'Invite a person' }).waitFor()
+  })
+
   test('opens a request by its ID', async ({ page, server }) => {
     const field = await openPalette(page, server.address)
     await field.fill('req_01kbh2x9q4e7m0v6rt3z8yc001')

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import {
   accountsQuery,
   foundKeysQuery,
@@ -83,10 +83,16 @@ function useSectionEntries({ accountId, sections }: Navigation): readonly Entry[
   return [...own, ...operators]
 }
 
-function useActionEntries({ accountId }: Navigation): readonly Entry[] {
+function useActionEntries({ accountId, sections }: Navigation): readonly Entry[] {
   const navigate = useNavigate()
+  const { account } = useParams({ strict: false })
+  const invite = { id: 'invite', icon: 'plus', text: 'Invite a member', note: 'Action' } as const
+  const search = { invite: true } as const
   if (accountId === null) {
+    const to = '/operator/accounts/$account/members'
+    const open = () => void navigate({ to, params: { account: account ?? '' }, search })
     return [
+      ...(account === undefined ? [] : [{ ...invite, open }]),
       {
         id: 'create-account',
         icon: 'plus',
@@ -97,7 +103,10 @@ function useActionEntries({ accountId }: Navigation): readonly Entry[] {
     ]
   }
   const params = { account: accountId }
+  const invitesMembers = sections.some(({ to }) => to === '/$account/members')
+  const open = () => void navigate({ to: '/$account/members', params, search })
   return [
+    ...(invitesMembers ? [{ ...invite, open }] : []),
     {
       id: 'create-key',
       icon: 'plus',
