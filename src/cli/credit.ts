@@ -74,7 +74,7 @@ const ADD: OperationCommand = {
   examples: [
     'tollgate credit add Ada 25 --reference invoice-1042',
     'tollgate credit add Ada 5 --reference welcome-1042 --free --expires 90d',
-    'tollgate credit add Ada -25 --reference chargeback-1042',
+    'tollgate credit add Ada -25 --reference removal-1042',
   ],
 }
 

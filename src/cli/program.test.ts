@@ -129,7 +129,7 @@ A shell replaces $2 in $25, so that 5 is left: type amounts without a $ sign.
 Examples:
   tollgate credit add Ada 25 --reference invoice-1042
   tollgate credit add Ada 5 --reference welcome-1042 --free --expires 90d
-  tollgate credit add Ada -25 --reference chargeback-1042
+  tollgate credit add Ada -25 --reference removal-1042
 `)
   })
 })

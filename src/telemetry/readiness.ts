@@ -281,4 +281,4 @@ const CHECK_REFRESH =
   'Run `tollgate upstream check`, which says what is wrong with the list of models; the log has it too.'
 const DRAINING = 'The server is stopping: send requests to another one.'
 const TAKEN_FOR_DEAD =
-  'Other servers of the same store may have declared this one dead, because its heartbeats did not arrive. It recovers by itself once they do.'
+  'Other servers of the same store may have declared this one dead, because its heartbeats did not arrive. It recovers once they do.'

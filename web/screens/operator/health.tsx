@@ -14,7 +14,7 @@ import { AuditCard } from './audit-card.tsx'
 import { CHECKS } from './checks.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
-/** The ledger's audit, readiness, the catalog, maintenance, and what operators did. */
+/** The ledger audit, readiness, the catalog and maintenance. */
 export function HealthScreen() {
   const query = useQuery(healthQuery)
   return (

@@ -36,7 +36,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
   const isTaken = move === 'chargeback'
   const { amountMicros } = amount
   const refusal = refusalOf(send.error, ['amount', 'reference', 'expires_at'])
-  const example = isTaken ? 'chargeback-1042' : 'invoice-1042'
+  const example = isTaken ? 'removal-1042' : 'invoice-1042'
   return (
     <FormDialog
       title={isTaken ? 'Remove credit' : 'Add credit'}
