@@ -108,7 +108,7 @@ const PRICES: Readonly<
 
 function readPrices(value: YamlValue | undefined): WrittenPrices | null {
   const members = value?.members([...Object.keys(PRICES), 'image'])
-  // Held it could be, but no answer counts the images that it is for.
+  // It could be held, but no answer counts the images that it is for.
   members
     ?.get('image')
     ?.fault('cannot be charged, since answers count no images: images are charged as input tokens')
