@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { collectGarbage } from '../src/store/sqlite/collect-garbage.ts'
+import { collectGarbage } from '../src/store/sqlite/store-thread.ts'
 import { type TestAccount, worldOfFile } from './world.ts'
 
 const KEYS = 5

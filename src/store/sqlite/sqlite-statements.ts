@@ -1,13 +1,12 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { NotSent } from '../store-failure.ts'
-import { collectGarbage } from './collect-garbage.ts'
 import {
   checkpointAndClose,
   openSqliteConnection,
   type SqliteConnectionInput,
   sameFilesCheck,
 } from './sqlite-connection.ts'
-import { type JobRunner, serveThread } from './store-thread.ts'
+import { collectGarbage, type JobRunner, serveThread } from './store-thread.ts'
 
 /** One SQL statement that Kysely compiled. */
 export interface SqlJob {
