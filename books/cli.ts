@@ -117,7 +117,7 @@ function tell(told: Outcome | string, left = ''): void {
 }
 
 const NAMES = CHECKS.map(({ name }) => name)
-// What a quick run of two minutes leaves out.
+// The checks that a quick run of two minutes leaves out.
 const LONG = ['clock', 'cost']
 
 /** Load and faults are for a machine of one's own. */

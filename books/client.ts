@@ -1,6 +1,6 @@
 import { wordsOf } from './json.ts'
 
-/** What a client sends: exact bytes, and when it leaves. */
+/** The request of a client: exact bytes, and when the client leaves. */
 export interface Asking {
   readonly url: string
   readonly method?: string
@@ -14,7 +14,7 @@ export interface Asking {
   readonly connection?: 'keep-alive'
 }
 
-/** What a request is answered while it runs. */
+/** The answer to a running request, so far. */
 export const NO_ANSWER = {
   httpStatus: 0,
   text: '',
@@ -26,7 +26,7 @@ export const NO_ANSWER = {
   tookMs: 0,
 }
 
-/** What a client saw. */
+/** The answer that a client saw. */
 export type Answer = Readonly<typeof NO_ANSWER>
 
 /** Sends one request and reads its answer until its end, or until the client leaves. Never rejects. */
@@ -58,7 +58,7 @@ export async function ask(asking: Asking): Promise<Answer> {
   return { ...seen, left: leaving.signal.aborted, tookMs: performance.now() - startedAt }
 }
 
-/** What the events of a stream say, as far as they have come. */
+/** The contents of the events of a stream that have arrived. */
 export function eventsOf(text: string): string[] {
   return [...text.matchAll(/^data: *(.*)\r?\n/gm)].map(([, data = '']) => data)
 }

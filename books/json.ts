@@ -37,10 +37,10 @@ export function rawMember(json: string, name: string): string {
   return isNode(node) && node.range ? json.slice(node.range[0], node.range[1]) : ''
 }
 
-/** What numbers come to. */
+/** The sum of numbers. */
 export const sumOf = (numbers: readonly number[]): number =>
   numbers.reduce((sum, number) => sum + number, 0)
 
-/** What an error says. */
+/** The message of an error. */
 export const wordsOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

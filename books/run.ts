@@ -21,7 +21,7 @@ export const CHECKS = Object.entries({ limits, charges, broken, survives, tells,
   ([group, checks]) => Object.entries(checks).map(([name, check]) => ({ group, name, check })),
 )
 
-/** What a check found, over all rounds. */
+/** The result of a check, over all rounds. */
 export interface Outcome extends Verdict {
   readonly group: string
   readonly check: string
@@ -40,7 +40,7 @@ export type Result = ReturnType<typeof describe> & {
   readonly disputed?: readonly string[]
 }
 
-/** What a run is told. */
+/** The input of a run. */
 export interface RunInput extends Machine {
   readonly adapter: Adapter
   readonly variant: string
@@ -143,7 +143,7 @@ export function leftText(elapsedMs: number, done: number): string {
   return `, about ${leftS < 90 ? `${Math.ceil(leftS)} s` : `${Math.ceil(leftS / 60)} min`} left`
 }
 
-/** What a check finds in one lab, in its time. */
+/** The result of a check in one lab, within its time limit. */
 async function roundOf({ run, within }: Check, lab: Lab, trace: RunInput['trace']) {
   const tooLong = { verdict: 'broken', words: `no verdict in ${within} s` } as const
   const late = sleep<Verdict>(within * 1_000, tooLong, { ref: false })
@@ -162,7 +162,7 @@ async function roundOf({ run, within }: Check, lab: Lab, trace: RunInput['trace'
   return { ...verdict, settledMs: lab.settledMs, requests }
 }
 
-/** Of several rounds, the worst counts. */
+/** The worst of several rounds counts. */
 function sumUp(rounds: readonly Round[]): Verdict {
   const failed = rounds.filter(({ verdict }) => verdict === 'fail')
   const worst = rounds.find(({ verdict }) => verdict === 'broken') ?? failed[0] ?? rounds.at(-1)

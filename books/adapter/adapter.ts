@@ -21,13 +21,13 @@ interface Rows extends Step {
   readonly next?: { readonly path: string; readonly as: string }
 }
 
-/** What the gateway's documentation says that it charges, and the page that says so. */
+/** The charges that the gateway's documentation promises, and the page that says so. */
 export interface Policy {
   readonly charge: 'nothing' | 'prompt' | 'billed' | 'whole'
   readonly docs: string
 }
 
-// What an adapter says where it says nothing.
+// Defaults of an adapter.
 const DEFAULTS = {
   docs: '',
   formats: ['chat'] as readonly ('chat' | 'messages')[],
@@ -46,7 +46,7 @@ const DEFAULTS = {
   fee_factor: 1,
   policy: {} as Readonly<Record<string, Policy>>,
   lacks: {} as Values,
-  // What the gateway has and can't be tried here, with the reason.
+  // Features of the gateway that can't be tried here, with the reason.
   untried: {} as Values,
   footnotes: {} as Values,
   set: {} as Values,
@@ -92,7 +92,7 @@ function keysOf(sections: readonly string[], keys: readonly string[] | null): ty
 const GIVEN =
   'dir home port url provider provider_port provider_key postgres redis binary bearer micros dollars prefix factor hours next model key account'
 
-// Of these releases, two had a thief's code in them and one its successor's.
+// Two of these releases contained a thief's code, and one its successor's.
 const REFUSED = ['litellm 1.82.7', 'litellm 1.82.8', 'litellm 1.107.0']
 
 /** Reads an adapter and one of its variants. Throws where it can't be used: what is wrong, and in which line. */

@@ -9,10 +9,10 @@ import type { Adapter, Reading } from './adapter.ts'
 import { freePort, LOG, launch, openStore, runCommand, undoAtEnd } from './processes.ts'
 import { fill, labelOf, microsIn, moneyIn, type Step, takeStep, type Values } from './steps.ts'
 
-/** What a gateway's own list of requests says that one of them cost. */
+/** The cost of a request by the gateway's own list. */
 export type Row = Readonly<{ id: string; micros: number }>
 
-/** What a run is told on its command line about the machine. */
+/** The facts about the machine from the command line of a run. */
 export type Machine = Readonly<Record<'binary' | 'postgres' | 'redis', string | undefined>>
 
 const STARTS = 3
@@ -22,7 +22,7 @@ export class Gateway {
   readonly adapter: Adapter
   readonly dir: string
   readonly stores: Awaited<ReturnType<typeof openStore>>[] = []
-  /** What was started; null where the suite did not start it. */
+  /** The started process; null if the suite did not start it. */
   main: ReturnType<typeof launch> | null = null
   readonly #machine: Machine
   readonly #removeDir: () => void

@@ -43,7 +43,7 @@ interface Sending extends Pick<Asking, 'leaveAt' | 'timeoutMs' | 'connection'> {
   readonly body?: string
 }
 
-/** What a plain request costs: 100 tokens in, 50 out. */
+/** The cost of a plain request: 100 tokens in, 50 out. */
 export const PLAIN_MICROS = 3_500
 
 /** A request: whose it is, what the provider does with it, and how it is sent. */
@@ -54,15 +54,15 @@ const SETTLES_S = 60
 // How long the provider may take to see that a gateway has left.
 const LEAVES_MS = 10_000
 
-/** What the checks of a run have in common. */
+/** The common parts of the checks of a run. */
 type Bench = Readonly<{ gateway: Gateway; provider: Provider; quick: boolean; patienceMs: number }>
 
-/** What a check works with: a gateway, the provider's bill, and clients. */
+/** The tools of a check: a gateway, the provider's bill, and clients. */
 export class Lab {
   readonly bench: Bench
   readonly gateway: Gateway
   readonly adapter: Adapter
-  /** What the ids of its requests begin with. */
+  /** The prefix of the IDs of its requests. */
   readonly prefix: string
   readonly sent: Sent[] = []
   readonly purses: Purse[] = []
@@ -83,7 +83,7 @@ export class Lab {
   /** Throws Lacking with what the adapter says about something that it does not have. */
   lack(name: string): never {
     const { lacks, untried, spent } = this.adapter
-    // Who knows no money has none of the rest.
+    // A gateway without money has none of the rest.
     const of = spent === undefined && name !== 'start' ? 'spent' : name
     const lacking = new Lacking(lacks[of] ?? untried[of] ?? `the adapter has no ${of}`)
     if (lacks[of] !== undefined) lacking.verdict = 'n/a'
@@ -171,7 +171,7 @@ export class Lab {
     return this.bench.provider.bill.filter(({ id }) => ids.has(id))
   }
 
-  /** What the provider bills for this check, or for some of its requests, with the platform's fee. */
+  /** The provider's bill for this check, or for some of its requests, with the platform's fee. */
   billed(of?: readonly Sent[]): number {
     return microsOf(...this.lines(of)) * this.adapter.fee_factor
   }

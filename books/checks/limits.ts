@@ -16,7 +16,7 @@ function within(lab: Lab, budgetMicros: number, sent: readonly Sent[]): Verdict 
   return judge(billed <= budget, told)
 }
 
-/** What there is money for in a race, in micro-dollars: a quarter of what is sent. */
+/** The budget of a race, in micro-dollars: a quarter of the cost of all requests. */
 const budgetOf = (lab: Lab): number => lab.few(10, 25) * PLAIN_MICROS
 
 /** Sends many at once, with each key to each address by turns. */

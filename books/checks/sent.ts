@@ -28,7 +28,7 @@ export function mustAnswer(sent: readonly Sent[], count = sent.length): void {
     throw new Error(`${whole} of ${sent.length} were answered, needed ${count}${otherOf(sent)}`)
 }
 
-/** What the first was answered that was not answered whole; '' where there is none. */
+/** The answer to the first request that was not answered whole; '' if there is none. */
 export function otherOf(sent: readonly Sent[]): string {
   const other = sent.find((each) => !isWhole(each))
   if (other === undefined) return ''

@@ -22,7 +22,7 @@ async function setClock(lab: Lab, hours: number): Promise<void> {
   await lab.gateway.restart({ ...faked, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' })
 }
 
-/** Of charges of these ages, the oldest first, so many survived: says how old the youngest of them was. */
+/** The age of the youngest surviving charge, if this many of the charges of these ages survived, the oldest first. */
 export function survivalText(agesS: readonly number[], count: number) {
   const survivesAfterS = agesS[Math.min(Math.round(count), agesS.length) - 1]
   if (survivesAfterS !== undefined) return tell`; a charge survives after ${{ survivesAfterS }} s`

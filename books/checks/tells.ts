@@ -52,7 +52,7 @@ export const tells: Checks = {
       await lab.send(purse, { text, say: ` ${answer}` }, { stream })
       await lab.send(purse, { tool: true, say: call }, { stream })
     }
-    // Who can't stream is judged by whole answers.
+    // A gateway that can't stream is judged by whole answers.
     mustAnswer(lab.sent, 2)
     const other = otherOf(lab.sent)
     await lab.send(purse, { text: echo, fault: '400' })

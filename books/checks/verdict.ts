@@ -1,6 +1,6 @@
 import type { Policy } from '../adapter/adapter.ts'
 
-/** What a check found in one round. An error that is thrown is `broken`: shown, never counted. */
+/** The result of a check in one round. A thrown error is `broken`: shown, never counted. */
 export interface Verdict {
   readonly verdict: 'pass' | 'fail' | 'figure' | 'n/a' | 'not tried' | 'broken'
   readonly words: string

@@ -26,7 +26,7 @@ async function medianMs(count: number, send: () => Promise<Sent>): Promise<numbe
   return times.sort((one, other) => one - other)[Math.floor(count / 2)] ?? 0
 }
 
-/** What the events of a stream say. */
+/** The contents of the events of a stream. */
 const saidIn = (text: string): string =>
   [...text.matchAll(/"content":\s*"((?:[^"\\]|\\.)*)"/g)].map(([, said]) => said).join('')
 

@@ -18,7 +18,7 @@ export interface Line {
   readonly json: string
   /** Which arrival of its id it is, from 1. */
   readonly arrival: number
-  /** What it meets, which may be meant for earlier arrivals alone. */
+  /** The fault that it meets, which may be meant only for earlier arrivals. */
   readonly fault: Script['fault']
   /** Tokens of the answer that were asked for, and those generated so far. */
   readonly outMax: number
@@ -26,17 +26,17 @@ export interface Line {
   end: End
 }
 
-/** What lines cost, in micro-dollars. */
+/** The cost of lines, in micro-dollars. */
 export function microsOf(...lines: readonly Line[]): number {
   return lines.reduce((sum, { script, fault, out, outMax, end }) => {
-    // Who hangs will bill nothing, however late that is seen.
+    // A hanging call bills nothing, however late that is seen.
     if (script.usage === 'zero' || end === 'refused' || fault === 'hang') return sum
     const isAll = end === 'whole' || end === 'lost'
     return sum + promptMicros(script) + (isAll ? outMax : out) * PRICES.output
   }, 0)
 }
 
-/** What the prompt alone costs, in micro-dollars. */
+/** The cost of the prompt alone, in micro-dollars. */
 export function promptMicros(script: Pick<Script, 'in' | 'cached' | 'written'>): number {
   const plain = script.in - script.cached - script.written
   return plain * PRICES.input + script.cached * PRICES.cached + script.written * PRICES.written

@@ -3,7 +3,7 @@ import { type Script, wordAt } from './script.ts'
 /** An answer in a format: its body, or the events before its first token, of each, after them, and with its counts. */
 export type Said = ReturnType<typeof chat>
 
-/** What is answered: tokens, those of reasoning with them, and whether they are counted. */
+/** The answer: its tokens, including reasoning, and whether they are counted. */
 interface Answer {
   readonly script: Script
   readonly model: string

@@ -35,7 +35,7 @@ export async function startProvider(port = 0) {
   server.keepAliveTimeout = 60_000
   return {
     port: await listen(server, port),
-    /** What arrived, in order. */
+    /** The arrivals, in order. */
     bill: bill as readonly Line[],
     async close(): Promise<void> {
       server.closeAllConnections()
@@ -98,7 +98,7 @@ function shown(line: Line): object {
   return { ...more, micros: microsOf(line), ...hashes }
 }
 
-/** What a refusal says. The provider of a careless maker repeats what it was sent. */
+/** The text of a refusal. A careless provider repeats the request in it. */
 function refusalOf({ fault, json }: Line): string {
   if (fault === '400') return `unreadable message: ${json}`
   if (fault === '401') return `Incorrect API key provided: ${PROVIDER_KEY}`

@@ -26,7 +26,7 @@ const PLAIN = {
   text: '',
 }
 
-/** What the provider does with a request: the request's own prompt says it. Two arrivals of one id are a retry. */
+/** The provider's handling of a request, which the request's own prompt names. Two arrivals of one id are a retry. */
 export type Script = Readonly<typeof PLAIN> & { readonly id: string }
 
 /** Fields of a script that differ from 100 tokens in and 50 out, without a fault. */

@@ -44,7 +44,7 @@ function heldMicros(account: string, key: string): number {
 
 type Ending = { by: 'whole' | 'left' | 'broken' | 'refused'; text: string; attempts: number }
 
-/** What the counts of an answer come to; null where it has none. */
+/** The tokens that an answer counts; null if it counts none. */
 function countedMicros(answer: string): number | null {
   const count = (names: string): number => {
     const found = answer.matchAll(RegExp(`"(?:${names})":(\\d+)`, 'g'))
@@ -64,7 +64,7 @@ function countedMicros(answer: string): number | null {
 
 type Call = { json: string; isStream: boolean; holdMicros: number }
 
-/** What a call is charged, at the price of a token. */
+/** The charge of a call, at the price of a token. */
 function chargeOf({ by, text: answer }: Ending, { json, isStream, holdMicros }: Call): number {
   const counted = by === 'whole' ? countedMicros(answer) : null
   const shown = answer.match(/"content":" |text_delta/g)?.length ?? 0
@@ -185,7 +185,7 @@ function isThere(address: string): Promise<boolean> {
   )
 }
 
-/** What admins ask: `/accounts`, `/keys`, `/add`, `/price`, `/clock`, `/sums`, and `/settled` for those at rest. */
+/** The calls of admins: `/accounts`, `/keys`, `/add`, `/price`, `/clock`, `/sums`, and `/settled` for those at rest. */
 async function administer(path: string, body: Record<string, string | number>): Promise<object> {
   const { account = randomUUID(), micros = 0 } = body
   const id = String(account)
@@ -196,7 +196,7 @@ async function administer(path: string, body: Record<string, string | number>): 
   if (path === '/keys') sql('insert into keys values (?, ?)', hash(key), id)
   // A client may have gone before its request has noticed.
   while (path === '/settled' && running > 0) await once(server, 'settled')
-  // Who reads, waits and writes forgets what was spent meanwhile.
+  // A read, a wait and a write forget spending in between.
   const balance = is('top-up') ? Number(sumOf('balance')) : 'balance'
   if (path === '/add' && is('top-up')) await fetch(`${upstream}/v1/models`)
   if (path === '/add') sql(`update accounts set balance = ${balance} + ? where id = ?`, micros, id)
