@@ -28,7 +28,7 @@ const ALL_PROJECTS = {
   setupFiles: [join(import.meta.dirname, 'src/store/testing/keep-threads.ts')],
 }
 
-// What a dialect can change of the contract. The rest is tried on OpenRouter's dialect, in every format, and what is
+// The parts of the contract that a dialect can change. The rest is tried on OpenRouter's dialect, in every format, and what is
 // counted in `test/dialects/`.
 const OF_DIALECTS = [
   'holds',

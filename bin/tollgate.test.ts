@@ -218,7 +218,7 @@ test('an old Node alone says which Node is needed and how to get it, and fails',
   expect(exitCode).toBe(1)
 })
 
-/** What an installed package has: no sources, and the program as it was compiled. */
+/** The contents of an installed package: no sources, and the compiled program. */
 async function compile(): Promise<void> {
   await rm(join(checkout, 'src'), { recursive: true })
   await mkdir(join(checkout, 'dist/src'), { recursive: true })

@@ -20,7 +20,7 @@ interface Component {
   }[]
 }
 
-/** What `npm sbom` prints in CycloneDX's format, as far as it is read here. */
+/** The output of `npm sbom` in CycloneDX's format, as far as it is read here. */
 export interface Bill {
   readonly serialNumber?: string
   readonly metadata: {

@@ -156,7 +156,7 @@ async function auditStore(app: string): Promise<void> {
   say('audit', 'exact')
 }
 
-/** What the image runs, without a container around it: as another user, on a tree that this one cannot write. */
+/** Runs the command of the image without a container: as another user, on a tree that this user cannot write. */
 async function tryImage(app: string): Promise<void> {
   const recipe = lastStage(readImageRecipe())
   const only = (name: string): Instruction => {

@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..')
 const DEPENDENCIES = 'docs/decisions/dependencies.md'
 const HEAVIEST = 10
-/** What a checkout has beside the files of its commit. */
+/** Parts of a checkout that are not files of its commit. */
 const OF_ONE_CHECKOUT = ['.git', 'node_modules', 'build', 'data']
 const FENCE = /```sh\n([\s\S]*?)```/
 

@@ -15,20 +15,20 @@ export interface CollectedSpan {
   readonly attributes: Readonly<Record<string, unknown>>
   /** 0 unset, 1 ok, 2 error. */
   readonly statusCode: number
-  /** Of the server that sent it. */
+  /** The resource attributes of the server that sent it. */
   readonly resource: Readonly<Record<string, unknown>>
 }
 
 /** The points of a histogram as a collector was sent it, each with its attributes. */
 interface CollectedPoint {
-  /** Of the histogram. */
+  /** The name of the histogram. */
   readonly name: string
   readonly unit: string
   readonly attributes: Readonly<Record<string, unknown>>
   readonly count: number
   readonly sum: number
   readonly bounds: readonly number[]
-  /** Of the server that sent it. */
+  /** The resource attributes of the server that sent it. */
   readonly resource: Readonly<Record<string, unknown>>
 }
 
@@ -37,9 +37,9 @@ export interface OtlpCollector {
   /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly endpoint: string
   readonly spans: readonly CollectedSpan[]
-  /** Of the latest export of metrics. */
+  /** The points of the latest export of metrics. */
   readonly points: readonly CollectedPoint[]
-  /** Of each batch: its path and its headers. */
+  /** The path and the headers of each batch. */
   readonly batches: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[]
   /** Every byte that was sent, as text. */
   readonly received: string

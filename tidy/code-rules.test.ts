@@ -73,7 +73,7 @@ test('documented exports, their members, input objects, re-exports and tests pas
       export function sum(): number
       export function sum(a?: number): number { return a ?? 0 }
       /**
-       * What is added.
+       * The added number.
        */
       export interface Terms { readonly a: number }
       export interface SumInput { readonly b: number }

@@ -35,7 +35,7 @@ export function screen(load: Loaded, name: string) {
   }
 }
 
-/** Who is signed in; leads to the sign-in, and back afterwards, where no user is. */
+/** The signed-in user. Without one, leads to the sign-in, and back afterwards. */
 export async function signedIn(queries: QueryClient, next: string) {
   const search = next === '/' ? {} : { next }
   const known = queries.getQueryData(meQuery.queryKey)

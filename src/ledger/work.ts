@@ -220,7 +220,7 @@ export interface PeriodCount {
 export interface KeyCount {
   /** Without deleted ones. */
   readonly present: number
-  /** Those that were made in the span, deleted ones too. */
+  /** The keys that were created in the span, including deleted ones. */
   readonly made: number
 }
 

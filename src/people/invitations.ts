@@ -17,7 +17,7 @@ export async function grant(
   // Nor does one that is being taken at this moment.
   await claimFirstUser(trx, userId)
   if (vouched) await updateUser(trx, { userId, nowMs }, { vouched: 1 })
-  // Those that a former owner or operator sent meanwhile do not work again.
+  // Invitations that a former owner or operator sent meanwhile do not work again.
   await endSentInvitations(trx, { userId, nowMs })
   if (isOperator) await updateUser(trx, { userId, nowMs }, { is_operator: 1 })
   if (accountId !== null && role !== null) {

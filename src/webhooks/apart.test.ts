@@ -184,7 +184,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     at(startMs + 61 * MINUTE_MS)
     await look()
     expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], []])
-    // What ended and begins again is new to both, in its turn.
+    // A condition that ended and begins again is new to both, in its turn.
     await setLimit(200)
     await setLimit(95)
     at(startMs + 122 * MINUTE_MS)

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
 import { test as inBrowser } from './page-test.ts'
 
-/** Of each person. */
+/** The password of each person. */
 export const PASSWORD = 'twelve or more characters'
 
 interface PageGateway extends ServeProcess {

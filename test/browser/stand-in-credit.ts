@@ -138,7 +138,7 @@ export const REFUNDED_STATEMENT: Statement = {
   }),
 }
 
-/** Of an account without credit. */
+/** The answer for an account without credit. */
 export const NO_STATEMENT: Statement = {
   ...STATEMENT,
   opening_balance: 0,

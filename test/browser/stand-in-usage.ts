@@ -4,7 +4,7 @@ import { ago, DAY_MS, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
 const DAYS = 30
 
-/** Of no request. */
+/** The figures of no requests. */
 export const NO_FIGURES: UsageFigures = {
   requests: 0,
   failed: 0,
@@ -136,7 +136,7 @@ export const USAGE_COMPARED: Usage = {
   },
 }
 
-/** Of one model alone. */
+/** The usage of only one model. */
 export const USAGE_OF_ONE = usage('model', MODELS.slice(0, 1).map(model))
 
 /** By key: one is deleted, and one is no longer known. */
@@ -222,7 +222,7 @@ const priced = <Figures extends Readonly<Record<'charge', number>>>(figures: Fig
 interface Slice {
   readonly id: string
   readonly name: string
-  /** Of all requests: all together are 1. */
+  /** The share of all requests: all shares add up to 1. */
   readonly part: number
   readonly costShare: number
 }

@@ -11,7 +11,7 @@ import { eventsOf } from './stream-event.ts'
 const SHORT_MS = 1_500
 
 interface Deadline {
-  /** What it bounds. */
+  /** The part of a call that it bounds. */
   readonly of: string
   /** The settings that are short; all others are as they come, in minutes. */
   readonly settings: readonly string[]

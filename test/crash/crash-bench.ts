@@ -60,7 +60,7 @@ export interface CrashBench {
 /** A key of the account of a bench. */
 interface CrashKey {
   readonly id: string
-  /** What clients send. */
+  /** The requests of clients. */
   readonly text: string
 }
 
@@ -74,7 +74,7 @@ export interface CrashBenchInput {
   readonly ofAccount?: AccountLimits
 }
 
-/** What an account may spend. */
+/** The spending limits of an account. */
 export interface AccountLimits extends Pick<AddApiKeyInput, 'allowance'> {
   /** Its paid credit. */
   readonly creditMicros: Micros

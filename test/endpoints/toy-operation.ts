@@ -14,7 +14,7 @@ import { OPERATIONS, type OperationSource } from '../../src/operations/operation
 const toyShape = z.object({
   object: z.literal('toy'),
   account: z.string(),
-  name: nameField.describe('What the toy is called.'),
+  name: nameField.describe('The name of the toy.'),
 })
 
 const toysShape = z.object({

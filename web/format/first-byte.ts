@@ -1,7 +1,7 @@
 import type { UsageFigures } from '../api/answers.ts'
 import { duration } from './time.ts'
 
-// Of fewer, the p95 is the slowest or nearly, and both are guesses inside one step of a histogram.
+// With fewer requests, the p95 is the slowest or nearly, and both are guesses inside one step of a histogram.
 const P95_FROM_REQUESTS = 20
 
 /** The times to the first byte, as text. */

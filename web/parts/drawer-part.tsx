@@ -3,7 +3,7 @@ import { CopyButton } from './copy-button.tsx'
 import { Icon } from './icon.tsx'
 
 interface DrawerHeadProps {
-  /** Of the drawer, such as `model`. */
+  /** The kind of thing that the drawer shows, such as `model`. */
   readonly noun: string
   readonly title: string
   readonly id: string

@@ -78,7 +78,7 @@ export function GreyRows({ rows, heads }: GreyRowsProps) {
 
 interface ListCardProps<Row> {
   readonly label: string
-  /** Of the table. */
+  /** The class of the table. */
   readonly className?: string
   /** Above the table. Default: nothing. */
   readonly header?: ReactNode

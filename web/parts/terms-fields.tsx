@@ -37,7 +37,7 @@ export function useTerms(before: Terms): {
 }
 
 interface TermsFieldsProps extends TypedProps {
-  /** Whose terms they are. */
+  /** The owner of the terms. */
   readonly of: 'key' | 'account'
   /** The gateway's limits of keys, which an empty field stands for. Default: not known. */
   readonly defaults?: ApiKey['default_limits'] | undefined

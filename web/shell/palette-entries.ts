@@ -28,7 +28,7 @@ const OF_A_KIND_MAX = 6
 const SEARCH_AFTER_MS = 150
 const PURCHASE_ID = /^pur_[0-9a-z]{20,32}$/
 
-/** What was found of one kind, so far. */
+/** The results of one kind, so far. */
 interface Found {
   readonly entries: readonly Entry[]
   readonly isSearching: boolean

@@ -14,7 +14,7 @@ interface SwitcherProps {
   readonly isSmall?: boolean
 }
 
-/** Whose pages are shown, and the way to the operator's pages and to other accounts. */
+/** The owner of the shown pages, and the way to the operator's pages and to other accounts. */
 export function Switcher({ accountId, isSmall = false }: SwitcherProps) {
   const { accounts, user } = useMe()
   const places = accounts.length + (user.is_operator ? 1 : 0)

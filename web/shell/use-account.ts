@@ -3,7 +3,7 @@ import { useParams, useRouteContext, useRouterState } from '@tanstack/react-rout
 import type { Me } from '../api/answers.ts'
 import { accountQuery } from '../api/queries.ts'
 
-/** Whose pages are shown: an account's, the operator's, or the user's own. */
+/** The owner of the shown pages: an account, the operator, or the user. */
 export type Place =
   | { readonly kind: 'account'; readonly accountId: string }
   | { readonly kind: 'operator' }

@@ -32,7 +32,7 @@ export const failedWith = (exitCode: number, said: string): Seen =>
 
 /** The command line over a store of its own, in this process. */
 export interface CommandLine {
-  /** Of the store, for what no command does. */
+  /** The database of the store, for changes that no command makes. */
   readonly storeUrl: string
   run(...args: string[]): Promise<Seen>
   /** Runs a command with `--json`; throws what it said if it fails. */

@@ -88,7 +88,7 @@ interface Case {
   /** The command of the other gateway, which books it again later. */
   readonly first: (ledger: BatchedLedger) => Promise<unknown>
   readonly second: (ledger: BatchedLedger) => Promise<unknown>
-  /** What the store has after both. */
+  /** The rows of the store after both. */
   readonly shown: () => Promise<unknown>
   readonly expected: unknown
 }

@@ -1,4 +1,4 @@
-/** What an admitted request counts as in windows of a minute. */
+/** The amount that an admitted request counts in windows of a minute, and its second. */
 export interface Counted {
   readonly second: number
   count: number

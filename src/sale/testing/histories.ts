@@ -5,7 +5,7 @@ export class Crash extends Error {
   override readonly name = 'Crash'
 }
 
-// Of each store. `CHAIN_HISTORIES=1000` searches ten times as long.
+// The number of histories for each store. `CHAIN_HISTORIES=1000` searches ten times as long.
 const HISTORIES = Number(process.env['CHAIN_HISTORIES'] ?? 100)
 
 /**

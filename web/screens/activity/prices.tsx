@@ -39,7 +39,7 @@ interface PricesProps {
 export function Prices({ request, source }: PricesProps) {
   const query = useQuery(requestPricesQuery(request, source))
   const { data, isError } = query
-  // What an estimate is from is said where the charge is.
+  // The basis of an estimate is shown next to the charge.
   const isSaid = data === undefined ? request.estimated : NOT_SHOWN.includes(data.basis)
   if (request.charge === 0 || isSaid) return null
   return (

@@ -128,7 +128,7 @@ export const ACTION_KINDS = Object.entries(WORDS)
   }))
   .sort((a, b) => a.text.localeCompare(b.text))
 
-/** Who made a change. */
+/** The person or program that made a change. */
 export function actorWords({ user_name, token_id, token_name }: OperatorAction): string {
   if (user_name !== null) return user_name
   const hasNoToken = token_name === COMMAND_LINE || token_name === GATEWAY
@@ -155,7 +155,7 @@ interface Field {
   readonly word: string
   /** Default: an amount as dollars, other values as they are. */
   readonly show?: (value: NonNullable<Value>) => string
-  /** What null means. Default: the thing is not there. */
+  /** The meaning of null. Default: the thing does not exist. */
   readonly none?: string
 }
 

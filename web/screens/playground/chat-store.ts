@@ -4,7 +4,7 @@ import { onForget } from '../../api/client.ts'
 import { readAnswer } from './answer.ts'
 import { bodyOf, type ChatSettings } from './formats.ts'
 
-/** Who says a message. */
+/** The speaker of a message. */
 export type Role = 'user' | 'assistant'
 
 /** A message of the conversation. */

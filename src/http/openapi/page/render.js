@@ -207,7 +207,7 @@ function fieldTable(fields, marks) {
   return `<table class="fields"><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Description</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
-/** What a schema is, in a few words. */
+/** The type of a schema, in a few words. */
 function typeOf(schema) {
   const { type, enum: members, const: only, anyOf, format, items } = schema
   if (only !== undefined) return JSON.stringify(only)
@@ -238,7 +238,7 @@ function resolve(schema, { components }) {
   return schema.$ref === undefined ? schema : components.schemas[schema.$ref.split('/').at(-1)]
 }
 
-/** What a value is where it is not null; the value itself where it may be several things. */
+/** The schema of a value that is not null; the value itself if it can have several schemas. */
 function unlessNull(schema, openapi) {
   const [only, ...others] = (schema.anyOf ?? []).filter(({ type }) => type !== 'null')
   return only === undefined || others.length > 0 ? schema : resolve(only, openapi)
