@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkPlainEnglish } from './plain-english.ts'
+import { checkCommentBeginnings, checkPlainEnglish } from './plain-english.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
 test('plain sentences pass, in pages and in texts of the server', async () => {
@@ -48,7 +48,27 @@ test.each([
   expect(verdict).toEqual([expect.stringMatching(/^docs\/a\.md:3 ".+": say /)])
 })
 
-test('comments, names, tests and single words are not checked', async () => {
+test('doc comments that begin with a noun or a verb pass, as do other comments', async () => {
+  const verdict = await judgeToyTree(checkCommentBeginnings, {
+    'src/a.ts': `/** The key. */\nexport const key = 1\n/** Adds what is new. */\nexport const sum = 1\n// Of two.\n`,
+  })
+  expect(verdict).toEqual([])
+})
+
+test.each(['What', 'Who', 'Whose', 'Those', 'Of'])(
+  'a doc comment that begins with "%s" fails',
+  async (word) => {
+    const verdict = await judgeToyTree(checkCommentBeginnings, {
+      'test/a.ts': `/** ${word} it has. */\nexport const a = 1\n\n/**\n * ${word} it has.\n */\nexport const b = 1\n`,
+    })
+    expect(verdict).toEqual([
+      expect.stringMatching(/^test\/a\.ts:1 the comment begins with/),
+      expect.stringMatching(/^test\/a\.ts:4 the comment begins with/),
+    ])
+  },
+)
+
+test('texts in comments, names, tests and single words are not checked', async () => {
   const verdict = await judgeToyTree(checkPlainEnglish, {
     'src/a.ts': `// Nobody is told.\nexport const told = 'nobody'\n`,
     'src/a.test.ts': `test('nobody is told', () => {})\n`,

@@ -1,6 +1,6 @@
 import type { Node } from 'oxc-parser'
 import { type ProseLine, readMarkdown } from './markdown.ts'
-import { type Fault, fileRule, isServerCode, type SourceFile } from './source-tree.ts'
+import { type Fault, fileRule, isCode, isServerCode, type SourceFile } from './source-tree.ts'
 import { nodesOf } from './syntax.ts'
 
 type AvoidedPhrase = readonly [phrase: RegExp, say: string]
@@ -51,7 +51,7 @@ const RETIRED_WORDS: readonly AvoidedPhrase[] = [
 
 /**
  * Documents and the texts of server and page (messages, help, descriptions) avoid constructions that readers
- * stumble over. Comments and names are not checked.
+ * stumble over. Names, and comments beyond their first word, are not checked.
  */
 export const checkPlainEnglish = fileRule(
   () => true,
@@ -63,6 +63,18 @@ export const checkPlainEnglish = fileRule(
       }),
     ),
 )
+
+const WITHOUT_NOUN = /^\*[\s*]*(What|Who|Whose|Whoever|Whatever|Those|Of)\b/
+
+/** A doc comment begins with a verb or with the noun that it describes. */
+export const checkCommentBeginnings = fileRule(isCode, (file) => {
+  const { comments, lineAt } = file.syntax()
+  return comments.flatMap(({ value, start }): Fault[] => {
+    const [, word] = WITHOUT_NOUN.exec(value) ?? []
+    const say = `the comment begins with "${word}": begin with the noun that it describes, or with a verb`
+    return word === undefined ? [] : [[lineAt(start), say]]
+  })
+})
 
 // The words of their time stay in past releases and decisions.
 const HISTORY = /^(?:CHANGELOG\.md|docs\/decisions\/|docs\/performance\.md)/
