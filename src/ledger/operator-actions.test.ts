@@ -93,7 +93,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await members()).toHaveLength(1)
   })
 
-  test('a change whose record can not be inserted is not made', async () => {
+  test('a change whose record cannot be inserted is not made', async () => {
     const { ledger, store } = bench
     const unknown = { id: 'act_1', userId: 'user_none', action: 'createAccount' }
     await expect(ledger.createAccount({ id: 'acct_1', name: 'one' }, unknown)).rejects.toThrow()

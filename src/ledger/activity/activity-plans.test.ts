@@ -82,7 +82,7 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
  */
 const READS = 24
 
-test('on SQLite no read goes through all of Activity, however it is filtered', async () => {
+test('on SQLite no read scans all of Activity, with any filter', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await bench.createAccount('A1')
   const asked: string[] = []
@@ -161,7 +161,7 @@ const CANARIES: readonly Query[] = [
   },
 ]
 
-test('on PostgreSQL no read goes through all of Activity, whether or not the tables were analysed', async () => {
+test('on PostgreSQL no read scans all of Activity, with or without analysed tables', async () => {
   const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
   const client = new Client(bench.url)
   await client.connect()
@@ -199,7 +199,7 @@ test('on PostgreSQL no read goes through all of Activity, whether or not the tab
   await bench.close()
 })
 
-test('on PostgreSQL no statement of the ledger goes through all of Activity, whatever is in it', async () => {
+test('on PostgreSQL no statement of the ledger scans all of Activity, with any contents', async () => {
   const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
   // Without the writer's time-out of statements, which is for statements that look rows up.
   const filling = new Client(bench.url)

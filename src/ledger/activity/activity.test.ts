@@ -294,7 +294,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await postedAt('A9')).toBe(false)
     })
 
-    test('is posted on free credit until its expiry, also where some is held', async () => {
+    test('is posted on free credit until its expiry, also if some is held', async () => {
       const until = 60 * HOUR
       await runScript(
         bench,

@@ -110,7 +110,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await differences()).toEqual([`A ${2 * ENTRIES_A_SUM}`])
   })
 
-  test('where no sum is missing, one statement finds that, for all accounts together', async () => {
+  test('if no sum is missing, one statement finds that for all accounts', async () => {
     const statements = async (): Promise<number> => {
       let count = 0
       await sumEntries(bench.store, async () => void count++)

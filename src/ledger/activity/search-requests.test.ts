@@ -57,7 +57,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(found).toEqual(listed.requests.map(({ id }) => id))
   })
 
-  test('a search that takes too long answers what it found, how far it came, and where to go on', async () => {
+  test('a search that takes too long answers its results, how far it searched, and where to continue', async () => {
     // Each look at the clock is 100 ms later than the one before.
     let nowMs = 0
     const elapsedMs = () => {

@@ -80,7 +80,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.audit()
   })
 
-  test('a request is listed as it stands', async () => {
+  test('a request is listed in its current state', async () => {
     await openHold('R1', 'I')
     await openHold('R2', 'I')
     bench.setNowMs(7_000)
@@ -165,7 +165,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 })
 
-test('a page of a SQLite store is found by the index and sorted by it, whatever else the table holds', async () => {
+test('a page of a SQLite store is found and sorted by the index, for any other rows', async () => {
   const alone = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   const { reports } = alone.store
   const { watched, statements } = watchStatements(reports)

@@ -51,7 +51,7 @@ async function openedBy(owner: { readonly apiKey?: string } = {}): Promise<reado
   return CLOCKS.map((atMs) => own.filter((row) => row.opened_at_ms === atMs).length)
 }
 
-test('instances whose clocks stand on both sides of a boundary give each period its allowance, and no more', async () => {
+test('instances whose clocks are on both sides of a boundary give each period its allowance, and no more', async () => {
   await runScript(bench, 'set A allowance 100/day UTC\nset K1 allowance 60/day UTC')
   await openAtOnce(180)
   // 120 of K1 want 60 and 60 of K2 want what K1 leaves of the account's 100.

@@ -41,7 +41,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     expect(await usageAfter({ usage: COUNTED }, ON_RECORD)).toEqual(COUNTED)
   })
 
-  test('the counts of a broken answer are replaced by those of the record', async () => {
+  test("the counts of a broken answer are replaced by the record's counts", async () => {
     const facts = { usage: COUNTED, errorCode: 'client_gone' } as const
     expect(await usageAfter(facts, ON_RECORD)).toEqual(ON_RECORD)
   })

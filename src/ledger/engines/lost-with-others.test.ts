@@ -125,7 +125,7 @@ const CASES: readonly Case[] = [
 ]
 
 test.each(CASES)(
-  '$what is there again, also where another gateway books first what it is about',
+  '$what is restored, also if another gateway first books the thing that it changes',
   async ({ first, second, shown, expected }) => {
     const other = await startOther()
     await first(other.ledger)
@@ -208,7 +208,7 @@ const REFUSED_CASES: readonly RefusedCase[] = [
 ]
 
 test.each(REFUSED_CASES)(
-  '$what is not asked for again, so what another gateway had done first is there again',
+  '$what is not booked again, so an earlier change by another gateway is restored',
   async ({ first, second, accountId, balanceMicros = 5 }) => {
     const other = await startOther()
     await first(other.ledger)

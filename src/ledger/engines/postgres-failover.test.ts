@@ -84,7 +84,7 @@ test('a server that takes no more writes is unavailable, and is written to as so
   expect(await open()).toMatchObject({ kind: 'opened' })
 })
 
-test('a commit whose wait for the standby was cancelled is no commit', async () => {
+test('a commit whose wait for the standby was cancelled does not count', async () => {
   const name = 'synchronous_standby_names'
   expect(await open()).toMatchObject({ kind: 'opened' })
   await set(`alter system set ${name} = 'away'`, name, 'away')

@@ -234,7 +234,7 @@ test('a process that is killed loses nothing that it answered, and its open hold
   expect(states.map(({ state }) => state)).not.toContain('open')
 })
 
-test('no statement of a batch reads a whole table, whatever statistics the planner has', async () => {
+test('no statement of a batch reads a whole table, for any statistics of the planner', async () => {
   await outsider.query(`
     set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
     set enable_hashjoin = off; set enable_mergejoin = off`)

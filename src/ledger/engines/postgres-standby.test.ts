@@ -171,7 +171,7 @@ describe('requests of a gateway', () => {
     await served()
   })
 
-  test('whose commit waits for a standby that is gone are refused in seconds, with the reason', async () => {
+  test('whose commit waits for a missing standby are refused in seconds, with the reason', async () => {
     // Its own commits alone: the ledger of the other tests may still be releasing a hold that it was unsure of.
     const outcomes: CommitReport['outcome'][] = []
     const other = ledgerAt(primary.url('postgres'), ({ outcome }) => outcomes.push(outcome))
@@ -195,7 +195,7 @@ describe('requests of a gateway', () => {
     await ledger.sure()
   })
 
-  test('are refused in seconds while their row is locked, and those of another account are taken in three', async () => {
+  test('are refused in seconds while their row is locked, and commands of another account are accepted in three', async () => {
     const locking = new Client(primary.url('postgres'))
     onTestFailed(() => locking.end())
     await locking.connect()

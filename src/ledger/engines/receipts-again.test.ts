@@ -35,7 +35,7 @@ test('purchases that are booked again keep their numbers, and the next one count
   expect(world.gaps).toMatchObject([{ commands: 2, lost: 0 }])
 })
 
-test('one whose number another purchase has since gets the next behind all of them, and says which it had', async () => {
+test('a receipt whose number another purchase now has gets the next free number, and names its earlier one', async () => {
   await world.keep()
   await world.ledger.postPurchase(paidLook('1'))
   await world.ledger.postPurchase(paidLook('2'))

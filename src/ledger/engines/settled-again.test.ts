@@ -36,7 +36,7 @@ test('a request that an operator settled is settled again, and the audit log say
   expect(actions).toMatchObject([{ id: 'act_1', action: 'settleRequest', targetId: 'R1' }])
 })
 
-test('what the reconciler found is not: it looks again', async () => {
+test('a settle by the reconciler is not repeated: it looks again', async () => {
   await world.keep()
   await world.ledger.correct(SETTLED)
   await world.goBack()

@@ -77,7 +77,7 @@ describe('at once', () => {
     expect(await runScript(bench, 'show A →')).toBe('show A → backed 70 held 0, free 0 held 0')
   })
 
-  test('a settle makes room for the opens of its own commit, whichever came first', async () => {
+  test('a settle makes room for the opens of its own commit, in either order', async () => {
     await setUp({ credit: 10, keys: 1 })
     await bench.ledger.openHold(holdOf('R1', 'K1'))
     const [opened, settled] = await Promise.all([
@@ -272,7 +272,7 @@ test.each([
 )
 
 test.each(['-wal', '-shm'])(
-  'no hold is granted once %s beside the file was removed or replaced, and nothing of the refused is there',
+  'no hold is granted once %s next to the file was removed or replaced, and refused requests leave nothing',
   async (end) => {
     await setUp({ credit: 100, keys: 1 })
     const path = bench.file + end

@@ -100,7 +100,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('has credit again that was added beside a hold whose first answer was lost', async () => {
+  test('restores credit that was added with a hold whose first answer was lost', async () => {
     await world.run(PAID)
     const asked = await openUnconfirmed()
     await world.keep()
@@ -144,7 +144,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('has lost nothing where a hold is gone that was released because its answer was lost', async () => {
+  test('has lost nothing if the missing hold was released because its answer was lost', async () => {
     await world.run(PAID)
     await world.keep()
     const asked = await openUnconfirmed()
@@ -155,7 +155,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('holds no credit of a hold that was given back, also where the answer about that was lost too', async () => {
+  test('holds no credit of a released hold, also if the answer to the release was lost too', async () => {
     await world.run(PAID)
     const asked = await openUnconfirmed()
     await world.keep()
@@ -190,7 +190,7 @@ describe('a database that went back', () => {
     expect((await world.bench.account('B')).name).toBe('new')
   })
 
-  test('books the free credit that is left, and the rest as backed, below zero if it must be', async () => {
+  test('books the remaining free credit, and the rest as paid credit, below zero if necessary', async () => {
     await world.run('account A\nkey K A\ncredit A free 100 gift until 100')
     await world.keep()
     await world.run('open R1 K 60 free\nsettle R1 final 60')
@@ -217,7 +217,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('whose loss another gateway books first loses nothing: what needs it is tried again', async () => {
+  test('whose loss another gateway books first loses nothing: dependent commands are retried', async () => {
     await world.keep()
     const way = await startSeveringProxy(world.url)
     const other = world.beside({ url: way.url, instanceId: 'J' })
@@ -240,7 +240,7 @@ describe('a database that went back', () => {
     await way.close()
   })
 
-  test('is not what a gateway finds that others took for dead while it was cut off: it undoes no later change', async () => {
+  test('is not assumed by a gateway that others declared dead while it was cut off: it undoes no later change', async () => {
     const { db } = world.bench.store
     const instance = { id: 'I', nowMs: Date.now() }
     await registerInstance(db, instance)

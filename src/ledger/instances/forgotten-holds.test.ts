@@ -43,7 +43,7 @@ for (const { engine, open } of STORE_BENCHES) {
       return rows.map((row) => row?.state)
     }
 
-    test('an open hold that the process does not know becomes unresolved; known ones and those of others stay open', async () => {
+    test("an open hold that the process does not know becomes unresolved; its known holds and others' holds stay open", async () => {
       await runScript(bench, 'open R1 K 1 by I1\nopen R2 K 1 by I1\nopen R3 K 1 by I2')
       known.add('R2')
       const holds = forgottenHolds()

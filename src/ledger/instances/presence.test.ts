@@ -82,7 +82,7 @@ test('an instance that was wrongly taken for dead is recorded again with its nex
   expect(await read()).toEqual({ stopped_at_ms: null })
 })
 
-test("its time is the database's, whatever its own clock says", async () => {
+test('its time follows the clock of the database', async () => {
   const databaseMs = async () => {
     const { rows } = await sql<{ now: string }>`select
       floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(bench.store.db)

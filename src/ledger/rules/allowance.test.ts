@@ -19,7 +19,7 @@ describeScripts(['account A', 'key K A', 'key K2 A', 'credit A backed 1000 r1'],
     open req_z4 K 1               → key_limit_reached needs 1 of 0, held 30, resets 172800
     `))
 
-  test("an account's allowance is of all its keys, beside the total and each key's own", () =>
+  test("an account's allowance covers all its keys, in addition to the total and to each key's own", () =>
     holds(`
     set A allowance 50/week UTC
     set K allowance 20/day UTC

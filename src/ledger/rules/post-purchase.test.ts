@@ -89,7 +89,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     land L2                       → unchanged credited 100 back 0 in 0
   `))
 
-  test('a held or too small payment waits for an admin, whatever later looks find', () =>
+  test('a held or too small payment waits for an admin, regardless of later looks', () =>
     holds(`
     look L1 P1 A 100 paid 10 hold 100
     land L1                       → posted held 100 back 0 in 0
@@ -144,7 +144,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     show A                        → backed 0 held 0, free 0 held 0
   `))
 
-  test('a refund, a dispute and its end are told apart, and what cannot be told has no cause', () =>
+  test('a refund, a dispute and its end are distinguished, and an ambiguous change has no cause', () =>
     holds(`
     look L1 P A 100 paid 10
     land L1                       → posted credited 100 back 0 in 0
@@ -164,7 +164,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     entries A                     → purchase backed 100, reversal backed -30 refund, reversal backed -50 dispute, reversal backed -10 null, reversal backed 60 dispute_won, purchase backed 100, reversal backed -100 dispute
   `))
 
-  test('a purchase that was dismissed adds no credit any more', () =>
+  test('a dismissed purchase no longer adds credit', () =>
     holds(`
     dismiss P                     → unknownPurchase
     look L1 P A 100 paid 10 hold 100
@@ -202,7 +202,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     show A2                       → backed 0 held 0, free 0 held 0
   `))
 
-  test('the credit of a purchase stays what it was when its row was made', () =>
+  test('the credit of a purchase is fixed when its row is created', () =>
     holds(`
     look L1 P A 100 open
     land L1                       → posted open 100 back 0 in 0

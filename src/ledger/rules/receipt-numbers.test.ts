@@ -70,7 +70,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await getPurchase(bench.store.db, 'pur_1'))?.receiptNumber).toBe(1)
   })
 
-  test('a copy of the store counts on where the store was', async () => {
+  test("receipt numbers of a copied store continue from the store's last", async () => {
     await bench.ledger.postPurchase(paid(1))
     await bench.ledger.postPurchase(paid(2))
     const target = await TEST_DATABASES[0]?.create()

@@ -44,7 +44,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R3 K 20                  → opened 20 = backed 20 + free 0
     `))
 
-  test('without credit nothing runs, not even what would cost nothing', () =>
+  test('without credit nothing runs, not even a free model', () =>
     holds(`
     open R1 K 0                   → insufficient_credit
     credit A backed 10 r1         → added top_up 10
@@ -73,7 +73,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show A                        → backed 40 held 0, free 18 held 0
     `))
 
-  test('free credit pays for nothing that does not qualify, and says so where there is no other', () =>
+  test('free credit pays only for qualifying requests, and the refusal says so if there is no other credit', () =>
     holds(`
     credit A free 30 r1 until 999 → added grant 30
     open R1 K 10                  → free_credit_not_eligible needs 10 of 0, held 0
@@ -89,7 +89,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R3 K 10                  → insufficient_credit needs 10 of 0, held 0
     `))
 
-  test('a messages request that free credit alone pays for runs on what there is', () =>
+  test('a messages request that only free credit pays for runs on the available part', () =>
     holds(`
     credit A free 30 r1 until 999 → added grant 30
     open R1 K 500 free alone      → opened 30 = backed 0 + free 30
@@ -130,7 +130,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     entries A                     → grant free 30, charge free -22, write_off free 7, charge free -15
     `))
 
-  test('what exceeds a hold of free credit alone takes paid credit that is there, and makes no debt', () =>
+  test('a charge above a hold of only free credit takes available paid credit, and makes no debt', () =>
     holds(`
     credit A free 10 r1 until 999 → added grant 10
     credit A backed 50 r2         → added top_up 50
@@ -145,7 +145,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show A                        → backed 0 held 0, free 0 held 0
     `))
 
-  test('what exceeds a hold of nothing makes no debt of an account that never had paid credit', () =>
+  test('a charge above a hold of zero makes no debt for an account that never had paid credit', () =>
     holds(`
     at 1
     credit A free 30 g until 9    → added grant 30
@@ -281,7 +281,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     entries A                     → top_up backed 100
     `))
 
-  test('abandoning makes the open holds of a dead instance unresolved, and what it knew still counts', () =>
+  test('abandoning makes the open holds of a dead instance unresolved, and its reported facts still count', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 10 by I1            → opened 10 = backed 10 + free 0
