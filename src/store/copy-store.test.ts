@@ -59,7 +59,7 @@ describe.each(DIRECTIONS)('from %s to %s', (fromEngine, toEngine) => {
     )
   })
 
-  test('a text of megabytes arrives beside an integer that no number of JavaScript is', async () => {
+  test("a text of megabytes arrives with an integer that exceeds JavaScript's numbers", async () => {
     const row = { id: 'p', model_id: 'a/b', created_at_ms: 2n ** 63n - 1n }
     const prices_json = '\n"\\x'.repeat(3_500_000)
     const from = await newStore(fromEngine, { price_snapshots: [{ ...row, prices_json }] })
@@ -108,7 +108,7 @@ test('a PostgreSQL database that orders text as a language does is copied whole'
   expect(await readRawRows(to)).toEqual(await readRawRows(from))
 })
 
-test('heartbeats of older programs arrive whatever their clock said, and are the last of such programs', async () => {
+test('heartbeats of older programs arrive with any clock, and are the last of such programs', async () => {
   const aheadMs = 2n ** 53n + 1n
   const older = { started_at_ms: 1, heartbeat_at_ms: aheadMs, program_schema: 0 }
   const from = await newStore('SQLite', {

@@ -22,7 +22,7 @@ test.each([
   ['sqlite::memory:', 'sqlite:/path/to/file.db'],
   ['sqlite://host/file.db', 'sqlite:/path/to/file.db'],
   ['sqlite:./file.db?mode=ro', 'sqlite:/path/to/file.db'],
-])('%s is refused with what is accepted', (url, message) => {
+])('%s is refused with the accepted forms', (url, message) => {
   expect(() => parseDatabaseUrl(url)).toThrow(message)
 })
 

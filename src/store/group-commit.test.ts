@@ -109,7 +109,7 @@ test('commands that each turn of the event loop brings share a commit, for two m
   expect(store.batches).toEqual([[2, 4, 6, 8], [10]])
 })
 
-test('a batch has a bound, and those that came first are in it', async () => {
+test('a batch has a bound, and contains the earliest commands', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit, batchCommandsMax: 2 })
   const answers = Promise.all([1, 3, 2, 4, 6].map((command) => commits.submit(command)))
@@ -118,7 +118,7 @@ test('a batch has a bound, and those that came first are in it', async () => {
   expect(store.batches).toEqual([[1, 3], [2, 4], [6]])
 })
 
-test('a command that shares no commit has one of its own, in its turn', async () => {
+test('a command that shares no commit has its own, in its turn', async () => {
   const store = createScriptedStore()
   const isAlone = (command: number): boolean => command > 100
   const commits = new GroupCommit({ ...settings, commit: store.commit, isAlone })
@@ -189,7 +189,7 @@ test('an idle command starts no commit while others do', async () => {
   expect(store.batches).toEqual([[1, 3]])
 })
 
-test('an idle command is committed by itself after a while', async () => {
+test('an idle command is committed alone after a while', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit })
   const answers = Promise.all([commits.submitIdly(1), commits.submitIdly(2)])

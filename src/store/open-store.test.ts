@@ -94,7 +94,7 @@ describe('migrations', () => {
   })
 
   test.each([13, 20])(
-    'do not begin with schema %d, of 0.1.0 or a checkout before 0.2.0, which is told to go through 0.2.0',
+    'do not begin with schema %d, of 0.1.0 or a checkout before 0.2.0: the error names 0.2.0 as the first step',
     async (number) => {
       const { db } = await open()
       await db.deleteFrom('migrations').execute()
@@ -170,7 +170,7 @@ describe('migrations', () => {
     expect(await readSetting(copy.db, 'maintenance')).toBe('on')
   })
 
-  test('make a store that its owner alone may read, and leave what one may that is there', async () => {
+  test('create a store that only its owner may read, and leave the mode of an existing one', async () => {
     const opened = await open()
     await writeSetting(opened.db, { name: 'maintenance', value: 'on' })
     for (const name of [file, `${file}-wal`]) expect((await stat(name)).mode & 0o777).toBe(0o600)
@@ -264,7 +264,7 @@ describe('connections', () => {
     await expect(store.snapshot(write)).rejects.toThrow(/readonly/)
   })
 
-  test('of a snapshot see one moment, whatever is written meanwhile', async () => {
+  test('of a snapshot see one moment, despite writes meanwhile', async () => {
     const store = await open()
     await writeSetting(store.db, { name: 'maintenance', value: 'off' })
     const seen = await store.snapshot(async (view) => {

@@ -67,7 +67,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
     // Two read a day, three write rows of keys and accounts, and one those of all accounts.
     { step: 'day', roll: rollDay, number: FIRST_HOUR / DAY_HOURS, read: 2, yields: 5, wrote: 6 },
   ])(
-    'rows of one $step do not count where one gateway wrote some before a late request, and another wrote the others',
+    'rows of one $step do not count if one gateway wrote some before a late request, and another wrote the others',
     async ({ roll, number: exact, ...at }) => {
       const number = Math.floor(exact)
       await manyGroups()

@@ -62,7 +62,7 @@ async function expectExact(history: UsageHistory): Promise<void> {
 }
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
-  test('failed requests by error code are those of the requests, whatever was rolled up, interrupted or pruned', async () => {
+  test('failed requests by error code match the requests, after any roll-ups, interruptions and pruning', async () => {
     await fc.assert(
       fc.asyncProperty(historySteps, (steps) =>
         UsageHistory.within(open, async (history) => {
@@ -79,7 +79,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     )
   })
 
-  test('the audit finds a roll-up whose error codes are not those of its requests', async () => {
+  test('the audit finds a roll-up whose error codes differ from those of its requests', async () => {
     const history = await UsageHistory.open(open)
     await history.settle(await history.open(0, history.nowMs), finalOf(micros(5)))
     history.wait(2 * DAY_MS)

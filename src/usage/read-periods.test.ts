@@ -91,7 +91,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterEach(() => history.close())
 
-  test('periods have the requests whose ids were made in them, rolled up or not', async () => {
+  test('periods have the requests whose IDs were made in them, rolled up or not', async () => {
     const steps = fc.sample(historySteps, 2).flat()
     for (const step of steps) if (step.kind !== 'prune') await history.run(step)
     await fc.assert(

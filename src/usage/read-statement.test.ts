@@ -111,7 +111,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterEach(() => history.close())
 
-  test('the lines of a statement add up to the entries whatever happened, before and after rolling up and pruning', async () => {
+  test('the lines of a statement add up to the entries after any history, before and after rolling up and pruning', async () => {
     await fc.assert(
       fc.asyncProperty(historySteps, (steps) =>
         UsageHistory.within(open, async (random) => {
@@ -128,7 +128,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     )
   })
 
-  test('a day is one line of its requests, below it what else happened in it, each with the balance after it', async () => {
+  test('a day is one line of its requests, followed by its other changes, each with the balance after it', async () => {
     for (const amount of [7, 5]) {
       await history.settle(await history.open(0, history.nowMs), finalOf(micros(amount)))
     }

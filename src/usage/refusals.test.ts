@@ -162,7 +162,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     expect(hours.map(({ hour }) => (HOUR - hour) / DAY_HOURS).toSorted()).toEqual([0, 1, 30])
   })
 
-  test('a gateway that starts removes old counts by itself', async () => {
+  test('a starting gateway removes old counts', async () => {
     const { counter, failures } = counterOn(store)
     counter.count(credit)
     await counter.write()
@@ -174,7 +174,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   })
 })
 
-test('memory is bounded: what would be one count too many is reported, and counted after the next write', async () => {
+test('memory is bounded: a count too many is reported, and counted after the next write', async () => {
   const database = await createMadeSqliteFile()
   const store = await openStore({ url: database.url })
   const { counter, uncounted } = counterOn(store, 2)

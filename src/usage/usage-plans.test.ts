@@ -143,7 +143,7 @@ const CANARIES: readonly Query[] = [
   { sql: 'select count(*) from requests where account_id = $1', parameters: ['acct_0'] },
 ]
 
-test('on SQLite no report of an account or a key goes through a whole table', async () => {
+test('on SQLite no report of an account or a key scans a whole table', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await fill(bench)
   const asked = new Set<string>()

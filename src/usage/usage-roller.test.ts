@@ -164,7 +164,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await history.bench.close()
   })
 
-  test('a pruned day is never rolled up from what is left of it, even if more requests come late than were pruned', async () => {
+  test('a pruned day is never rolled up from its remaining requests, even if more requests come late than were pruned', async () => {
     const history = await UsageHistory.open(open)
     await history.settle(await history.open(0, history.nowMs), finalOf(micros(5)))
     history.wait(4 * DAY_HOURS * HOUR_MS)

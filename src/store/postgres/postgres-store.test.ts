@@ -149,7 +149,7 @@ test('a migration that fails leaves the database as it was', async () => {
   expect((await db.introspection.getTables()).map(({ name }) => name)).not.toContain('later')
 })
 
-test('a snapshot sees one moment, whatever is written meanwhile, and can not write', async () => {
+test('a snapshot sees one moment, despite writes meanwhile, and cannot write', async () => {
   const store = await open()
   await writeSetting(store.db, { name: 'maintenance', value: 'off' })
   const seen = await store.snapshot(async (view) => {

@@ -6,7 +6,7 @@ function serversOf(url: string): readonly (readonly [string, string])[] {
   return readPostgresUrl(url).servers.map((server) => [server.name, server.url])
 }
 
-test('a URL with one host is one server, and the driver gets it as it stands', () => {
+test('a URL with one host is one server, and the driver gets it unchanged', () => {
   const url = 'postgres://user:p%40ss@db1:5433/tollgate?sslmode=verify-full'
   expect(serversOf(url)).toEqual([['db1:5433', url]])
   expect(serversOf('PostgreSQL://db1/tollgate')).toEqual([
@@ -84,7 +84,7 @@ test('the order may be drawn, and the wait for one server be set', () => {
 })
 
 test.each(['postgres://a,,b/d', 'postgres://a:0/d', 'postgres://a:66000/d', 'postgres://a:x/d'])(
-  '%s is refused with what is accepted',
+  '%s is refused with the accepted forms',
   (url) => {
     expect(() => readPostgresUrl(url)).toThrow('postgres://user:password@host:port/database')
   },

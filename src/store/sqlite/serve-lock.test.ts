@@ -64,7 +64,7 @@ test.each([
   acquireServeLock(file).release()
 })
 
-test('a server that locks beside the link, as 0.2.0 does, is noticed', async () => {
+test('a server that locks next to the link, as 0.2.0 does, is noticed', async () => {
   const link = await linkElsewhere()
   const earlier = new DatabaseSync(`${link}.lock`)
   earlier.exec('pragma journal_mode = memory; begin exclusive')
