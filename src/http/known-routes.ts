@@ -81,7 +81,8 @@ export class KnownRoutes {
     }
     const vendors = VENDORS_PATHS.find(([pattern]) => pattern.test(path))
     if (vendors !== undefined) return vendors[1]
-    const meant = this.#meantBy(path)
+    // What follows the start of an admin's path names no endpoint of keys.
+    const meant = isAdminPath ? null : this.#meantBy(path)
     if (meant === null) return '/docs lists the endpoints.'
     return `the endpoint is ${meant}. Correct the base URL of the client.`
   }

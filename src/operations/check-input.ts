@@ -79,6 +79,11 @@ function messageOf(issue: z.core.$ZodRawIssue): string {
       return `must be ${FORMAT_WORDS[issue.format] ?? 'in another format'}`
     case 'unrecognized_keys':
       return 'is not a known field'
+    // Integers beyond 2^53: all other bounds have their own messages.
+    case 'too_big':
+      return 'must be a smaller number'
+    case 'too_small':
+      return 'must be a larger number'
     default:
       return 'has a value that cannot be used'
   }
@@ -90,6 +95,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   int: 'a whole number',
   boolean: 'true or false',
   object: 'an object',
+  array: 'an array',
 }
 
 const FORMAT_WORDS: Readonly<Record<string, string>> = {

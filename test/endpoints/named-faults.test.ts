@@ -129,10 +129,37 @@ test('an unknown field names the known one that it is near', async () => {
   ])
 })
 
+test('a number that is too large, and a text in place of an array, are named as such', async () => {
+  const accountId = await management.account(0)
+  const path = `/v1/admin/accounts/${accountId}`
+  const scopes = { name: 'shop', scopes: 'read' }
+  expect([
+    await messageOf({ method: 'PATCH', path, body: { low_balance: 1e308 } }),
+    await messageOf({
+      method: 'POST',
+      path: `${path}/credit`,
+      body: { kind: 'backed', amount: -1e308, reference: 'r' },
+    }),
+    await messageOf({
+      method: 'POST',
+      path: '/v1/admin/requests/req_1/settle',
+      body: { cost: 1e308 },
+    }),
+    await messageOf({ method: 'POST', path: '/v1/admin/tokens', body: scopes }),
+  ]).toEqual([
+    '`low_balance` must be a smaller number; `low_balance` must be at most $100,000,000.',
+    '`amount` must be a larger number; `amount` must be at least -$100,000,000.',
+    '`cost` must be a smaller number.',
+    '`scopes` must be an array.',
+  ])
+})
+
 test.each([
   ['POST', '/v1/chat/completion', '/docs lists the endpoints.'],
   ['GET', '/v1/messages/none?secret=1', '/docs lists the endpoints.'],
   ['GET', '/v1/admin/none', '/docs lists the endpoints.'],
+  ['POST', '/v1/admin/accounts/acct_x/keys/', '/docs lists the endpoints.'],
+  ['GET', '/v1/admin/usage/', '/docs lists the endpoints.'],
   ['GET', '/docs/none', '/docs lists the endpoints.'],
   ['PATCH', '/none', '/docs lists the endpoints.'],
   [
