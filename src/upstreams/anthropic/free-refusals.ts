@@ -16,9 +16,7 @@ export function withFreeRefusals(wire: Wire): Wire {
     ...wire,
     readAnswer(answer) {
       const reading = wire.readAnswer(answer)
-      const { content } = answer.root
-      const isEmpty = Array.isArray(content) && content.length === 0
-      if (!isEmpty || !isFreeRefusal(answer.root)) return reading
+      if (!isFreeRefusal(answer.root)) return reading
       return { ...reading, reported: freeUnlessWritten(reading.reported) }
     },
     observeStream: (call) => new RefusalObserver(wire.observeStream(call)),
@@ -31,7 +29,7 @@ function isFreeRefusal(message: JsonObject): boolean {
   return isRefusal && !BILLED_CATEGORIES.has(objectAt(message, 'stop_details')['category'])
 }
 
-/** A report without a cost if output was counted, even if none of it is shown. */
+/** A report whose cost is zero, unless output was counted, even if none of it is shown. Counts never leave out text. */
 function freeUnlessWritten(reported: Reported): Reported {
   const { usage, countsAreCost, ...rest } = reported
   if (countsAreCost !== true || usage === null) return reported
@@ -65,8 +63,7 @@ class RefusalObserver implements StreamObserver {
 
   reported(): Reported {
     const reported = this.#inner.reported()
-    const isFree = this.#isFreeRefusal && this.#inner.textTokens() === 0
-    return isFree ? freeUnlessWritten(reported) : reported
+    return this.#isFreeRefusal ? freeUnlessWritten(reported) : reported
   }
 
   relayedTokens(): number {
