@@ -59,6 +59,23 @@ export const COMPATIBLE_BILLS: readonly Bill[] = [
     lines: BILLED,
   })),
   {
+    name: 'chat: fast mode at its own prices',
+    format: CHAT,
+    body: { service_tier: 'priority' },
+    answer: { usage: COUNTS, members: { service_tier: 'priority' } },
+    lines: [
+      [412, '8'],
+      [107, '40'],
+    ],
+  },
+  {
+    name: 'chat: an answer at the standard tier at standard prices, also where fast mode was asked for',
+    format: CHAT,
+    body: { service_tier: 'priority' },
+    answer: { usage: COUNTS, members: { service_tier: 'default' } },
+    lines: BILLED,
+  },
+  {
     name: 'responses: at the prices that are written, at any tier that the answer reports',
     format: RESPONSES,
     answer: {
