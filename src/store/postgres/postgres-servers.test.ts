@@ -28,6 +28,21 @@ test('a database, or a proxy that keeps a session for each connection, is not', 
   await proxy.close()
 })
 
+test('a server before PostgreSQL 12 is refused', async () => {
+  const client = new Client(database.url)
+  await client.connect()
+  const name = client.escapeIdentifier(new URL(database.url).pathname.slice(1))
+  // In the place of the version of the server, an earlier one.
+  await client.query(`create function current_setting(text) returns text language sql as $$
+    select case $1 when 'server_version_num' then '110022' else pg_catalog.current_setting($1) end $$`)
+  await client.query(`alter database ${name} set search_path = public, pg_catalog`)
+  await client.end()
+  const opening = new PostgresServers(database.url).connect({ driver: {}, settings: 'select 1' })
+  await expect(opening).rejects.toThrow(
+    /^127\.0\.0\.1:\d+ is PostgreSQL 11, and tollgate needs 12 or newer$/,
+  )
+})
+
 test('a limit that the database sets on statements does not end the one that lifts it', async () => {
   const client = new Client(database.url)
   await client.connect()

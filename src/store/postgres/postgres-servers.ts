@@ -112,10 +112,17 @@ class Silent extends Error {}
 /** A server takes no writes. */
 class ReadOnly extends Error {}
 
+// Migrations of earlier versions fail at their syntax.
+const VERSION_MIN = 12
+
+/** A server is too old. */
+class TooOld extends Error {}
+
 /** By position: the error of the server or of the connection, and the server. */
 function faultOf(error: unknown, { name }: PostgresServer): string {
   if (error instanceof ReadOnly) return `${name} is read-only`
   if (error instanceof Silent) return `${name} does not answer`
+  if (error instanceof TooOld) return `${name} is ${error.message}`
   return `${name}: ${error instanceof Error ? error.message : String(error)}`
 }
 
@@ -124,7 +131,7 @@ function reasonOf(error: unknown): StoreFault | null {
   return error instanceof Silent ? 'silent' : null
 }
 
-/** Connects to a server, and asks in the statement that sets the session up whether it takes writes. */
+/** Connects to a server, and asks in the statement that sets the session up whether it is new enough and takes writes. */
 async function connectTo(
   { url }: PostgresServer,
   { driver, settings, withinMs }: ConnectInput & { readonly withinMs: number },
@@ -147,7 +154,7 @@ async function connectTo(
   }, withinMs)
   try {
     await client.connect()
-    if (await isReadOnly(client, settings)) throw new ReadOnly()
+    await setUp(client, settings)
     return client
   } catch (error) {
     dropConnection(client)
@@ -157,15 +164,22 @@ async function connectTo(
   }
 }
 
-async function isReadOnly(client: Client, settings: string): Promise<boolean> {
+const VERSION = "current_setting('server_version_num')::integer / 10000"
+
+/** Throws `ReadOnly` and `TooOld`. */
+async function setUp(client: Client, settings: string): Promise<void> {
   // Several statements without values have several results; the types of `pg` know one.
   const results: unknown = await client.query(
-    `show transaction_read_only; ${NO_INHERITED_LIMITS}; ${SERVER_WATCHES_CLIENT}; ${settings}`,
+    `select current_setting('transaction_read_only') as read_only, ${VERSION} as version; ${NO_INHERITED_LIMITS}; ${SERVER_WATCHES_CLIENT}; ${settings}`,
   )
   const [asked]: unknown[] = Array.isArray(results) ? results : []
   const rows = typeof asked === 'object' && asked !== null && 'rows' in asked ? asked.rows : null
   const [row]: unknown[] = Array.isArray(rows) ? rows : []
-  return JSON.stringify(row) !== '{"transaction_read_only":"off"}'
+  const { read_only: readOnly, version } = Object(row)
+  if (readOnly !== 'off') throw new ReadOnly()
+  if (version < VERSION_MIN) {
+    throw new TooOld(`PostgreSQL ${version}, and tollgate needs ${VERSION_MIN} or newer`)
+  }
 }
 
 /** Ends a connection at once: nothing waits for a server that may not answer. */
