@@ -51,7 +51,7 @@ export class PageSite {
     const isJson = /^application\/json\s*(?:;|$)/i.test(String(contentType))
     if (origin === own && isJson) return
     const message = isJson
-      ? `This call must come from the page at ${own}.`
+      ? `The page works only at ${own}: open it there, or set TOLLGATE_PUBLIC_URL to the address that browsers use.`
       : 'Send this call with the content-type application/json.'
     throw new Problem('foreign_origin', { message })
   }
