@@ -7,7 +7,7 @@ import { tollgate } from './tollgate-process.ts'
 
 /** `NODE_EXTRA_CA_CERTS` in `.env`, which Node has no part in. */
 
-/** What `tollgate upstream check` prints of a server that has its certificate from an authority of the company. */
+/** The output of `tollgate upstream check` for a server that has its certificate from an authority of the company. */
 async function check({ authorities }: { readonly authorities: string | null }) {
   const server = await startReceiver((response) => response.end('{"data":[]}'))
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-authorities-'))

@@ -1,7 +1,7 @@
 /** Characters around a value that nobody types on purpose: a file or a shell was read in another way than was meant. */
 type Around = 'lineBreak' | 'quotes' | 'space'
 
-/** What is around a value; null: nothing. */
+/** The characters around a value; null: there are none. */
 export function aroundValue(value: string): Around | null {
   if (/^[\r\n]|[\r\n]$/.test(value)) return 'lineBreak'
   if (/^(["'`]).*\1$/s.test(value)) return 'quotes'

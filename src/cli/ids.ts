@@ -139,7 +139,7 @@ function refuseUnnamed(
   throw new Problem('not_found', { message: `No ${noun} has ${named}${unfound}: ${found}.` })
 }
 
-/** What the store shows of the text of a key; null: the text is none. */
+/** A note that names the shown part of a key's text; null: the text is not that of a key. */
 function shownPartOf(typed: string): string | null {
   const [, start, end] = /^(sk-.+-[\dA-Za-z]{3})[\dA-Za-z]{33,}([\dA-Za-z]{4})$/.exec(typed) ?? []
   return start === undefined ? null : `of this text, it is ${start}…${end}`

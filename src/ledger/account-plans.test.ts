@@ -16,7 +16,7 @@ const ACCOUNTS = 5_000
 const OF_A_STATE = 20
 const PURCHASES = 5_000
 
-/** Of 5,000 accounts 20 are low, 20 in debt and 20 suspended, and one has all purchases, three of them of one transaction. */
+/** A store of 5,000 accounts: 20 are low, 20 in debt, 20 suspended; one has all purchases, three of them of one transaction. */
 const FILL = `
   insert into accounts (id, name, created_at_ms, has_backed_credit, backed_balance_micros, disabled)
     select 'A' || n, 'A' || n, 0, 1,

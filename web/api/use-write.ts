@@ -1,7 +1,7 @@
 import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query'
 
 interface UseWriteInput<Answer> {
-  /** What is read again afterwards. */
+  /** The data that are read again afterwards. */
   readonly reads: readonly QueryKey[]
   /** Called with the answer. Default: nothing. */
   readonly onDone?: ((answer: Answer) => void) | undefined

@@ -62,7 +62,7 @@ export function Field({
   )
 }
 
-/** What is wrong with the text of an input, and what to type. */
+/** The fault of the text of an input, and what to type instead. */
 function faultOf({ validity, type, minLength, min }: HTMLInputElement): string {
   if (validity.valueMissing) return 'Fill in this field.'
   if (validity.tooShort) return `Type at least ${minLength} characters.`

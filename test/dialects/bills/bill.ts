@@ -5,13 +5,13 @@ type BillLine = readonly [quantity: number, dollarsPerMillion: string]
 
 /** A way in which a vendor bills an answer. */
 export interface Bill {
-  /** What the vendor publishes. */
+  /** The rule as the vendor publishes it. */
   readonly name: string
   readonly format: BilledFormat
   /** Fields of the request, over the least that it needs. */
   readonly body?: object
   readonly answer: Answer
-  /** What the vendor bills for it; none: nothing. */
+  /** The items of the vendor's bill; none: it bills nothing. */
   readonly lines: readonly BillLine[]
 }
 
