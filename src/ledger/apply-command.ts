@@ -8,8 +8,8 @@ import {
   type RecordedCommands,
   type RecordedKind,
 } from './commands.ts'
+import type { Uncounted } from './counts.ts'
 import { operatorActionRow } from './operator-actions.ts'
-import type { Uncounted } from './rules/limits.ts'
 import type { Terms } from './rules/open-hold.ts'
 import { type NamedRows, noRows, type UnitOfWork } from './work.ts'
 

@@ -1,4 +1,5 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../store/schema.ts'
+import type { Uncounted } from './counts.ts'
 import type {
   AddApiKeyInput,
   AddApiKeyVerdict,
@@ -44,7 +45,7 @@ import {
   updateApiKey,
 } from './rules/change-account.ts'
 import { addCredit, redeemCode } from './rules/credit.ts'
-import { type Uncounted, uncountedByHold, uncountedChange, uncountedKeys } from './rules/limits.ts'
+import { uncountedByHold, uncountedChange, uncountedKeys } from './rules/limits.ts'
 import { type HoldEnded, openHold, type Terms } from './rules/open-hold.ts'
 import {
   type DismissPurchaseInput,

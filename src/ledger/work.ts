@@ -11,7 +11,7 @@ import {
   type RequestRow,
 } from '../store/schema.ts'
 import { LATE_COSTS } from '../store/usage-tables.ts'
-import type { Micros } from '../vocabulary/money.ts'
+import type { Count } from './counts.ts'
 import type { RedeemCodeInput, UpdateAccountInput } from './ledger.ts'
 import { type Change, idOf, type Noted, RequestRows, Rows } from './rows.ts'
 
@@ -39,41 +39,21 @@ export class UnitOfWork {
   readonly lateCosts = new Rows(LATE_COSTS, this.#noted, { nameOf: idOf })
   /** The rows of the audit log. */
   readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
-  readonly #periodCounts = new Map<string, PeriodCount>()
-  readonly #keyCounts = new Map<string, KeyCount>()
-  readonly #openPurchases = new Map<string, number>()
+  readonly #counted = new Map<string, Map<string, unknown>>()
 
-  /** Loads the sums for the command that is applied next, by the id of the account or key. */
-  loadPeriodCount(ownerId: string, count: PeriodCount): void {
-    this.#periodCounts.set(ownerId, count)
+  /** Loads a figure for the command that is applied next. By position: what was counted, and the figure. */
+  loadCounted<Counted>(
+    { count, id }: { readonly count: Count<Counted>; readonly id: string },
+    counted: Counted,
+  ): void {
+    const figures = this.#counted.get(count.of) ?? new Map<string, unknown>()
+    this.#counted.set(count.of, figures.set(id, counted))
   }
 
-  periodCount(ownerId: string): PeriodCount | undefined {
-    return this.#periodCounts.get(ownerId)
-  }
-
-  /** Loads how many keys an account has, for the command that is applied next. */
-  loadKeyCount(accountId: string, count: KeyCount): void {
-    this.#keyCounts.set(accountId, count)
-  }
-
-  /** Throws if the keys of the account were not counted. */
-  keyCount(accountId: string): KeyCount {
-    const count = this.#keyCounts.get(accountId)
-    if (count === undefined) throw new Error(`the keys of ${accountId} were not counted`)
-    return count
-  }
-
-  /** Loads how many purchases by card of an account can be paid, for the command that is applied next. */
-  loadOpenPurchases(accountId: string, purchases: number): void {
-    this.#openPurchases.set(accountId, purchases)
-  }
-
-  /** Throws if the open purchases of the account were not counted. */
-  openPurchases(accountId: string): number {
-    const count = this.#openPurchases.get(accountId)
-    if (count === undefined) throw new Error(`the purchases of ${accountId} were not counted`)
-    return count
+  /** The figure of an owner; undefined: it was not counted. */
+  counted<Counted>({ of }: Count<Counted>, ownerId: string): Counted | undefined {
+    // Figures of one group are of one type.
+    return this.#counted.get(of)?.get(ownerId) as Counted | undefined
   }
 
   /** The account that another system knows by this id; null and undefined: none. */
@@ -206,22 +186,6 @@ function isAnotherList(
   after: ModelLists['modelsAllow'],
 ): boolean {
   return before !== after && String(before) !== String(after)
-}
-
-/** The sums of one owner's requests whose holds opened in a period, from their rows. */
-export interface PeriodCount {
-  readonly spendMicros: Micros
-  readonly heldMicros: Micros
-  /** When the latest hold opened since the period began, also behind its end; null: none has. */
-  readonly latestOpenedAtMs: number | null
-}
-
-/** The number of an account's keys. */
-export interface KeyCount {
-  /** Without deleted ones. */
-  readonly present: number
-  /** The keys that were created in the span, including deleted ones. */
-  readonly made: number
 }
 
 /** The identity of added credit: its reference, which is unique in an account. */

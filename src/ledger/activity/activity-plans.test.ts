@@ -8,6 +8,7 @@ import type { Tables } from '../../store/schema.ts'
 import { sqliteThreadDialect } from '../../store/sqlite/sqlite-store.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { Ledger } from '../commands.ts'
+import { PERIODS } from '../counts.ts'
 import {
   LOCK_FOUND,
   type PlannedStatement,
@@ -19,6 +20,8 @@ import { abandonEarlierInstances } from '../instances/open-instance.ts'
 import { Presence } from '../instances/presence.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { newRemovals, removedSinceCredit } from '../removed-credit.ts'
+import { KEYS } from '../rules/limits.ts'
+import { OPEN_PURCHASES } from '../rules/post-purchase.ts'
 import { greedy, type Query, stepsOf } from '../testing/plans.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
@@ -238,15 +241,16 @@ test('on PostgreSQL no statement of the ledger scans all of Activity, with any c
     [STATEMENTS.make_final, [['req_7', 'req_8'], 1]],
     [STATEMENTS.recall, [['req_7', 'req_8']]],
     // A period that few of the requests are in.
-    [STATEMENTS.read_account_period, ['A1', 'req_999', 0, 1]],
-    [STATEMENTS.read_api_key_period, ['K1', 'req_999', 0, 1]],
-    [STATEMENTS.count_keys, ['A1', 0]],
-    [STATEMENTS.count_open_purchases, ['A1', 0, 0]],
+    [PERIODS.account, ['A1', 'req_999', 0, 1]],
+    [PERIODS.apiKey, ['K1', 'req_999', 0, 1]],
+    [KEYS, ['A1', 0]],
+    [OPEN_PURCHASES, ['A1', 0, 0]],
     [STATEMENTS.raise_callers_version, []],
   ])
   // Each of them, and none that was added since.
   const named = [
     ...Object.values(STATEMENTS),
+    ...[PERIODS.account, PERIODS.apiKey, KEYS, OPEN_PURCHASES],
     ...LOCK_FOUND.values(),
     ...ROW_STATEMENTS.values(),
   ].map(({ name }) => name)

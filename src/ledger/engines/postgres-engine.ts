@@ -21,12 +21,11 @@ import {
 } from '../../store/store-failure.ts'
 import { applyCommand, uncountedBy } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
+import type { Uncounted } from '../counts.ts'
 import type { LedgerLimits } from '../ledger.ts'
-import type { Uncounted } from '../rules/limits.ts'
 import { UnitOfWork } from '../work.ts'
 import type { CommittedBatch, LedgerEngine } from './batched-ledger.ts'
 import { CommitMemory } from './commit-memory.ts'
-import { countValues, loadCount } from './period-count.ts'
 import { load, Repeated, save, settleUnread, type UnreadStanding } from './postgres-rows.ts'
 import { STATEMENTS } from './postgres-statements.ts'
 import { PostgresWriter, type Reply, StatementFailed } from './postgres-writer.ts'
@@ -319,17 +318,10 @@ async function loadCounts(
   work.saved()
   for (const each of uncounted) {
     const [reply] = await writer
-      .replies(() => [writer.run(COUNTS[each.owner], countValues(each))])
+      .replies(() => [writer.run(each.count, each.count.values(each.id, each.span))])
       .catch(refuseCancelled)
-    loadCount(work, each, reply.rows[0])
+    work.loadCounted(each, each.count.read(reply.rows[0]))
   }
-}
-
-const COUNTS = {
-  account: STATEMENTS.read_account_period,
-  apiKey: STATEMENTS.read_api_key_period,
-  keys: STATEMENTS.count_keys,
-  openPurchases: STATEMENTS.count_open_purchases,
 }
 
 /** Whether the database ended the transaction in favour of another one, so that it must run again. */

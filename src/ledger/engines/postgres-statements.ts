@@ -2,7 +2,6 @@ import { ACCOUNTS, API_KEYS, ENTRIES, HOLDS, REQUESTS } from '../../store/schema
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { StatedTable } from '../rows.ts'
 import { FOUND, UnitOfWork } from '../work.ts'
-import { KEY_COUNT_TEXT, OPEN_PURCHASES_TEXT, periodCountText } from './period-count.ts'
 
 const SAVES: readonly {
   readonly way: 'insert' | 'write' | 'update'
@@ -66,14 +65,6 @@ export const STATEMENTS = planned({
     join entries on entries.account_id = place.account_id and entries.reference = credit_codes.id`,
   /** Reads the database's time, after the rows are locked: it is never earlier than the times in them. */
   read_time: 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
-  /** Adds up the requests of an account whose holds opened in a period. */
-  read_account_period: periodCountText('account_id'),
-  /** Adds up the requests of an API key whose holds opened in a period. */
-  read_api_key_period: periodCountText('api_key_id'),
-  /** Counts the keys of an account, which is locked. */
-  count_keys: KEY_COUNT_TEXT,
-  /** Counts the open purchases of an account, which is locked. */
-  count_open_purchases: OPEN_PURCHASES_TEXT,
   /** $1: an instance; $2: the most rows. Reads its requests that were open a moment ago. */
   read_open_request_ids: `select id, account_id, api_key_id from holds where instance_id = $1
     union all select id, account_id, api_key_id from requests

@@ -13,19 +13,12 @@ import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { NamedColumn, StoredRow } from '../../store/table.ts'
 import { applyCommand, rowsNamedBy, uncountedBy } from '../apply-command.ts'
 import type { LedgerCommand } from '../commands.ts'
+import type { Uncounted } from '../counts.ts'
 import type { SettleStandingInput } from '../ledger.ts'
 import type { Rows, StatedTable } from '../rows.ts'
-import type { Uncounted } from '../rules/limits.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { type CreditPlace, FOUND, type NamedRows, type RowChanges, UnitOfWork } from '../work.ts'
 import type { CommittedBatch } from './batched-ledger.ts'
-import {
-  countValues,
-  KEY_COUNT_TEXT,
-  loadCount,
-  OPEN_PURCHASES_TEXT,
-  periodCountText,
-} from './period-count.ts'
 
 const CACHED_ROWS_MAX = 10_000
 
@@ -36,6 +29,8 @@ const STANDING = `cost_stands = 1 and state = 'provisional' and id in (select va
 export class SqliteEngine {
   readonly #connection: DatabaseSync
   readonly #statements: ReturnType<typeof prepareStatements>
+  /** By the names of counts. */
+  readonly #counts = new Map<string, StatementSync>()
   readonly #found: Readonly<Record<string, StatementSync>>
   readonly #saves = new Map<StatedTable, TableSaves>()
   readonly #committed = new RowCache(CACHED_ROWS_MAX)
@@ -176,8 +171,13 @@ export class SqliteEngine {
   }
 
   #loadCount(work: UnitOfWork, uncounted: Uncounted): void {
-    const statement = this.#statements.counts[uncounted.owner]
-    loadCount(work, uncounted, statement.get(...countValues(uncounted)))
+    const { count, id, span } = uncounted
+    let statement = this.#counts.get(count.name)
+    if (statement === undefined) {
+      statement = this.#connection.prepare(count.text.replaceAll('$', '?'))
+      this.#counts.set(count.name, statement)
+    }
+    work.loadCounted(uncounted, count.read(statement.get(...count.values(id, span))))
   }
 
   #save({ rows, changesCallers }: RowChanges): void {
@@ -327,12 +327,6 @@ function prepareStatements(connection: DatabaseSync) {
         union all select id from requests where cost_stands = 0 and state = 'open' and instance_id = ?`,
     ),
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
-    counts: {
-      account: connection.prepare(periodCountText('account_id').replaceAll('$', '?')),
-      apiKey: connection.prepare(periodCountText('api_key_id').replaceAll('$', '?')),
-      keys: connection.prepare(KEY_COUNT_TEXT.replaceAll('$', '?')),
-      openPurchases: connection.prepare(OPEN_PURCHASES_TEXT.replaceAll('$', '?')),
-    },
     stand: connection.prepare(
       `update requests set state = 'final', settled_at_ms = ? where ${STANDING}`,
     ),

@@ -17,7 +17,7 @@ import type {
   UpdateApiKeyInput,
 } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
-import { countsUnder, firstPeriod } from './limits.ts'
+import { countsUnder, firstPeriod, KEYS } from './limits.ts'
 
 /**
  * Makes an account without credit, and its owner a member. An account that already has its external ID is unchanged.
@@ -75,7 +75,9 @@ export function addApiKey(
   const earlier = work.apiKeys.get(input.id)
   if (earlier !== undefined) return earlier
   if (keysMax !== null) {
-    const { present, made } = work.keyCount(input.accountId)
+    const counted = work.counted(KEYS, input.accountId)
+    if (counted === undefined) throw new Error(`keys of ${input.accountId} were not counted`)
+    const { present, made } = counted
     if (present >= keysMax) return 'tooManyKeys'
     if (made >= keysMax) return 'tooManyNewKeys'
   }

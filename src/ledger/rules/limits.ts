@@ -17,6 +17,7 @@ import {
   secondOfWindow,
 } from '../../vocabulary/request-window.ts'
 import { DAY_MS } from '../../vocabulary/usage-step.ts'
+import { type Count, PERIODS, type PeriodCount, type Uncounted } from '../counts.ts'
 import type {
   AddApiKeyInput,
   LedgerLimits,
@@ -24,7 +25,7 @@ import type {
   OwnLimits,
   ReachedLimit,
 } from '../ledger.ts'
-import type { PeriodCount, UnitOfWork } from '../work.ts'
+import type { UnitOfWork } from '../work.ts'
 
 /** A calendar with the amount of each period. */
 type Allowance = NonNullable<AccountRow['allowance']>
@@ -36,18 +37,16 @@ type AllowedRow = Pick<AccountRow | ApiKeyRow, 'id' | 'allowance' | 'period'>
 
 const NONE: readonly Uncounted[] = []
 
-/** The owner of an allowance, whose requests of a period are added up. */
-type PeriodOwner = 'account' | 'apiKey'
-
-/** A period whose requests, or new keys, must be counted before a command is applied. */
-export interface Uncounted {
-  /**
-   * `keys`: all keys of the account that the ID names are counted, and those that were made in the span.
-   * `openPurchases`: the purchases by card of that account that were begun in the span and can be paid at its end.
-   */
-  readonly owner: PeriodOwner | 'keys' | 'openPurchases'
-  readonly id: string
-  readonly span: PeriodSpan
+/** The number of an account's keys: without deleted ones, and of those made in the span, deleted ones among them. */
+export const KEYS: Count<{ readonly present: number; readonly made: number }> = {
+  name: 'count_keys',
+  of: 'keys',
+  // Each over its own index.
+  text: `select
+    (select count(*) from api_keys where account_id = $1 and deleted_at_ms is null) as present,
+    (select count(*) from api_keys where account_id = $1 and created_at_ms > $2) as made`,
+  values: (accountId, { startsAtMs }) => [accountId, startsAtMs],
+  read: (row) => ({ present: Number(row?.['present']), made: Number(row?.['made']) }),
 }
 
 /** The keys of an account that may have only so many. */
@@ -56,7 +55,7 @@ export function uncountedKeys(
   nowMs: number,
 ): readonly Uncounted[] {
   if (keysMax === null) return NONE
-  return [{ owner: 'keys', id: accountId, span: { startsAtMs: nowMs - DAY_MS, endsAtMs: nowMs } }]
+  return [{ count: KEYS, id: accountId, span: { startsAtMs: nowMs - DAY_MS, endsAtMs: nowMs } }]
 }
 
 /** The periods of the account and the key of a hold that no row has. */
@@ -72,19 +71,20 @@ export function uncountedByHold(
 }
 
 function uncountedOf(
-  owner: PeriodOwner,
+  owner: keyof typeof PERIODS,
   row: AllowedRow | undefined,
   nowMs: number,
 ): readonly Uncounted[] {
   if (row === undefined || row.allowance === null || row.period === null) return NONE
   if (isWithin(row.period, nowMs)) return NONE
   const span = periodSpanAt(row.allowance, nowMs)
-  return span.startsAtMs >= row.period.periodUnusedFromMs ? NONE : [{ owner, id: row.id, span }]
+  if (span.startsAtMs >= row.period.periodUnusedFromMs) return NONE
+  return [{ count: PERIODS[owner], id: row.id, span }]
 }
 
 /** The period of a new allowance, if no row has it. */
 export function uncountedChange(
-  owner: PeriodOwner,
+  owner: keyof typeof PERIODS,
   {
     row,
     to,
@@ -97,7 +97,7 @@ export function uncountedChange(
 ): readonly Uncounted[] {
   if (row === undefined || to === undefined || to === null) return NONE
   if (row.period !== null && isSameCalendar(row.allowance, to)) return NONE
-  return [{ owner, id: row.id, span: periodSpanAt(to, nowMs) }]
+  return [{ count: PERIODS[owner], id: row.id, span: periodSpanAt(to, nowMs) }]
 }
 
 /** The counters after a change of limits. A window of tokens ends with its limit. */
@@ -131,7 +131,7 @@ function periodUnder(
 ): Period | null {
   if (to === null) return null
   if (row.period !== null && isSameCalendar(row.allowance, to)) return row.period
-  return periodOf(periodSpanAt(to, nowMs), work.periodCount(row.id))
+  return periodOf(periodSpanAt(to, nowMs), countedPeriod(work, row.id))
 }
 
 /** The period of a new row. */
@@ -151,7 +151,7 @@ export function periodAt(
   const { id, allowance, period } = row
   const known = knownPeriodAt(row, nowMs)
   if (known !== null || allowance === null || period === null) return known
-  const counted = work.periodCount(id)
+  const counted = countedPeriod(work, id)
   if (counted === undefined) throw new Error(`the period of ${id} was not added up`)
   const next = periodOf(periodSpanAt(allowance, nowMs), counted)
   const unusedFromMs = Math.max(next.periodUnusedFromMs, period.periodUnusedFromMs)
@@ -168,6 +168,11 @@ export function knownPeriodAt(
   if (allowance === null || period === null || isWithin(period, nowMs)) return period
   const span = periodSpanAt(allowance, nowMs)
   return span.startsAtMs >= period.periodUnusedFromMs ? periodOf(span, undefined) : null
+}
+
+/** The sums of a period that were counted for an account or a key; undefined: none were. */
+export function countedPeriod(work: UnitOfWork, ownerId: string): PeriodCount | undefined {
+  return work.counted(PERIODS.account, ownerId)
 }
 
 /** The rest of an allowance in a period, never below zero; null: there is no allowance. */

@@ -22,6 +22,7 @@ import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts
 import {
   admittedBy,
   allowanceLeft,
+  countedPeriod,
   knownPeriodAt,
   periodAfter,
   periodAt,
@@ -80,8 +81,8 @@ function payerAt(work: UnitOfWork, { account, apiKey }: Payer, nowMs: number): P
     account: { ...account, period: periodAt(account, { work, nowMs }) },
     apiKey: { ...apiKey, period: periodAt(apiKey, { work, nowMs }) },
   }
-  if (work.periodCount(account.id) !== undefined) work.accounts.update(payer.account)
-  if (work.periodCount(apiKey.id) !== undefined) work.apiKeys.update(payer.apiKey)
+  if (countedPeriod(work, account.id) !== undefined) work.accounts.update(payer.account)
+  if (countedPeriod(work, apiKey.id) !== undefined) work.apiKeys.update(payer.apiKey)
   return payer
 }
 

@@ -18,10 +18,10 @@ import {
   reversedCredit,
 } from '../../vocabulary/purchase.ts'
 import { DAY_MS } from '../../vocabulary/usage-step.ts'
+import type { Count, Uncounted } from '../counts.ts'
 import type { ActionSubject } from '../operator-actions.ts'
 import type { NamedRows, UnitOfWork } from '../work.ts'
 import { post, roomForCredit } from './credit.ts'
-import type { Uncounted } from './limits.ts'
 
 /** The row of the last number of the receipts. */
 const RECEIPTS = 'receipts'
@@ -90,7 +90,9 @@ export function postPurchase(
   }
   const { openMax } = input
   if (earlier === undefined && openMax !== undefined) {
-    if (work.openPurchases(input.accountId) >= openMax) return { kind: 'tooManyOpen' }
+    const open = work.counted(OPEN_PURCHASES, input.accountId)
+    if (open === undefined) throw new Error(`purchases of ${input.accountId} were not counted`)
+    if (open >= openMax) return { kind: 'tooManyOpen' }
   }
   const before = earlier ?? newPurchase(input, nowMs)
   const found = purchaseWithin(account, { before, input, nowMs })
@@ -167,6 +169,17 @@ function takeReceiptNumber(work: UnitOfWork, free?: number): number {
   return number
 }
 
+/** The purchases by card of an account that were begun in the span and can be paid at its end. */
+export const OPEN_PURCHASES: Count<number> = {
+  name: 'count_open_purchases',
+  of: 'open purchases',
+  text: `select count(*) as open from purchases
+    where state = 'open' and account_id = $1 and created_at_ms > $2 and expires_at_ms > $3
+      and price_units is not null`,
+  values: (accountId, { startsAtMs, endsAtMs }) => [accountId, startsAtMs, endsAtMs],
+  read: (row) => Number(row?.['open']),
+}
+
 /** The open purchases of an account that may have only so many. By position: the purchase, and the present time. */
 export function uncountedPurchases(
   { accountId, openMax }: PostPurchaseInput,
@@ -174,7 +187,7 @@ export function uncountedPurchases(
 ): readonly Uncounted[] {
   if (openMax === undefined) return []
   const span = { startsAtMs: nowMs - DAY_MS, endsAtMs: nowMs }
-  return [{ owner: 'openPurchases', id: accountId, span }]
+  return [{ count: OPEN_PURCHASES, id: accountId, span }]
 }
 
 /** Names the rows of a purchase that a look found. */

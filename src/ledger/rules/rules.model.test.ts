@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { applyCommand } from '../apply-command.ts'
 import type { Ledger } from '../commands.ts'
+import { PERIODS } from '../counts.ts'
 import { postgresLedger } from '../engines/create-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import type { Bench } from '../testing/bench.ts'
@@ -13,7 +14,7 @@ import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
 import { runScript } from '../testing/script.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import { chargedMicros } from './charge.ts'
-import { isWithin } from './limits.ts'
+import { countedPeriod, isWithin } from './limits.ts'
 
 const LIMITS: LedgerLimits = {
   openHoldsMax: 4,
@@ -185,9 +186,10 @@ describe('random commands', () => {
       (work, command, terms) => {
         if (command.kind === 'openHold') {
           for (const id of [command.input.apiKeyId, command.input.accountId]) {
-            const counted = work.periodCount(id)
-            if (counted !== undefined)
-              work.loadPeriodCount(id, { ...counted, spendMicros: ZERO_MICROS })
+            const counted = countedPeriod(work, id)
+            if (counted === undefined) continue
+            const none = { ...counted, spendMicros: ZERO_MICROS }
+            work.loadCounted({ count: PERIODS.account, id }, none)
           }
         }
         return applyCommand(work, command, terms)

@@ -13,11 +13,13 @@ import type { RowOf } from '../../store/table.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { applyCommand, recordedCommands, uncountedBy } from '../apply-command.ts'
 import type { CommandKind, Ledger, LedgerCommand, LedgerVerdict } from '../commands.ts'
+import { PERIODS, type PeriodCount, type Uncounted } from '../counts.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import type { Change } from '../rows.ts'
-import type { Uncounted } from '../rules/limits.ts'
+import { KEYS } from '../rules/limits.ts'
 import type { Terms } from '../rules/open-hold.ts'
-import { type KeyCount, type PeriodCount, UnitOfWork } from '../work.ts'
+import { OPEN_PURCHASES } from '../rules/post-purchase.ts'
+import { UnitOfWork } from '../work.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 export type Apply = (work: UnitOfWork, command: LedgerCommand, terms: Terms) => LedgerVerdict
@@ -135,9 +137,7 @@ class MemoryBench implements Bench {
     for (const row of this.#receiptNumbers.values()) work.receiptNumbers.load(row)
     for (const entry of this.#entries) work.entries.load(entry)
     for (const uncounted of uncountedBy(work, command, this.#nowMs)) {
-      if (uncounted.owner === 'keys') work.loadKeyCount(uncounted.id, this.#keyCount(uncounted))
-      else if (uncounted.owner === 'openPurchases') this.#loadOpenPurchases(work, uncounted)
-      else work.loadPeriodCount(uncounted.id, this.#periodCount(uncounted))
+      work.loadCounted(uncounted, this.#counted(uncounted))
     }
     const verdict = this.#verdict(work, command)
     const { accounts, apiKeys, holds, requests, creditCodes, ...others } = work.changes().rows
@@ -154,7 +154,18 @@ class MemoryBench implements Bench {
     return verdict as LedgerVerdict<Kind>
   }
 
-  #loadOpenPurchases(work: UnitOfWork, { id, span }: Uncounted): void {
+  #counted(uncounted: Uncounted): unknown {
+    switch (uncounted.count) {
+      case KEYS:
+        return this.#keyCount(uncounted)
+      case OPEN_PURCHASES:
+        return this.#openPurchases(uncounted)
+      default:
+        return this.#periodCount(uncounted)
+    }
+  }
+
+  #openPurchases({ id, span }: Uncounted): number {
     const open = [...this.#purchases.values()].filter(
       (row) =>
         row.state === 'open' &&
@@ -163,10 +174,10 @@ class MemoryBench implements Bench {
         row.priceUnits !== null &&
         (row.expiresAtMs ?? 0) > span.endsAtMs,
     )
-    work.loadOpenPurchases(id, open.length)
+    return open.length
   }
 
-  #keyCount({ id, span }: Uncounted): KeyCount {
+  #keyCount({ id, span }: Uncounted): ReturnType<typeof KEYS.read> {
     const own = [...this.#apiKeys.values()].filter(({ accountId }) => accountId === id)
     return {
       present: own.filter(({ deletedAtMs }) => deletedAtMs === null).length,
@@ -174,8 +185,9 @@ class MemoryBench implements Bench {
     }
   }
 
-  #periodCount({ owner, id, span }: Uncounted): PeriodCount {
-    const isOwn = (row: RequestRow) => (owner === 'account' ? row.accountId : row.apiKeyId) === id
+  #periodCount({ count, id, span }: Uncounted): PeriodCount {
+    const isOwn = (row: RequestRow) =>
+      (count === PERIODS.account ? row.accountId : row.apiKeyId) === id
     const rows = [...this.#requests.values()].filter(
       (row) => isOwn(row) && row.openedAtMs >= span.startsAtMs,
     )
