@@ -111,9 +111,7 @@ interface Command<Input, Verdict> {
 /** The ledger's row for a command that an operator may give. */
 type Recorded<Input, Verdict> = Command<Input, Verdict> & ActionRecord<Input>
 
-function command<Input, Verdict>(row: Command<Input, Verdict>): Command<Input, Verdict> {
-  return row
-}
+const command = <Input, Verdict>(row: Command<Input, Verdict>): Command<Input, Verdict> => row
 
 function recorded<Input, Verdict>(row: Recorded<Input, Verdict>): Recorded<Input, Verdict> {
   return row
@@ -219,7 +217,7 @@ const ROWS = {
     isRunAgain: true,
     isDone: isPosted,
     again: RECEIPT_AGAIN,
-    uncounted: (_, input, nowMs) => uncountedPurchases(input, nowMs),
+    uncounted: uncountedPurchases,
     subject: (work, { source }) => purchaseSubject(work.purchases.get(source), {}),
   }),
   /** Decides that a held purchase adds no credit. */
@@ -266,8 +264,7 @@ const ROWS = {
     locks: ({ id }) => id,
     isRunAgain: true,
     isDone: (verdict) => verdict !== 'externalIdTaken',
-    uncounted: (work, { id, allowance: to }, nowMs) =>
-      uncountedChange('account', { row: work.accounts.get(id), to, nowMs }),
+    uncounted: uncountedChange('account'),
     ...ACCOUNT_CHANGE,
   }),
   /** Makes a key for an account; {@link createApiKey} makes its text. Null if there is no such account. */
@@ -280,7 +277,7 @@ const ROWS = {
     locks: accountIdOf,
     isRunAgain: true,
     isDone: (verdict) => typeof verdict === 'object',
-    uncounted: (_, input, nowMs) => uncountedKeys(input, nowMs),
+    uncounted: uncountedKeys,
     kept: ({ keysMax: _, ...input }) => input,
     subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
   }),
@@ -289,8 +286,7 @@ const ROWS = {
     rows: ({ apiKeyIds }, { id }) => void apiKeyIds.add(id),
     rule: (work, input, { nowMs }) => updateApiKey(work, input, nowMs),
     isRunAgain: true,
-    uncounted: (work, { id, allowance: to }, nowMs) =>
-      uncountedChange('apiKey', { row: work.apiKeys.get(id), to, nowMs }),
+    uncounted: uncountedChange('apiKey'),
     ...KEY_CHANGE,
   }),
   /** Gives a key a new text; {@link rotateApiKey} makes it. Null if there is no such key, or it was deleted. */

@@ -51,6 +51,7 @@ export const KEYS: Count<{ readonly present: number; readonly made: number }> = 
 
 /** The keys of an account that may have only so many. */
 export function uncountedKeys(
+  _: UnitOfWork,
   { accountId, keysMax = null }: Pick<AddApiKeyInput, 'accountId' | 'keysMax'>,
   nowMs: number,
 ): readonly Uncounted[] {
@@ -82,22 +83,18 @@ function uncountedOf(
   return [{ count: PERIODS[owner], id: row.id, span }]
 }
 
-/** The period of a new allowance, if no row has it. */
-export function uncountedChange(
-  owner: keyof typeof PERIODS,
-  {
-    row,
-    to,
-    nowMs,
-  }: {
-    readonly row: AllowedRow | undefined
-    readonly to: Allowance | null | undefined
-    readonly nowMs: number
-  },
-): readonly Uncounted[] {
-  if (row === undefined || to === undefined || to === null) return NONE
-  if (row.period !== null && isSameCalendar(row.allowance, to)) return NONE
-  return [{ count: PERIODS[owner], id: row.id, span: periodSpanAt(to, nowMs) }]
+/** Finds the period of a new allowance of an account or a key, if no row has it. */
+export function uncountedChange(owner: keyof typeof PERIODS) {
+  return (
+    work: UnitOfWork,
+    { id, allowance: to }: { readonly id: string; readonly allowance?: Allowance | null },
+    nowMs: number,
+  ): readonly Uncounted[] => {
+    const row = owner === 'account' ? work.accounts.get(id) : work.apiKeys.get(id)
+    if (row === undefined || to === undefined || to === null) return NONE
+    if (row.period !== null && isSameCalendar(row.allowance, to)) return NONE
+    return [{ count: PERIODS[owner], id, span: periodSpanAt(to, nowMs) }]
+  }
 }
 
 /** The counters after a change of limits. A window of tokens ends with its limit. */

@@ -180,8 +180,9 @@ export const OPEN_PURCHASES: Count<number> = {
   read: (row) => Number(row?.['open']),
 }
 
-/** The open purchases of an account that may have only so many. By position: the purchase, and the present time. */
+/** The open purchases of an account that may have only so many. */
 export function uncountedPurchases(
+  _: UnitOfWork,
   { accountId, openMax }: PostPurchaseInput,
   nowMs: number,
 ): readonly Uncounted[] {
