@@ -27,7 +27,7 @@ const REFUSED = {
   ...json({
     error: {
       message:
-        'This request needs a hold of $0.0210, and $0.0042 are left of the limit of this key.',
+        'This request needs a hold of $0.021000; the API key has $0.004200 of its credit limit left. With `max_tokens` of at most 240 it fits.',
       code: 'key_limit_reached',
       param: null,
     },
@@ -117,6 +117,14 @@ const SCREENS: readonly Screen[] = [
 ]
 
 testScreens(SCREENS)
+
+test('a refusal names the output cap as its field does', async ({ page, server }) => {
+  answerChat(server, REFUSED)
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await ask(page)
+  await page.getByText('With an output cap of at most 240 it fits.').waitFor()
+  expect(await page.getByText('max_tokens').count()).toBe(0)
+})
 
 /** A gateway whose only model is answered in this format. */
 function answerModels(server: StandIn, endpoint: string): void {

@@ -1,4 +1,5 @@
 import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { Prose } from './prose.tsx'
 
 interface FieldProps extends ComponentProps<'input'> {
   readonly label: string
@@ -55,7 +56,7 @@ export function Field({
       </span>
       {isDescribed && (
         <small id={hintId} className={error === null ? '' : 'err'}>
-          {error ?? hint}
+          {error === null ? hint : <Prose text={error} />}
         </small>
       )}
     </div>

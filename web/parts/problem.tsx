@@ -1,3 +1,5 @@
+import { Prose } from './prose.tsx'
+
 interface ProblemProps {
   /** Null or undefined: there is none. */
   readonly text: string | null | undefined
@@ -9,7 +11,7 @@ export function Problem({ text, className = '' }: ProblemProps) {
   if (text === null || text === undefined) return null
   return (
     <p className={`problem ${className}`} role="alert">
-      {text}
+      <Prose text={text} />
     </p>
   )
 }

@@ -1,8 +1,9 @@
-/** Text of the table of errors: what is in backticks is code. */
+/** A text of the server: what is in backticks is code. */
 export function Prose({ text }: { text: string }) {
   return text.split('`').map((piece, at) =>
     at % 2 === 1 ? (
-      <code key={piece} className="mono">
+      // biome-ignore lint/suspicious/noArrayIndexKey: a name can be in a text twice, and its place does not change
+      <code key={at} className="mono">
         {piece}
       </code>
     ) : (

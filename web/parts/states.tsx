@@ -2,6 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { ApiError, isServerThere, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
+import { Prose } from './prose.tsx'
 import { createStore } from './store.ts'
 
 interface FailedProps {
@@ -20,7 +21,9 @@ export function Failed({ what, query: { error, refetch } }: FailedProps) {
   return (
     <div className="blank" role="alert">
       <h2>{what}</h2>
-      <p>{error?.message}</p>
+      <p>
+        <Prose text={error?.message ?? ''} />
+      </p>
       {requestId !== null && (
         <p className="note">
           Request <span className="mono">{requestId}</span>

@@ -7,10 +7,12 @@ import { requestQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { duration } from '../../format/time.ts'
+import { Prose } from '../../parts/prose.tsx'
 import { SignInElsewhere } from '../../parts/sign-in-elsewhere.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { takenMs } from '../activity/request-words.ts'
 import type { Run } from './chat-store.ts'
+import { refusalWords } from './refusal-words.ts'
 
 /** How the latest request ended, what it cost, and what to do about an error. */
 export function Outcome({ run }: { run: Run }) {
@@ -40,7 +42,9 @@ export function Outcome({ run }: { run: Run }) {
     case 'failed':
       return (
         <div className="problem" role="alert">
-          <p>{run.error.message}</p>
+          <p>
+            <Prose text={refusalWords(run.error.message)} />
+          </p>
           <NextStep error={run.error} />
           {/* Its answer had begun, so that it was charged for what came. */}
           {run.error instanceof ApiError && run.error.httpStatus === 200 && (
