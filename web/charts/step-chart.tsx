@@ -3,6 +3,7 @@ import { area, line, stack } from 'd3-shape'
 import { type PointerEvent, useState } from 'react'
 import { useWidth } from '../parts/use-width.ts'
 import { ColumnTip } from './column-tip.tsx'
+import { type LinePoint, linePoints, type Mark } from './line-points.ts'
 
 /** One part of every column, or one line. */
 export interface ChartSeries {
@@ -32,8 +33,8 @@ export interface StepChartProps {
     readonly text?: string
     readonly values: readonly (number | null)[]
   } | null
-  /** Events at a step of the first line, in a few letters. Default: none. */
-  readonly marks?: readonly { readonly at: number; readonly text: string }[]
+  /** Events of the first line, which rises by them at once. Default: none. */
+  readonly marks?: readonly Mark[]
   /** Whether the first line is filled down to zero. Default: no. */
   readonly isFilled?: boolean
   /** Opens what a column is made of; the group is null if none was pointed at. */
@@ -108,7 +109,7 @@ export function StepChart(props: StepChartProps) {
               series={series}
             />
           ))}
-        {props.isFilled === true && <Area plot={plot} values={series[0]?.values ?? []} />}
+        {props.isFilled === true && <Area plot={plot} points={plot.lines[0] ?? []} />}
         {form === 'lines' && <Lines plot={plot} shown={shown} series={series} />}
         <Compared plot={plot} values={props.compared?.values ?? []} />
         <Marks plot={plot} marks={props.marks ?? []} values={series[0]?.values ?? []} />
@@ -151,17 +152,19 @@ function Tip({ plot, at, widthPx, steps, series, totals, compared = null, ...sho
 
 type Plot = ReturnType<typeof layOut>
 
-function layOut(widthPx: number, { form, steps, series, compared, showAxis }: StepChartProps) {
+function layOut(widthPx: number, props: StepChartProps) {
+  const { form, steps, series, compared, marks = [], showAxis } = props
   const height = widthPx < NARROW_PX ? NARROW_HEIGHT_PX : HEIGHT_PX
   const layers = stack<number, string>()
     .keys(series.map(({ id }) => id))
     .value((at, id) => series.find((one) => one.id === id)?.values[at] ?? 0)(
     steps.map((_, at) => at),
   )
+  const lines = series.map(({ values }, place) => linePoints(values, place === 0 ? marks : []))
   const tops =
     form === 'columns'
       ? layers.flatMap((layer) => layer.map(([, to]) => to))
-      : series.flatMap(({ values }) => values.map((value) => value ?? 0))
+      : lines.flatMap((points) => points.map(({ value }) => value ?? 0))
   const comparedTops = (compared?.values ?? []).slice(0, steps.length).map((value) => value ?? 0)
   const most = [...tops, ...comparedTops].reduce((top, value) => Math.max(top, value), 0)
   const least = form === 'columns' ? 0 : tops.reduce((low, value) => Math.min(low, value), 0)
@@ -180,7 +183,7 @@ function layOut(widthPx: number, { form, steps, series, compared, showAxis }: St
     .paddingInner(0.32)
     .paddingOuter(0.16)
   const xOf = (at: number) => x(at) ?? 0
-  return { height, left, right: widthPx, x, y, ticks, tickStep, layers, xOf }
+  return { height, left, right: widthPx, x, y, ticks, tickStep, layers, lines, xOf }
 }
 
 function Axis({ plot, showAxis }: { plot: Plot } & Pick<StepChartProps, 'showAxis'>) {
@@ -269,10 +272,10 @@ interface LinesProps {
 /** A line for each series, which ends where it has no value, and a dot where there is no line. */
 function Lines({ plot, shown, series }: LinesProps) {
   const middleOf = (at: number) => plot.xOf(at) + plot.x.bandwidth() / 2
-  const draw = line<number | null>()
-    .defined((value) => value !== null)
-    .x((_, at) => middleOf(at))
-    .y((value) => plot.y(value ?? 0))
+  const draw = line<LinePoint>()
+    .defined(({ value }) => value !== null)
+    .x(({ at }) => middleOf(at))
+    .y(({ value }) => plot.y(value ?? 0))
   return (
     <>
       {shown !== null && (
@@ -285,9 +288,9 @@ function Lines({ plot, shown, series }: LinesProps) {
         />
       )}
       {/* The first series is drawn last, above the others. */}
-      {series.toReversed().map(({ id, tone, values }) => (
+      {[...series.entries()].toReversed().map(([place, { id, tone, values }]) => (
         <g key={id} className={`line-${tone}`}>
-          <path d={draw(values) ?? ''} />
+          <path d={draw(plot.lines[place] ?? []) ?? ''} />
           {values.map((value, at) =>
             value !== null && (at === shown || isAlone(values, at)) ? (
               // biome-ignore lint/suspicious/noArrayIndexKey: a step is its place
@@ -300,26 +303,27 @@ function Lines({ plot, shown, series }: LinesProps) {
   )
 }
 
-interface OfLine {
-  readonly plot: Plot
-  readonly values: ChartSeries['values']
-}
-
-function Area({ plot, values }: OfLine) {
-  const draw = area<number | null>()
-    .defined((value) => value !== null)
-    .x((_, at) => plot.xOf(at) + plot.x.bandwidth() / 2)
+function Area({ plot, points }: { plot: Plot; points: readonly LinePoint[] }) {
+  const draw = area<LinePoint>()
+    .defined(({ value }) => value !== null)
+    .x(({ at }) => plot.xOf(at) + plot.x.bandwidth() / 2)
     .y0(plot.y(0))
-    .y1((value) => plot.y(value ?? 0))
-  return <path className="area" d={draw(values) ?? ''} />
+    .y1(({ value }) => plot.y(value ?? 0))
+  return <path className="area" d={draw(points) ?? ''} />
 }
 
 const MARK_PX = 4.5
 const MARK_TEXT_PX = 46
 const MARK_ABOVE_PX = 10
 
+interface MarksProps {
+  readonly plot: Plot
+  readonly values: ChartSeries['values']
+  readonly marks: readonly Mark[]
+}
+
 /** Each has a circle, and its text unless that of the one before is in its place. */
-function Marks({ plot, values, marks }: OfLine & Required<Pick<StepChartProps, 'marks'>>) {
+function Marks({ plot, values, marks }: MarksProps) {
   let textUntil = -Infinity
   return marks.map(({ at, text }) => {
     const x = plot.xOf(at) + plot.x.bandwidth() / 2

@@ -118,7 +118,11 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
       ]}
       totals={balances}
       compared={ahead.length === 0 ? null : { name: 'At the present rate', values: ahead }}
-      marks={topUps.map(({ at, amountMicros }) => ({ at, text: `+${markText(amountMicros)}` }))}
+      marks={topUps.map(({ at, amountMicros }) => ({
+        at,
+        text: `+${markText(amountMicros)}`,
+        rise: amountMicros,
+      }))}
       showValue={money}
       showAxis={moneyTick}
       isHistoryComplete
