@@ -40,7 +40,7 @@ export function Failed({ what, query: { error, refetch } }: FailedProps) {
 export function NotLoaded({ what, query: { error, refetch } }: FailedProps) {
   return (
     <>
-      {what}: {error?.message}{' '}
+      {what}: <Prose text={error?.message ?? ''} />{' '}
       <button type="button" className="link" onClick={() => void refetch()}>
         Try again
       </button>

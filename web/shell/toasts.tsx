@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { Icon } from '../parts/icon.tsx'
+import { Prose } from '../parts/prose.tsx'
 import { dropToast, showToast, type Toast, useToasts } from '../parts/toast.ts'
 
 const SHOWN_MS = 8_000
@@ -39,7 +40,9 @@ function ToastLine({ toast: { id, text, undo } }: { toast: Toast }) {
       onFocus={() => setPaused(true)}
       onBlur={() => setPaused(false)}
     >
-      <span>{text}</span>
+      <span>
+        <Prose text={text} />
+      </span>
       {undo !== null && (
         <button type="button" className="link" onClick={takeBack}>
           Undo

@@ -6,6 +6,7 @@ import { asMember } from '../../api/calls.ts'
 import { boughtQuery, paymentPage } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { ago } from '../../format/time.ts'
+import { Prose } from '../../parts/prose.tsx'
 import { Failed, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
@@ -93,7 +94,7 @@ function Continue({ purchaseId }: { purchaseId: string }) {
       </button>
       {resume.isError && (
         <div className="problem mt-2" role="alert">
-          {resume.error.message}
+          <Prose text={resume.error.message} />
         </div>
       )}
     </>
