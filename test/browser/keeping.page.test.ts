@@ -4,7 +4,7 @@ import { copyBy, expectFits } from './chromium.ts'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
-import { HELIX, KEYS, ME } from './stand-in-data.ts'
+import { HELIX, KEYS, ME, NOW } from './stand-in-data.ts'
 import { FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
 
 /** Work that is kept when a person moves on, changes that can be undone, and bands above every page. */
@@ -236,6 +236,20 @@ describe('a suspended account', () => {
     await page.getByRole('region', { name: 'Conversation' }).locator(band).waitFor()
     expect(await band.count()).toBe(1)
     expect(await page.getByLabel('Message', { exact: true }).count()).toBe(0)
+  })
+
+  test('that is resumed elsewhere loses its band within 15 seconds', async ({
+    ownPage: page,
+    server,
+  }) => {
+    server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED))
+    await page.clock.install({ time: NOW })
+    await page.goto(`${server.address}/app/${at('connect')}`)
+    const band = page.getByRole('region', { name: 'Suspended' })
+    await band.waitFor()
+    server.answer(`/accounts/${HELIX.id}`, json(HELIX))
+    await page.clock.runFor(15_000)
+    await band.waitFor({ state: 'detached' })
   })
 
   test('is the state of its keys', async ({ page, server }) => {

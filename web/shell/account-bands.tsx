@@ -9,6 +9,8 @@ import { Time } from '../parts/time.tsx'
 import { useMe, useNameOf } from './use-account.ts'
 
 const READ_AGAIN_MS = 60_000
+// What a band says can end elsewhere, at the operator's or with a payment.
+const BAND_READ_AGAIN_MS = READ_AGAIN_MS / 4
 
 /** The bands above every page of an account: who views it, its suspension, and its debt. */
 export function AccountBands({ accountId }: { accountId: string }) {
@@ -63,14 +65,19 @@ function asSentence(note: string | null): string {
   return /[.!?…]$/.test(note.trim()) ? `${note.trim()} ` : `${note.trim()}. `
 }
 
-/** An account as it is, read again each minute; null: none is read. */
+/** An account as it is, read again each minute, and more often while a band says that it is refused; null: none is read. */
 export function useWatchedAccount(accountId: string | null): OwnAccount | undefined {
   return useQuery({
     ...accountQuery(accountId ?? ''),
     enabled: accountId !== null,
-    staleTime: READ_AGAIN_MS / 4,
-    refetchInterval: READ_AGAIN_MS,
+    staleTime: BAND_READ_AGAIN_MS,
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && hasBand(data) ? BAND_READ_AGAIN_MS : READ_AGAIN_MS,
   }).data
+}
+
+function hasBand({ disabled, credit }: OwnAccount): boolean {
+  return disabled || credit.backed.balance < 0
 }
 
 /** Reminds an operator that the page belongs to a customer. */
