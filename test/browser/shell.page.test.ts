@@ -62,6 +62,19 @@ test('on a phone, the figures of an upstream are named', async ({ pages, server 
   await page.getByText('none failed').first().waitFor()
 })
 
+test('no letter after Ctrl and K is lost', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByText('nightly evals').waitFor()
+  const focused = await page.evaluate(async () => {
+    document.body.dispatchEvent(
+      new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }),
+    )
+    await Promise.resolve() // Only what the key left to be done in the same turn.
+    return document.activeElement?.role
+  })
+  expect(focused).toBe('combobox')
+})
+
 describe('addresses', () => {
   test.for([
     [at('operator/accounts'), '/app/operator/accounts'],

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { Icon } from '../parts/icon.tsx'
 import { Matches, useMatches } from '../parts/matches.tsx'
 import { usePaletteEntries } from './palette-entries.ts'
@@ -21,7 +21,8 @@ export function Palette({ navigation, onClose }: PaletteProps) {
       entry.open()
     },
   })
-  useEffect(() => {
+  // Before the key that opened it is through: the next letter may follow at once.
+  useLayoutEffect(() => {
     const before = document.activeElement
     if (ref.current?.open === false) ref.current.showModal()
     return () => {

@@ -1,16 +1,15 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/client.ts'
 import { AccountBands } from './account-bands.tsx'
 import { PhoneTop, SideBar, TabBar } from './bars.tsx'
 import { preloadScreens } from './lazy-screen.tsx'
+import { Palette } from './palette.tsx'
 import { ScreenNotFound } from './screen-states.tsx'
 import { useNavigation, useSectionKeys } from './section-links.tsx'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { Toasts } from './toasts.tsx'
 import { type Place, useMe, useNameOf, usePlace } from './use-account.ts'
-
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
 /** Frames each page behind the sign-in: side bar, or bars above and below on a phone. */
 export function Shell() {
@@ -44,11 +43,7 @@ export function Shell() {
       </div>
       <Toasts />
       {opened === 'help' && <ShortcutHelp sections={navigation.sections} onClose={close} />}
-      {opened === 'palette' && (
-        <Suspense>
-          <Palette navigation={navigation} onClose={close} />
-        </Suspense>
-      )}
+      {opened === 'palette' && <Palette navigation={navigation} onClose={close} />}
     </>
   )
 }
