@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { expectFits } from './chromium.ts'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
@@ -52,6 +53,22 @@ test('each line of Needs attention leads to its screen', async ({ page, server }
   await follow('Tern & Co owes $4.20', 'accounts/**')
   await follow('1 account with low credit', 'accounts?state=low_credit&sort=available')
 })
+
+test.for([1440, 1024, 840])(
+  'in a window of %i px, a long account name has one line, and is whole in its title',
+  async (widthPx, { page, server }) => {
+    await page.setViewportSize({ width: widthPx, height: 900 })
+    await page.goto(`${server.address}/app/operator`)
+    const name = page.getByTitle('whose account has a name that is longer than others')
+    await name.waitFor()
+    const oneLinePx = await page
+      .getByTitle('Helix Lab')
+      .first()
+      .evaluate((b) => b.getBoundingClientRect().height)
+    expect(await name.evaluate((b) => b.getBoundingClientRect().height)).toBe(oneLinePx)
+    await expectFits(page)
+  },
+)
 
 test('a row that needs attention is one link with a chevron', async ({ page, server }) => {
   for (const [path, name] of [

@@ -55,6 +55,9 @@ const COLUMNS: Readonly<Record<Name, Column>> = {
 const ALL = ['requests', 'failed', 'charged', 'cost', 'margin'] as const
 const ALL_COMPARED = ['requests', 'failed', 'charged', 'before', 'cost', 'margin'] as const
 
+// Their names are as long as a person made them.
+const NAMED: ReadonlySet<OperatorReport['by']> = new Set(['account', 'key', 'tag', 'upstream'])
+
 interface MarginTableProps {
   readonly report: OperatorReport
   /** The period that it is compared with. Default: none. */
@@ -95,7 +98,11 @@ export function MarginTable(props: MarginTableProps) {
         <tbody>
           {data.slice(0, rowsMax).map((row) => (
             <tr key={row.id}>
-              <ShareCell part={row.figures.charge} whole={totals.charge}>
+              <ShareCell
+                part={row.figures.charge}
+                whole={totals.charge}
+                className={NAMED.has(by) ? 'name' : ''}
+              >
                 <GroupName by={by} row={row} />
               </ShareCell>
               {cells(row.figures, earlier.get(row.id) ?? 0)}
@@ -145,7 +152,7 @@ function GroupName({
   if (by === 'account') {
     return (
       <Link to="/operator/accounts/$account" params={{ account: id }} preload={false}>
-        <b>{name ?? id}</b>
+        <b title={name ?? id}>{name ?? id}</b>
       </Link>
     )
   }
@@ -157,5 +164,5 @@ function GroupName({
     )
   if (by === 'day') return <b>{dateText(id)}</b>
   if (by === 'month') return <b>{chartMonth(new Date(id))}</b>
-  return <b title={id}>{name ?? id}</b>
+  return <b title={name ?? id}>{name ?? id}</b>
 }
