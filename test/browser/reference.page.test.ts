@@ -65,3 +65,26 @@ test('a link to another place changes the address, and Back returns, without loa
   expect(await page.evaluate((body) => body === document.body, kept)).toBe(true)
   await window.close()
 })
+
+test('the button of a sample, also by its key, copies the whole sample and says so', async ({
+  browser,
+  gateway,
+}) => {
+  const window = await openWindow(browser, { width: 'desk', theme: 'light' })
+  await window.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const { page } = await openPage(window)
+  await page.goto(`${gateway.address}/docs/create_chat`)
+  const button = page.getByRole('button', { name: 'Copy the example of create_chat' })
+  await button.press('Enter')
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  expect(copied).toBe(await page.locator('#create_chat pre').textContent())
+  expect(copied).toMatch(/^curl "\$GATEWAY\/v1\/chat\/completions"/)
+  await button.waitFor()
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Copy')
+  await page.getByRole('button', { name: 'Copy the variables' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  const variables = await page.evaluate(() => navigator.clipboard.readText())
+  expect(variables).toContain(`export GATEWAY=${gateway.address}\n`)
+  await window.close()
+})

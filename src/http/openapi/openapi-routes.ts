@@ -188,7 +188,7 @@ async function readFont(font: string, folder: string): Promise<KeptAnswer | null
 
 const FOLDER = join(import.meta.dirname, 'page')
 
-const style = read('tokens.css') + read('page.css')
+const style = ['tokens.css', 'page.css', 'samples.css'].map(read).join('')
 // One script: the import of draw.js is replaced by the imported module.
 const script = read('draw.js').replace(/^import .*\n/, () =>
   read('render.js').replace('export ', ''),

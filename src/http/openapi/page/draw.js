@@ -16,6 +16,27 @@ try {
   place.textContent = `openapi.json could not be loaded (${error.message}). Reload the page to try again.`
 }
 
+const SAID_MS = 1_600
+
+addEventListener('click', async ({ target }) => {
+  const button = target.closest?.('.sample button')
+  if (button?.textContent !== 'Copy') return
+  const label = button.getAttribute('aria-label')
+  const say = (text, name) => {
+    button.textContent = text
+    button.setAttribute('aria-label', name)
+  }
+  const text = button.previousElementSibling.textContent
+  // Without TLS and away from loopback, browsers offer no clipboard.
+  const writing = navigator.clipboard?.writeText(text) ?? Promise.reject()
+  const said = await writing.then(
+    () => 'Copied',
+    () => 'Press Ctrl+C',
+  )
+  say(said, said)
+  setTimeout(() => say('Copy', label), SAID_MS)
+})
+
 // All addresses of the reference are this one page, so that a link between them loads nothing.
 addEventListener('click', (event) => {
   const link = event.target.closest?.('a[href^="/docs"]')

@@ -55,7 +55,7 @@ function article(operation, openapi) {
   return [
     `<article id="${operationId}">${heading}`,
     `<p>${prose(summary)} <span class="access">${ACCESS[accessOf(operation)].words}</span></p>`,
-    `<pre><code>${escapeHtml(curlExample(operation))}</code></pre>`,
+    `<div class="sample"><pre><code>${escapeHtml(curlExample(operation))}</code></pre><button type="button" aria-label="Copy the example of ${operationId}">Copy</button></div>`,
     parameterTables(operation.parameters ?? []),
     body === undefined
       ? ''
