@@ -186,6 +186,17 @@ describe('a file of upstreams', () => {
     })
 
     test.each([
+      'input: 1, output: 2',
+      'input: 1, output: 2, reasoning: 0',
+      'input: 1, output: 2, reasoning: 3',
+    ])('can have an output price up to the price of reasoning: %s', async (prices) => {
+      const file = priced(
+        `prices: { ${prices} }, long_prompts: [{ above: 1, input: 2, output: 3 }]`,
+      )
+      expect((await read(file)).upstreams[0].models[0]?.longPrompts).toHaveLength(1)
+    })
+
+    test.each([
       [
         `long_prompts: [{ above: 1, input: 1, output: 2 }]`,
         'long_prompts applies only with prices',
@@ -206,6 +217,10 @@ describe('a file of upstreams', () => {
       [
         `${SHORT}, long_prompts: [{ above: 1, input: 2, cache_read: 1, output: 3, search: 1 }]`,
         'long_prompts[0].search is not a setting here',
+      ],
+      [
+        `prices: { input: 1, output: 2, reasoning: 2 }, long_prompts: [{ above: 1, input: 2, output: 2 }, { above: 2, input: 2, output: 3 }]`,
+        'long_prompts[1].output is higher than the reasoning price, which is the same for prompts of any length',
       ],
     ])('have a fault in %s', async (lines, fault) => {
       expect((await faultsOf(priced(lines))).join()).toContain(fault)

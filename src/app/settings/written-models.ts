@@ -149,7 +149,7 @@ function readLongPrompts(
   }
   let below = { inputTokensAbove: 0, prices: shorter }
   const longPrompts = (value.items() ?? []).flatMap((item) => {
-    const longPrompt = readLongPrompt(item, below)
+    const longPrompt = readLongPrompt(item, { below, reasoning: shorter.reasoning ?? 0n })
     if (longPrompt === null) return []
     below = longPrompt
     return [longPrompt]
@@ -157,8 +157,15 @@ function readLongPrompts(
   return { longPrompts }
 }
 
-/** Each price of shorter prompts must be there, and not be higher: what is left out would be charged too low. */
-function readLongPrompt(value: YamlValue, below: WrittenLongPrompt): WrittenLongPrompt | null {
+/**
+ * Each price of shorter prompts must be there, and not be higher: what is left out would be charged too low. So would
+ * reasoning be, whose one price applies to prompts of any length, if it were below the output's; at zero it is charged as
+ * output.
+ */
+function readLongPrompt(
+  value: YamlValue,
+  { below, reasoning }: { readonly below: WrittenLongPrompt; readonly reasoning: Picos },
+): WrittenLongPrompt | null {
   const members = value.members(['above', ...LONG_PROMPT_PRICES])
   if (members === null) return null
   const above = members.get('above')
@@ -174,6 +181,13 @@ function readLongPrompt(value: YamlValue, below: WrittenLongPrompt): WrittenLong
     if (shorter === undefined || (longer !== undefined && longer >= shorter)) continue
     if (longer !== undefined) members.get(name)?.fault('is lower than the price of shorter prompts')
     else if (!members.has(name)) value.fault(`has no ${name} price, which shorter prompts have`)
+  }
+  if (reasoning !== 0n && (prices.output ?? 0n) > reasoning) {
+    members
+      .get('output')
+      ?.fault(
+        'is higher than the reasoning price, which is the same for prompts of any length. Leave reasoning out of prices: it is then charged as output',
+      )
   }
   return inputTokensAbove === null ? null : { inputTokensAbove, prices }
 }
