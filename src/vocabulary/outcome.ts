@@ -39,7 +39,7 @@ export interface Reported {
   readonly servedTier?: 'standard' | 'priority'
   /**
    * Whether `usage` counts the whole answer of a provider that bills by its counts: at the listed prices they are the
-   * reported cost. Left out: they are not.
+   * reported cost, if `costUsd` is null. Left out: they are not.
    */
   readonly countsAreCost?: true
   /**

@@ -52,6 +52,7 @@ describe.each(Object.entries(DIALECTS))('%s', (dialect, bills) => {
     const { path, least } = format
     const sent = await readToEnd(world.send(apiKey, { ...least, ...body, ...stream }, path))
     expect(sent.httpStatus, sent.text).toBe(200)
+    expect(await world.logged(sent.requestId), 'without a warning').toContain('"level":30')
     const { state, backedChargeMicros, backedHeldMicros } = await world.rowOf(sent.requestId)
     expect(backedHeldMicros).toBe(0)
     return { state, chargeMicros: backedChargeMicros }

@@ -31,6 +31,17 @@ describe('counts that no call of this size can count are as if none were sent', 
     expect(withPossibleCounts(outcome, { call: callWith(), offer: OFFER })).toEqual(UNCOUNTED)
   })
 
+  test('of an answer that the provider does not bill, whose cost stays zero', () => {
+    const free = { ...NOTHING_REPORTED, costUsd: { digits: 0n, exponent: 0 } }
+    const usage = usageOf('100,001 in, 0 out')
+    const outcome: Outcome = {
+      kind: 'completed',
+      reported: { ...free, usage, countsAreCost: true },
+    }
+    const bounded = withPossibleCounts(outcome, { call: callWith(), offer: OFFER })
+    expect(bounded).toEqual({ kind: 'completed', reported: free })
+  })
+
   test('a window that is not known is a million tokens', () => {
     const offer = offerWith({}, { contextTokens: null, outputTokensMax: null })
     expect(believed('900,000 in, 900,000 out', {}, offer)).toBe(true)

@@ -31,10 +31,10 @@ function isFreeRefusal(message: JsonObject): boolean {
 
 /** A report whose cost is zero, unless output was counted, even if none of it is shown. Counts never leave out text. */
 function freeUnlessWritten(reported: Reported): Reported {
-  const { usage, countsAreCost, ...rest } = reported
+  const { usage, countsAreCost } = reported
   if (countsAreCost !== true || usage === null) return reported
   if (usage.outputTokens > 0 || usage.searches > 0) return reported
-  return { ...rest, usage, costUsd: decimalOfPicos(0n) }
+  return { ...reported, costUsd: decimalOfPicos(0n) }
 }
 
 const REFUSAL = /"stop_reason"\s*:\s*"refusal"/
