@@ -80,8 +80,8 @@ async function report(
   const subscribed = webhooks.filter((webhook) => eventsOf(webhook).includes(event))
   const marks = subscribed.map(({ id }) => subscribedMark(id))
   const marked = await heldOf(trx, { event, subjectIds: marks })
-  // A time that is ahead is of a clock that was wrong: it may be years until that time has come.
-  const isEarlier = (atMs: number) => atMs <= sinceMs || atMs > nowMs
+  // A time that is a little ahead is of a webhook that was made or enabled since `nowMs` was read.
+  const isEarlier = (atMs: number) => atMs <= sinceMs || isFarAhead({ atMs, nowMs })
   const receivers = subscribed.filter(
     ({ id, createdAtMs }) =>
       isEarlier(createdAtMs) && isEarlier(marked.get(subscribedMark(id)) ?? -Infinity),
@@ -102,6 +102,11 @@ async function report(
 
 /** How long after a report the next one with the same mark waits. */
 const APART_MS = 60 * 60_000
+
+/** Whether a time is of a clock that was wrong: it may be years until that time has come. */
+function isFarAhead({ atMs, nowMs }: { readonly atMs: number; readonly nowMs: number }): boolean {
+  return atMs >= nowMs + APART_MS
+}
 
 /** Whether a mark of this time keeps conditions waiting. One that is far ahead is of a clock that was wrong. */
 export function isRecentMark({

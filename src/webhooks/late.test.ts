@@ -32,6 +32,13 @@ function at(ms: number): void {
   bench.setNowMs(ms)
 }
 
+/** By position: how far its clock is behind. */
+function startWatcher(behindMs = 0): Watcher {
+  const behind = { nowMs: () => nowMs - behindMs }
+  const parts = { db: bench.store.db, ids, clock: behind, onPass: null, onFailure }
+  return new Watcher({ ...parts, upstreams: ['far'], awayAfterMs: AWAY_AFTER_MS })
+}
+
 /** As the operation that creates a webhook. */
 async function makeWebhook(events: readonly WebhookEvent[] = WEBHOOK_EVENTS): Promise<string> {
   const parts = { db: bench.store.db, ids, clock }
@@ -89,8 +96,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
     bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
     at(Date.parse('2027-01-01'))
-    const parts = { db: bench.store.db, ids, clock, onPass: null, onFailure }
-    watcher = new Watcher({ ...parts, upstreams: ['far'], awayAfterMs: AWAY_AFTER_MS })
+    watcher = startWatcher()
     await bench.createAccount('acct_1')
     await bench.createApiKey('key_1', 'acct_1')
     await runScript(bench, 'credit acct_1 backed 9000000 r1')
@@ -142,6 +148,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     at(nowMs + MINUTE_MS / 2)
     await watcher.look()
     expect(await eventsTold()).toEqual(['request.unresolved'])
+  })
+
+  test('a webhook that is made or enabled just after the watcher read the time is not told of what began before', async () => {
+    const enabled = await makeWebhook()
+    await change(enabled, { disabled: true })
+    await beginAll('1')
+    at(nowMs + 10)
+    await change(enabled, { disabled: false })
+    await makeWebhook()
+    await startWatcher(5).look()
+    expect(await eventsTold()).toEqual([])
   })
 
   test('a webhook that was made and enabled while the clock was far ahead is told of what begins once it is set back', async () => {
