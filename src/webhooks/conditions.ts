@@ -104,7 +104,13 @@ async function report(
 const APART_MS = 60 * 60_000
 
 /** Whether a time is of a clock that was wrong: it may be years until that time has come. */
-function isFarAhead({ atMs, nowMs }: { readonly atMs: number; readonly nowMs: number }): boolean {
+export function isFarAhead({
+  atMs,
+  nowMs,
+}: {
+  readonly atMs: number
+  readonly nowMs: number
+}): boolean {
   return atMs >= nowMs + APART_MS
 }
 

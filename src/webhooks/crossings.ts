@@ -7,7 +7,7 @@ import type { Tables } from '../store/schema.ts'
 import { LOW_BALANCE_MICROS_DEFAULT } from '../vocabulary/money.ts'
 import { reversalOf } from '../vocabulary/purchase.ts'
 import { DAY_MS } from '../vocabulary/usage-step.ts'
-import type { Raised } from './conditions.ts'
+import { isFarAhead, type Raised } from './conditions.ts'
 import { reportedMark } from './subjects.ts'
 
 /** Accounts or keys that are looked at, and when. */
@@ -124,7 +124,8 @@ export async function unresolvedRequests(
     .execute()
   const raised = rows.flatMap((row): Raised[] => {
     const endedAtMs = row.endedAtMs ?? row.openedAtMs
-    const sinceMs = endedAtMs + UNRESOLVED_AFTER_MS
+    const isAhead = isFarAhead({ atMs: endedAtMs, nowMs })
+    const sinceMs = isAhead ? nowMs : endedAtMs + UNRESOLVED_AFTER_MS
     if (sinceMs > nowMs) return []
     const fields = {
       request_id: row.id,
@@ -162,7 +163,8 @@ export async function resolvedOf(
 
 /**
  * The upstreams that have listed no models for some time, and those that list models again. One that has never
- * listed any is neither until this process has run for that time: another may have waited longer.
+ * listed any is neither until this process has run for that time: another may have waited longer. A list of a time that
+ * is far ahead counts as none: the clock was wrong.
  */
 export async function awayUpstreams(
   db: Kysely<Tables>,
@@ -174,7 +176,7 @@ export async function awayUpstreams(
   }: {
     readonly upstreams: readonly string[]
     readonly nowMs: number
-    /** From when on one that never listed any counts. */
+    /** From when on one that never listed any counts: when this process started, or its clock was set back. */
     readonly sinceStartMs: number
     readonly awayAfterMs: number
   },
@@ -183,7 +185,11 @@ export async function awayUpstreams(
     .selectFrom('catalog_state')
     .select(['upstream', 'refreshed_at_ms as refreshedAtMs'])
     .execute()
-  const listedAtMs = new Map(rows.map((row) => [row.upstream, row.refreshedAtMs]))
+  const listedAtMs = new Map(
+    rows
+      .filter((row) => !isFarAhead({ atMs: row.refreshedAtMs, nowMs }))
+      .map((row) => [row.upstream, row.refreshedAtMs]),
+  )
   const isRecent = (atMs: number) => nowMs - atMs <= awayAfterMs
   const raised = upstreams.flatMap((upstream): Raised[] => {
     const fromMs = listedAtMs.get(upstream) ?? sinceStartMs

@@ -174,4 +174,41 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await watcher.look()
     expect(await eventsTold(webhookId)).toEqual(['key.limit_near', ...ALL])
   })
+  test('a request that ended unresolved while the clock was far ahead is reported once it is set back', async () => {
+    const startMs = nowMs
+    await makeWebhook()
+    at(startMs + 10_000 * HOUR_MS)
+    await endUnresolved('req_1')
+    at(startMs + 1)
+    await watcher.look()
+    await watcher.look()
+    expect(await eventsTold()).toEqual(['request.unresolved'])
+  })
+
+  test('an upstream that lists no models once a clock that was far ahead is set back is away after the usual time', async () => {
+    const startMs = nowMs
+    await makeWebhook()
+    at(startMs + 10_000 * HOUR_MS)
+    await listModels()
+    await watcher.look()
+    const backAtMs = startMs + HOUR_MS
+    for (const ms of [0, AWAY_AFTER_MS]) {
+      at(backAtMs + ms)
+      await watcher.look()
+    }
+    expect(await eventsTold()).toEqual([])
+    for (let pass = 0; pass < 2; pass += 1) {
+      at(nowMs + 1)
+      await watcher.look()
+    }
+    expect(await eventsTold()).toEqual(['upstream.away'])
+    await beginAll('1')
+    await watcher.look()
+    expect(await eventsTold()).toEqual([
+      'request.unresolved',
+      'store.went_back',
+      'upstream.away',
+      'upstream.away',
+    ])
+  })
 })

@@ -63,7 +63,9 @@ const START: UnresolvedPlace = { instanceId: '', requestId: '' }
 export class Watcher {
   readonly #input: WatcherInput
   readonly #passes: Passes
-  readonly #startedAtMs: number
+  /** When the process started, or first looked after its clock was set back. */
+  #startedAtMs: number
+  #lookedAtMs: number
   readonly #accounts: Rotation
   readonly #apiKeys: Rotation
   readonly #heldAfter = new Map<WebhookEvent, string>()
@@ -72,6 +74,7 @@ export class Watcher {
   constructor(input: WatcherInput) {
     this.#input = input
     this.#startedAtMs = input.clock.nowMs()
+    this.#lookedAtMs = this.#startedAtMs
     this.#accounts = new Rotation(input.db, 'accounts')
     this.#apiKeys = new Rotation(input.db, 'api_keys')
     const { onFailure } = input
@@ -100,7 +103,10 @@ export class Watcher {
 
   /** One look at all that webhooks are for. Rejects as the store does. */
   async look(): Promise<void> {
-    const { db } = this.#input
+    const { db, clock } = this.#input
+    const nowMs = clock.nowMs()
+    if (nowMs < this.#lookedAtMs) this.#startedAtMs = nowMs
+    this.#lookedAtMs = nowMs
     const webhooks = (await listWebhooks(db)).filter(({ disabled }) => !disabled)
     const asked = new Set(webhooks.flatMap(eventsOf))
     const { onPass } = this.#input
