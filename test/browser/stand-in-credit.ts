@@ -1,5 +1,6 @@
 import type { Balance, Entry, Session, Statement, StatementLine } from '../../web/api/answers.ts'
 import { ago, DAY_MS, HELIX, NOW } from './stand-in-data.ts'
+import { DAY_CHARGES } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** The purses of the account. */
@@ -79,8 +80,8 @@ function change(
 /** The changes of a number of days ago, newest first. */
 function changesOf(days: number): readonly Omit<Line, 'balance'>[] {
   const date = dayBefore(days)
-  const requests = Math.round(900 + 700 * Math.sin(days * 1.7))
-  const charge = change({ date, kind: 'charge', count: requests, amount: -requests * 3_793 })
+  const amount = -(DAY_CHARGES.at(-1 - days) ?? 0)
+  const charge = change({ date, kind: 'charge', count: Math.round(-amount / 3_793), amount })
   if (days === 2) {
     const created_at = `${date}T09:12:00.000Z`
     const reference = 'invoice-1042'

@@ -1,3 +1,4 @@
+import { dailyPace, daysLeft } from '../../src/vocabulary/pace.ts'
 import type { Overview } from '../../web/api/answers.ts'
 import { ago, DAY_MS, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 import { NO_FIGURES } from './stand-in-usage.ts'
@@ -28,6 +29,14 @@ const SERIES = MODELS.map((id, at) => {
 })
 const OTHERS = charges(221_000)
 
+/** The charge of each day, oldest first. */
+export const DAY_CHARGES: readonly number[] = STEPS.map(
+  (_, at) => (OTHERS[at] ?? 0) + sum(SERIES.map((one) => one.charges[at] ?? 0)),
+)
+const RECENT_CHARGE = sum(DAY_CHARGES.slice(-7))
+const AVAILABLE = HELIX.credit.backed.available
+const PACE = dailyPace(RECENT_CHARGE, { sinceMs: 0, nowMs: NOW.getTime() })
+
 /** The Overview of 30 days. */
 export const OVERVIEW: Overview = {
   object: 'overview',
@@ -38,14 +47,14 @@ export const OVERVIEW: Overview = {
   by: 'model',
   as_of: NOW.toISOString(),
   credit: {
-    available: 184_270_000,
+    available: AVAILABLE,
     ...HELIX.credit,
     has_backed_credit: true,
     held_running: { requests: 3, amount: 2_410_000 },
     held_estimated: { requests: 0, amount: 0 },
     held_unresolved: { requests: 1, amount: 380_000, next_release_at: ahead(82_800_000) },
-    recent_charge: 34_220_000,
-    days_left: 35,
+    recent_charge: RECENT_CHARGE,
+    days_left: daysLeft(AVAILABLE, PACE),
   },
   figures: {
     requests: 48_213,
