@@ -101,14 +101,26 @@ export function providerWords(cause: unknown): string | null {
   return [...new Set(cause.words)].join(', ')
 }
 
-/**
- * How a problem is the provider's refusal of our account, which clients do not see: `likely` if the provider says nothing of
- * an account; null: it is none.
- */
-export function accountRefusal({ code, cause }: Problem): 'said' | 'likely' | null {
+/** Why a provider refuses our account: its key is wrong or may not do this, or its credit is used up. */
+export type RefusedFor = 'key' | 'credit'
+
+/** What an HTTP status says of a refusal of our account. */
+export function refusedForOf(httpStatus: number): RefusedFor {
+  return httpStatus === 402 ? 'credit' : 'key'
+}
+
+interface AccountRefusal {
+  readonly refusedFor: RefusedFor
+  /** Whether the provider says nothing of an account. */
+  readonly isOnlyLikely: boolean
+}
+
+/** How a problem is the provider's refusal of our account, which clients do not see; null: it is none. */
+export function accountRefusal({ code, cause }: Problem): AccountRefusal | null {
   if (code !== 'service_unavailable' || !(cause instanceof ProviderRefusal)) return null
-  if (cause.httpStatus !== 401 && cause.httpStatus !== 402) return null
-  return cause.isOnlyLikely ? 'likely' : 'said'
+  const { httpStatus, isOnlyLikely } = cause
+  if (httpStatus !== 401 && httpStatus !== 402) return null
+  return { refusedFor: refusedForOf(httpStatus), isOnlyLikely }
 }
 
 /** Statuses about the request, which are kept, with the codes of their fixed messages. */

@@ -17,7 +17,7 @@ const sources: ReadinessSources = {
 
 const ONE = { name: 'one', apiKeyVariable: 'UPSTREAM_API_KEY' }
 const TWO = { name: 'two', apiKeyVariable: 'TWO_API_KEY' }
-const REQUEST = { upstream: 'one', asker: 'request' } as const
+const REQUEST = { upstream: 'one', asker: 'request', refusedFor: 'credit' } as const
 
 beforeEach(() => {
   nowMs = 1_000_000
@@ -80,10 +80,14 @@ test('a process whose proxy is not trusted is ready, with a warning', () => {
 
 test('a process reports why the provider refuses its key, if the provider gives a reason', () => {
   const said = "the upstream answers 402: the provider's account has no credit left"
-  readiness.accountRefused({ upstream: ONE.name, asker: 'key', said })
-  expect(faults()['upstream_account']).toContain(`refuses the gateway: ${said}. Check `)
-  readiness.accountRefused({ upstream: ONE.name, asker: 'request' })
-  expect(faults()['upstream_account']).toContain('refuses the gateway. Check ')
+  readiness.accountRefused({ upstream: ONE.name, asker: 'key', refusedFor: 'credit', said })
+  expect(faults()['upstream_account']).toBe(
+    `The upstream one refuses the gateway: ${said}. No credit is left: add credit to the provider's account of the key UPSTREAM_API_KEY.`,
+  )
+  readiness.accountRefused({ upstream: ONE.name, asker: 'request', refusedFor: 'key' })
+  expect(faults()['upstream_account']).toBe(
+    'The upstream one refuses the gateway. Check the key UPSTREAM_API_KEY and its permissions.',
+  )
 })
 
 test('a stopping process is not ready', () => {
@@ -212,15 +216,15 @@ test('a process is ready while one of two upstreams refuses its account, and not
   expect(two.checks(sources).every(({ fault }) => fault === null)).toBe(true)
   expect(two.isAccountRefused('one')).toBe(true)
   expect(two.isAccountRefused('two')).toBe(false)
-  two.accountRefused({ upstream: 'two', asker: 'catalog' })
+  two.accountRefused({ upstream: 'two', asker: 'catalog', refusedFor: 'key' })
   const [fault] = two.checks(sources).flatMap((check) => check.fault ?? [])
   expect(fault).toBe(
-    'All upstreams refuse the gateway (one, two). Check UPSTREAM_API_KEY, TWO_API_KEY and the credit behind them.',
+    "All upstreams refuse the gateway (one, two). No credit is left: add credit to the provider's account of the key UPSTREAM_API_KEY. Check the key TWO_API_KEY and its permissions.",
   )
 })
 
 test('a refused key counts until the upstream accepts it, or a request', () => {
-  const key = { upstream: 'one', asker: 'key' } as const
+  const key = { upstream: 'one', asker: 'key', refusedFor: 'key' } as const
   expect(readiness.accountRefused(key)).toBe(true)
   expect(faults()['upstream_account']).toContain('UPSTREAM_API_KEY')
   expect(readiness.accountAccepted({ upstream: 'one', asker: 'catalog' })).toBe(false)
@@ -240,9 +244,9 @@ test('no key is checked of an upstream that has none', () => {
     pricesStaleAfterMs: STALE_AFTER_MS,
     upstreams: [{ name: 'one', apiKeyVariable: null }],
   })
-  keyless.accountRefused(REQUEST)
+  keyless.accountRefused({ ...REQUEST, refusedFor: 'key' })
   const [fault] = keyless.checks(sources).flatMap((check) => check.fault ?? [])
   expect(fault).toBe(
-    'The upstream one refuses the gateway. No key is sent there: set api_key of one if it needs one.',
+    'The upstream one refuses the gateway. No key is sent to one: set its api_key if it needs one.',
   )
 })

@@ -1,3 +1,4 @@
+import type { RefusedFor } from '../formats/provider-error.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { DatabaseLocation } from '../store/database-url.ts'
 import type { StoreFault } from '../store/store-failure.ts'
@@ -29,7 +30,12 @@ export interface AccountCall {
   /** The name of the upstream that it went to. */
   readonly upstream: string
   readonly asker: AccountAsker
-  /** Why the provider refuses it, in our words; absent: only the status is known. */
+}
+
+/** A call of our account that the provider refuses. */
+export interface AccountRefused extends AccountCall {
+  readonly refusedFor: RefusedFor
+  /** The same in words. Default: a request was refused, and the words are the provider's. */
   readonly said?: string
   /** The account whose request was refused in words that may be about the request alone. Default: it is about ours. */
   readonly likelyOf?: string
@@ -58,8 +64,8 @@ export class Readiness {
   #storeCommittedAtMs: number
   /** Why the store last failed, `unknown` if that is not known; null: it has committed a write since. */
   #storeFailure: StoreFault | 'unknown' | null = null
-  /** By upstream: why it refuses our key, where it says so. */
-  readonly #saidOfKey = new Map<string, string>()
+  /** By upstream: why it last refused our account. */
+  readonly #refusals = new Map<string, Reason>()
   /** By upstream: the accounts with likely refusals since a request was last accepted, each with the time of the newest. */
   readonly #likelyOf = new Map<string, Map<string, number>>()
   #hasUnnamedProxy = false
@@ -124,10 +130,9 @@ export class Readiness {
    * An upstream refused our account. True if no refusal of it was known. A likely refusal counts once the requests of a
    * second account have one within five minutes, with none accepted in between, and while the account counts as refused.
    */
-  accountRefused({ upstream, asker, said, likelyOf }: AccountCall): boolean {
+  accountRefused({ upstream, asker, refusedFor, said, likelyOf }: AccountRefused): boolean {
     if (likelyOf !== undefined && !this.#isBelieved({ upstream, likelyOf })) return false
-    if (said === undefined) this.#saidOfKey.delete(upstream)
-    else this.#saidOfKey.set(upstream, said)
+    this.#refusals.set(upstream, { refusedFor, said })
     const isNews = !this.isAccountRefused(upstream)
     const refusedAtMs = this.#refusedAtMs.get(upstream)
     if (refusedAtMs !== undefined) refusedAtMs[asker] = this.#clock.nowMs()
@@ -224,21 +229,33 @@ export class Readiness {
     }
     const [first, ...others] = this.#upstreams
     if (first === undefined) return null
-    if (others.length === 0) return refusedBy(first, this.#saidOfKey.get(first.name))
+    const adviceOf = (upstream: KeyedUpstream) =>
+      adviceFor(upstream, this.#refusals.get(upstream.name)?.refusedFor)
+    if (others.length === 0) {
+      const said = this.#refusals.get(first.name)?.said
+      const reason = said === undefined ? '' : `: ${said}`
+      return `The upstream ${first.name} refuses the gateway${reason}. ${adviceOf(first)}`
+    }
     const names = this.#upstreams.map(({ name }) => name)
-    const keys = new Set(
-      this.#upstreams.map(({ name, apiKeyVariable }) => apiKeyVariable ?? `api_key of ${name}`),
-    )
-    return `All upstreams refuse the gateway (${names.join(', ')}). Check ${[...keys].join(', ')} and the credit behind them.`
+    const advice = new Set(this.#upstreams.map(adviceOf))
+    return `All upstreams refuse the gateway (${names.join(', ')}). ${[...advice].join(' ')}`
   }
 }
 
-/** By position: the only upstream, and why it refuses the gateway's key; undefined: it does not say. */
-function refusedBy({ name, apiKeyVariable }: KeyedUpstream, said: string | undefined): string {
-  const refuses = `The upstream ${name} refuses the gateway${said === undefined ? '' : `: ${said}`}.`
+type Reason = Pick<AccountRefused, 'refusedFor'> & { readonly said: string | undefined }
+
+/** By position: the upstream, and why it refuses the gateway. */
+function adviceFor(
+  { name, apiKeyVariable }: KeyedUpstream,
+  refusedFor: RefusedFor = 'key',
+): string {
+  if (refusedFor === 'credit') {
+    const key = apiKeyVariable === null ? name : `the key ${apiKeyVariable}`
+    return `No credit is left: add credit to the provider's account of ${key}.`
+  }
   return apiKeyVariable === null
-    ? `${refuses} No key is sent there: set api_key of ${name} if it needs one.`
-    : `${refuses} Check ${apiKeyVariable} and the credit behind it.`
+    ? `No key is sent to ${name}: set its api_key if it needs one.`
+    : `Check the key ${apiKeyVariable} and its permissions.`
 }
 
 // Anyone may ask whether the server is ready: which file, server or user it is about is for the log.

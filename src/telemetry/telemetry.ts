@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
-import { accountRefusal } from '../formats/provider-error.ts'
+import { accountRefusal, type RefusedFor } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
 import { RowsLocked, StoreUnavailable, storeFaultOf } from '../store/store-failure.ts'
 import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { Metrics } from './metrics.ts'
 import type { RequestExport } from './otlp-export.ts'
-import type { AccountCall, Readiness } from './readiness.ts'
+import type { AccountCall, AccountRefused, Readiness } from './readiness.ts'
 
 interface TelemetryParts {
   readonly log: Logger
@@ -52,8 +52,10 @@ export class Telemetry {
     } else if (call !== null) {
       const refusal = accountRefusal(problem)
       const { accountId: likelyOf } = record
-      if (refusal === 'said') this.#accountRefused(call)
-      if (refusal === 'likely' && likelyOf !== null) this.#accountRefused({ ...call, likelyOf })
+      if (refusal === null) return
+      const { refusedFor, isOnlyLikely } = refusal
+      if (!isOnlyLikely) this.#accountRefused({ ...call, refusedFor })
+      else if (likelyOf !== null) this.#accountRefused({ ...call, refusedFor, likelyOf })
     }
   }
 
@@ -95,7 +97,7 @@ export class Telemetry {
     this.metrics?.catalogRefreshed(outcome, upstream)
     if (outcome.kind === 'refreshed') this.#accountAccepted({ upstream, asker: 'catalog' })
     else if (outcome.cause instanceof UpstreamRefusesAccount)
-      this.#accountRefused({ upstream, asker: 'catalog' })
+      this.#accountRefused({ upstream, asker: 'catalog', ...reasonOf(outcome.cause) })
   }
 
   /** An upstream was asked for the usage of our key. By position: its name, and its answer. */
@@ -104,19 +106,25 @@ export class Telemetry {
     if (answer.kind === 'found') {
       this.#accountAccepted({ upstream, asker: 'key' })
     } else if (answer.kind === 'refused')
-      this.#accountRefused({ upstream, asker: 'key', said: answer.cause.message })
+      this.#accountRefused({ upstream, asker: 'key', ...reasonOf(answer.cause) })
   }
 
-  #accountRefused(call: AccountCall): void {
+  #accountRefused(call: AccountRefused): void {
     if (!this.#parts.readiness.accountRefused(call)) return
-    this.#parts.log.error(
-      call,
-      'the provider refuses the gateway: check the API key of this upstream and the credit behind it',
-    )
+    this.#parts.log.error(call, `the provider refuses the gateway: ${ADVICE[call.refusedFor]}`)
   }
 
   #accountAccepted(call: AccountCall): void {
     if (!this.#parts.readiness.accountAccepted(call)) return
     this.#parts.log.info(call, 'the provider accepts the gateway again')
   }
+}
+
+const ADVICE: Readonly<Record<RefusedFor, string>> = {
+  key: 'check the API key of this upstream and its permissions',
+  credit: 'add credit to its account at the provider',
+}
+
+function reasonOf({ refusedFor, message }: UpstreamRefusesAccount) {
+  return { refusedFor, said: message }
 }

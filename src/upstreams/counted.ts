@@ -71,7 +71,7 @@ export function ofAccount(error: ProviderError): ProviderError {
   const isWrongKey = httpStatus === 400 && WRONG_KEY.test(message)
   if (!isForbidden && !isWrongKey) return error
   const isOnlyLikely = isForbidden && !namesAccount(error)
-  return { ...error, httpStatus: 402, ...(isOnlyLikely ? { isOnlyLikely } : {}) }
+  return { ...error, httpStatus: 401, ...(isOnlyLikely ? { isOnlyLikely } : {}) }
 }
 
 /**

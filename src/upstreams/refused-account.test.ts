@@ -21,7 +21,7 @@ describe('our account', () => {
       wire(openai, 'responses'),
       403,
       { code: 'unsupported_country_region_territory', message: 'Country' },
-      402,
+      401,
     ],
     [
       'OpenAI, too many requests',
@@ -83,7 +83,7 @@ describe('our account', () => {
       wire(anthropic, 'messages'),
       403,
       { type: 'permission_error', message: 'Your API key does not have permission' },
-      402,
+      401,
     ],
     [
       'Anthropic, an organization that broke its policies',
@@ -93,28 +93,28 @@ describe('our account', () => {
         type: 'permission_error',
         message: 'Your organization was disabled for violating our usage policies.',
       },
-      402,
+      401,
     ],
     [
       'a server, an account that broke its policies',
       wire(openaiCompatible, 'chat'),
       403,
       { message: 'This account has been flagged.' },
-      402,
+      401,
     ],
     [
       'a server, whose access ended',
       wire(openaiCompatible, 'chat'),
       403,
       { message: 'Your access was terminated: see our usage policies.' },
-      402,
+      401,
     ],
     [
       'OpenAI, an account that its code names',
       wire(openai, 'chat'),
       403,
       { code: 'account_deactivated', message: 'See our usage policies.' },
-      402,
+      401,
     ],
     [
       'a server, refusing an account that the request names',
@@ -135,14 +135,14 @@ describe('our account', () => {
       wire(openaiCompatible, 'chat'),
       400,
       { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID' },
-      402,
+      401,
     ],
     [
       'Gemini, an old key',
       wire(openaiCompatible, 'chat'),
       400,
       { code: 400, message: 'API key expired. Please renew the API key.' },
-      402,
+      401,
     ],
     [
       'a server that repeats a value in quotes',
@@ -168,7 +168,7 @@ describe('our account', () => {
       },
       400,
     ],
-    ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 402],
+    ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 401],
   ])('%s', (_, of, httpStatus, members, expected) => {
     expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)
   })
@@ -196,7 +196,7 @@ describe('our account', () => {
     ]) {
       const read = of.readError(error(said), 403)
       const isOnlyLikely = certainty === 'probably' ? true : undefined
-      expect([read.httpStatus, read.isOnlyLikely]).toEqual([402, isOnlyLikely])
+      expect([read.httpStatus, read.isOnlyLikely]).toEqual([401, isOnlyLikely])
     }
   })
 })

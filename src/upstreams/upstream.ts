@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import type { StreamEvent, WireFormat } from '../formats/format.ts'
-import type { ProviderError } from '../formats/provider-error.ts'
+import { type ProviderError, type RefusedFor, refusedForOf } from '../formats/provider-error.ts'
 import { parseUpstreamJson } from '../json/body.ts'
 import type { JsonEdit } from '../json/edit.ts'
 import type { JsonBody, JsonObject, JsonValue } from '../json/walk.ts'
@@ -203,6 +203,18 @@ export interface FetchGenerationInput {
 /** The upstream refuses our account: the key is wrong, or the credit is used up. */
 export class UpstreamRefusesAccount extends Error {
   override readonly name = 'UpstreamRefusesAccount'
+  readonly refusedFor: RefusedFor
+
+  constructor(httpStatus: number) {
+    super(`the upstream answers ${httpStatus}: ${REFUSALS[httpStatus] ?? UNKNOWN_KEY}`)
+    this.refusedFor = refusedForOf(httpStatus)
+  }
+}
+
+const UNKNOWN_KEY = 'it does not know the API key'
+const REFUSALS: Readonly<Record<number, string>> = {
+  402: "the provider's account has no credit left",
+  403: 'the provider does not allow this key',
 }
 
 /** Headers of a fetched document. */

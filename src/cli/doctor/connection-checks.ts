@@ -67,14 +67,7 @@ function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding 
   if (answer.kind === 'failed') {
     const { cause } = answer
     const why = cause instanceof Error ? cause.message : String(cause)
-    const variable =
-      settings.apiKeyVariable === null ? '' : `, its key in ${settings.apiKeyVariable}`
-    // Known by its name: the class would load the code that talks to providers.
-    const isListed = cause instanceof Error && cause.name === 'NoModelOffered'
-    const advice = isListed
-      ? ''
-      : `: check its address ${settings.baseUrl}${variable}, and the credit there`
-    return { check, state: 'failed', message: why + advice }
+    return { check, state: 'failed', message: why + upstreamAdvice(settings, cause) }
   }
   const { models, skipped } = answer.listed
   if (models.length === 0) {
@@ -94,6 +87,22 @@ function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding 
     state: 'ok',
     message: `answers, and offers ${counted(models.length, 'model')}${notOffered}`,
   }
+}
+
+/** What to do about an upstream that failed. By position: its settings, and why. */
+function upstreamAdvice(
+  { baseUrl, apiKeyVariable }: AskedUpstream['settings'],
+  cause: unknown,
+): string {
+  // Known by their names: the classes would load the code that talks to providers.
+  const name = cause instanceof Error ? cause.name : ''
+  if (name === 'NoModelOffered') return ''
+  if (name !== 'UpstreamRefusesAccount') {
+    return `: check its address ${baseUrl} and the network on the way to it`
+  }
+  const isCredit = cause instanceof Error && 'refusedFor' in cause && cause.refusedFor === 'credit'
+  if (isCredit) return ': add credit there'
+  return apiKeyVariable === null ? ': set its api_key' : `: check its key in ${apiKeyVariable}`
 }
 
 /** Whether the stored prices of each upstream are new enough to run requests. By position: the store, and the upstreams. */

@@ -37,7 +37,7 @@ function open(settings: Partial<CommandSettings> = {}): CommandLine {
 
 /** Settings with the simulator as a real provider. */
 function live(
-  more: Partial<Pick<UpstreamSettings, 'apiKey' | 'dialect'>> = {},
+  more: Partial<Pick<UpstreamSettings, 'apiKey' | 'baseUrl' | 'dialect'>> = {},
 ): Partial<CommandSettings> {
   return {
     upstreams: {
@@ -119,15 +119,28 @@ test('a server that does not answer is a warning, and each failing check of one 
   expect(found['server']).toBeUndefined()
 })
 
-test('an upstream that refuses the key fails with its address and the reason, and prices never read are a warning', async () => {
+test('an upstream that refuses the key fails with the reason and the key to check, and prices never read are a warning', async () => {
   const opened = open(live({ apiKey: 'sk-bad' }))
   expect((await opened.run('doctor')).exitCode).toBe(1)
   expect(await findings(opened)).toMatchObject({
     'upstream main': expect.stringMatching(
-      /^failed: the upstream answers 401: .*: check its address http/,
+      /^failed: the upstream answers 401: it does not know the API key: check its key in [A-Z_]+$/,
     ),
     'prices of main': 'warning: never read: start the server, or run `tollgate catalog refresh`',
   })
+})
+
+test('an upstream without credit fails with that, and one that can’t be reached with its address and the network', async () => {
+  const opened = open(live())
+  simulator.script({ path: '/key', status: 402 })
+  expect((await findings(opened))['upstream main']).toBe(
+    "failed: the upstream answers 402: the provider's account has no credit left: add credit there",
+  )
+  const { 'upstream main': away } = await findings(open(live({ baseUrl: 'http://127.0.0.1:9/v1' })))
+  expect(away).toMatch(
+    /ECONNREFUSED.*: check its address http:\/\/127\.0\.0\.1:9\/v1 and the network/,
+  )
+  expect(away).not.toMatch(/key|credit/)
 })
 
 test('an upstream that lists no prices is given the lines to write: its address and key are right', async () => {

@@ -44,9 +44,7 @@ export async function fetchVendorModels(
   const { httpStatus, json } = await upstream.getJson(path, { ...LIST_LIMITS, headers })
   const isWrongKey = httpStatus === 400 && WRONG_KEY.test(errorMessage(json))
   if (isWrongKey || httpStatus === 401 || httpStatus === 402 || httpStatus === 403) {
-    throw new UpstreamRefusesAccount(
-      `the upstream answers ${httpStatus}: check its API key and the account behind it`,
-    )
+    throw new UpstreamRefusesAccount(httpStatus)
   }
   if (httpStatus === 404 || httpStatus === 405) return null
   if (httpStatus !== 200) {

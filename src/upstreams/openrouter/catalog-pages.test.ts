@@ -48,14 +48,17 @@ describe('the list of models', () => {
     expect(asked[0]).toMatch(/^authorization: Bearer key\r$/m)
   })
 
-  test.each(['401 Unauthorized', '402 Payment Required'])(
-    'that is answered %s says that our own account is refused',
-    async (httpStatus) => {
+  test.each([
+    ['401 Unauthorized', 'it does not know the API key'],
+    ['402 Payment Required', "the provider's account has no credit left"],
+  ])(
+    'that is answered %s says that our own account is refused, and why',
+    async (httpStatus, why) => {
       answering(httpStatus, '{"error":{"message":"LEAK"}}')
       const error = await fetchModels(upstream).catch((cause: unknown) => cause)
       expect(error).toBeInstanceOf(UpstreamRefusesAccount)
       expect(String(error)).toContain(httpStatus.slice(0, 3))
-      expect(String(error)).toContain('check its API key')
+      expect(String(error)).toContain(why)
       expect(String(error)).not.toContain('LEAK')
     },
   )

@@ -50,11 +50,7 @@ async function fetchModelPage(
 ): Promise<unknown> {
   const bounds = { timeoutMs, bytesMax: LIST_BYTES_MAX }
   const { httpStatus, json } = await upstream.getJson(`/models?${query}`, bounds)
-  if (httpStatus === 401 || httpStatus === 402) {
-    throw new UpstreamRefusesAccount(
-      `the upstream answers ${httpStatus}: check its API key and the account behind it`,
-    )
-  }
+  if (httpStatus === 401 || httpStatus === 402) throw new UpstreamRefusesAccount(httpStatus)
   if (httpStatus !== 200)
     throw new Error(`the upstream answers ${httpStatus} to its list of models`)
   return json

@@ -107,11 +107,7 @@ function readCost(body: JsonBody, record: JsonObject): Decimal | null {
   return shareUsd === null ? null : addDecimals(costUsd, shareUsd)
 }
 
-const REFUSALS: Readonly<Record<number, string>> = {
-  401: 'it does not know the API key',
-  402: "the provider's account has no credit left",
-  403: 'the provider does not allow this key',
-}
+const REFUSALS = [401, 402, 403]
 
 const NO_FIGURE: KeyUsageAnswer = { kind: 'noFigure' }
 
@@ -127,10 +123,8 @@ export async function fetchKeyUsage(upstream: Upstream): Promise<KeyUsageAnswer>
     })
     if (httpStatus === 404 || httpStatus === 405 || httpStatus === 501) return NO_FIGURE
     // A public list of models does not show whether a key is valid.
-    const refusal = REFUSALS[httpStatus]
-    if (refusal !== undefined) {
-      const cause = new UpstreamRefusesAccount(`the upstream answers ${httpStatus}: ${refusal}`)
-      return { kind: 'refused', cause }
+    if (REFUSALS.includes(httpStatus)) {
+      return { kind: 'refused', cause: new UpstreamRefusesAccount(httpStatus) }
     }
     const body = httpStatus === 200 ? parseAnswer(bytes) : null
     if (body === null) {
