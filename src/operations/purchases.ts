@@ -112,7 +112,7 @@ function approve(parts: OperationParts) {
 }
 
 async function creditHeld(
-  { sale, store }: OperationParts,
+  { sale, store, clock }: OperationParts,
   { row, by }: { readonly row: PurchaseRow; readonly by: OperatorAction | null },
 ): Promise<object> {
   if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row, CREDITED)
@@ -122,7 +122,8 @@ async function creditHeld(
   const { purchase, isChanged } = looked
   if (purchase.state === 'held' || purchase.state === 'below_minimum') {
     const account = await getAccount(store.db, purchase.accountId)
-    const mostMicros = account === null ? purchase.creditMicros : roomForCredit(account)
+    const mostMicros =
+      account === null ? purchase.creditMicros : roomForCredit(account, clock.nowMs())
     const isBeyond = purchase.creditMicros > mostMicros
     const beyond = { kind: 'beyondBalance', change: 'added', mostMicros } as const
     throw notHeld(purchase, isBeyond ? beyondText('Its credit', beyond) : NO_MONEY)

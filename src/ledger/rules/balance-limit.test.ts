@@ -22,6 +22,23 @@ describeScripts(['account A', 'key K A'], (holds) => {
     credit A backed 1 r3                              → beyondBalance added 0
   `))
 
+  test('free credit that has expired leaves its room, less what of it is held', () =>
+    holds(`
+    credit A free 1000000000000000 r1 until 100       → added grant 1000000000000000
+    open R1 K 7 free                                  → opened 7 = backed 0 + free 7
+    code C 5
+    at 99
+    redeem C A                                        → beyondBalance added 0
+    at 100
+    redeem C A                                        → redeemed activation 5 code_C
+    look L1 P A 10 paid 10
+    land L1                                           → posted credited 10 back 0 in 0
+    credit A backed 999999999999979 r2                → beyondBalance added 999999999999978
+    credit A backed 999999999999978 r2                → added top_up 999999999999978
+    settle R1 released                                → released 0
+    show A                                            → backed 999999999999993 held 0, free 0 held 0
+  `))
+
   test('an account can owe a billion dollars by removals, and charges go on from there', () =>
     holds(`
     credit A backed 100 r1                            → added top_up 100

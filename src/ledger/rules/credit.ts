@@ -56,21 +56,25 @@ function lastCredit({
   return { lastCreditNumber, lastCreditBalanceMicros }
 }
 
-/** The most credit that can be added to an account now. */
-export function roomForCredit({
-  backedBalanceMicros,
-  freeBalanceMicros,
-}: Pick<AccountRow, 'backedBalanceMicros' | 'freeBalanceMicros'>): Micros {
-  const balanceMicros = addMicros(backedBalanceMicros, freeBalanceMicros)
+/** The most credit that can be added to an account now. Expired free credit takes room only where it is held. */
+export function roomForCredit(account: AccountRow, nowMs: number): Micros {
+  const { backedBalanceMicros, freeBalanceMicros, freeHeldMicros } = account
+  const unexpiredMicros = freeCreditExpired(account, nowMs)
+    ? micros(Math.min(freeBalanceMicros, freeHeldMicros))
+    : freeBalanceMicros
+  const balanceMicros = addMicros(backedBalanceMicros, unexpiredMicros)
   return maxMicros(ZERO_MICROS, subtractMicros(BALANCE_MICROS_MAX, balanceMicros))
 }
 
-/** Why credit can't be added, or removed; null: it can. By position: the account, and the change of its balance. */
-function beyondBalance(account: AccountRow, changeMicros: Micros): BeyondBalance | null {
+/** Why credit can't be added, or removed; null: it can. */
+function beyondBalance(
+  account: AccountRow,
+  { changeMicros, nowMs }: { readonly changeMicros: Micros; readonly nowMs: number },
+): BeyondBalance | null {
   const change = changeMicros > 0 ? 'added' : 'removed'
   const mostMicros =
     change === 'added'
-      ? roomForCredit(account)
+      ? roomForCredit(account, nowMs)
       : maxMicros(ZERO_MICROS, addMicros(BALANCE_MICROS_MAX, account.backedBalanceMicros))
   return Math.abs(changeMicros) > mostMicros ? { kind: 'beyondBalance', change, mostMicros } : null
 }
@@ -121,7 +125,7 @@ export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number
     return { kind: isSameCredit(earlier, input) ? 'exists' : 'conflict', entry: earlier }
   }
   checkCredit(input, nowMs)
-  const beyond = beyondBalance(account, input.amountMicros)
+  const beyond = beyondBalance(account, { changeMicros: input.amountMicros, nowMs })
   if (beyond !== null) return beyond
 
   const lapsed = lapseFreeCredit(work, account, nowMs)
@@ -190,7 +194,7 @@ export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: numb
   if (code.redeemedBy !== null) return { kind: 'used' }
   if (code.revokedAtMs !== null) return { kind: 'revoked' }
   if (code.expiresAtMs !== null && nowMs >= code.expiresAtMs) return { kind: 'expired' }
-  const beyond = beyondBalance(account, code.amountMicros)
+  const beyond = beyondBalance(account, { changeMicros: code.amountMicros, nowMs })
   if (beyond !== null) return beyond
 
   const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }

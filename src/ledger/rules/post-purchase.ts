@@ -123,7 +123,7 @@ function purchaseWithin(
   const found = purchaseAfter(before, input, nowMs)
   const { fact } = input
   if (!isCredited(before, found) || fact.kind !== 'paid') return found
-  if (found.creditMicros <= roomForCredit(account)) return found
+  if (found.creditMicros <= roomForCredit(account, nowMs)) return found
   const reason = `an account can have at most ${showMicros(BALANCE_MICROS_MAX)}`
   const judgment = { kind: 'hold', reason, worthMicros: found.creditMicros } as const
   return purchaseAfter(before, { ...input, fact: { ...fact, judgment }, approved: false }, nowMs)

@@ -51,7 +51,7 @@ export async function refusalOf(
 ): Promise<CardRefusal | null> {
   const account = await getAccount(db, accountId)
   if (account === null) return { kind: 'unknownAccount' }
-  const mostMicros = roomForCredit(account)
+  const mostMicros = roomForCredit(account, nowMs)
   if (creditMicros > mostMicros) return { kind: 'beyondBalance', change: 'added', mostMicros }
   const begun = await begunSince(db, { accountId, sinceMs: nowMs - DAY_MS })
   const open = begun.filter(
