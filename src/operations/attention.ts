@@ -32,7 +32,7 @@ export const attentionShape = z.discriminatedUnion('kind', [
     kind: z.literal('credit_low'),
     available: moneyField,
     credited: moneyField.describe('The balance right after credit was last added.'),
-    days_left: z.number().nullable(),
+    days_left: z.number().nullable().describe('`days_left` of the paid credit.'),
   }),
   z.object({
     kind: z.literal('key_limit'),
@@ -70,6 +70,7 @@ interface AttentionInput {
   /** The credit that was removed since credit was last added. */
   readonly removedMicros: number
   readonly nextReleaseAtMs: number | null
+  /** How long paid credit lasts. */
   readonly daysLeft: number | null
   /** Keys with a limit, an allowance or an expiry. */
   readonly limitedKeys: readonly ApiKeyRow[]
@@ -141,7 +142,9 @@ function attentionOfKey(
   if (creditLimitMicros === null) return found
   const remaining = Math.max(0, creditLimitMicros - spendMicros - heldMicros)
   const spent = recent.find((group) => group.id === id)?.totals.chargeMicros ?? 0
-  const days_left = daysLeftAnswer(remaining, dailyPace(spent, { sinceMs: createdAtMs, nowMs }))
+  const days_left = daysAnswer(
+    daysLeft(remaining, dailyPace(spent, { sinceMs: createdAtMs, nowMs })),
+  )
   const isLow =
     remaining <= creditLimitMicros * LIMIT_PART || crossed.some(({ kind }) => kind === 'key_limit')
   if (isLow || (days_left !== null && days_left < KEY_LIMIT_DAYS)) {
@@ -158,8 +161,7 @@ function isSoon(
   return atMs !== null && atMs > nowMs && atMs - nowMs <= days * DAY_MS
 }
 
-/** How many days an amount lasts, to a tenth of a day. By position: the amount, and the charge of a day. */
-export function daysLeftAnswer(availableMicros: number, paceMicros: number | null): number | null {
-  const days = daysLeft(availableMicros, paceMicros)
+/** A forecast in days, rounded down to a tenth of a day; null: there is none. */
+export function daysAnswer(days: number | null): number | null {
   return days === null ? null : Math.floor(days * 10) / 10
 }

@@ -13,9 +13,9 @@ import {
   type UsageSeries,
 } from '../usage/read-usage.ts'
 import type { Comparison } from '../vocabulary/date-range.ts'
-import { dailyPace, paceSpan } from '../vocabulary/pace.ts'
+import { dailyPace, paceSpan, paidDaysLeft } from '../vocabulary/pace.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
-import { attentionOf, attentionShape, daysLeftAnswer } from './attention.ts'
+import { attentionOf, attentionShape, daysAnswer } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { notFound } from './not-found.ts'
 import { type OperationParts, operation } from './operation.ts'
@@ -124,7 +124,7 @@ async function readMoney(
     held_estimated: heldAnswer(estimated),
     held_unresolved: { ...heldAnswer(unresolved), next_release_at: timeOrNull(releaseAtMs) },
     recent_charge: recentMicros,
-    days_left: daysLeftAnswer(backed.availableMicros, paceMicros),
+    days_left: daysAnswer(paidDaysLeft(backed.availableMicros, paceMicros)),
   }
   const removed = await removedSinceCredit(pages, [accountId])
   return {
@@ -165,7 +165,7 @@ const overviewShape = z
         .number()
         .nullable()
         .describe(
-          'How many days the available paid credit lasts at that rate. Null: nothing was spent, or the account is less than a day old.',
+          'How many days the available paid credit lasts at that rate. Null: no paid credit is available, nothing was spent, or the account is less than a day old.',
         ),
     }),
     figures: figuresShape,

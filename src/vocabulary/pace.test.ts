@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dailyPace, daysLeft } from './pace.ts'
+import { dailyPace, daysLeft, paidDaysLeft } from './pace.ts'
 
 const NOW_MS = Date.parse('2026-11-10T12:00:00Z')
 const HOUR_MS = 3_600_000
@@ -23,6 +23,12 @@ test('an account of less than a day has no rate, and so no forecast', () => {
 
 test('corrections that outweigh the charges are no rate below zero', () => {
   expect(pace(-5, 72)).toBe(0)
+})
+
+test('without paid credit there is no forecast of how long it lasts', () => {
+  expect(paidDaysLeft(0, 100)).toBe(null)
+  expect(paidDaysLeft(-5, 100)).toBe(null)
+  expect(paidDaysLeft(250, 100)).toBe(2.5)
 })
 
 test('an amount from which nothing is spent has no end', () => {

@@ -22,6 +22,11 @@ export function dailyPace(
   return days < 1 ? null : Math.max(0, chargeMicros) / days
 }
 
+/** How many days available paid credit lasts at a rate; null: there is none, no rate is known, or nothing is spent. */
+export function paidDaysLeft(availableMicros: number, paceMicros: number | null): number | null {
+  return availableMicros <= 0 ? null : daysLeft(availableMicros, paceMicros)
+}
+
 /** How many days an amount lasts at a rate; null: no rate is known, or nothing is spent. */
 export function daysLeft(availableMicros: number, paceMicros: number | null): number | null {
   return paceMicros === null || paceMicros === 0 ? null : availableMicros / paceMicros

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { micros } from '../../src/vocabulary/money.ts'
 import { noonClock, type TestAccount, worldOfFile } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
@@ -214,6 +215,27 @@ describe('Activity', () => {
       expect(refused.text).toContain('24 hours')
     },
   )
+})
+
+test('free credit alone has no forecast, and is not low while most of it is left', async () => {
+  const given = await world.account({ creditMicros: 0 })
+  await world.gateway.ledger.addCredit({
+    accountId: given.id,
+    purse: 'free',
+    amountMicros: micros(10_000_000),
+    expiresAtMs: clock.nowMs() + 30 * 86_400_000,
+    reference: 'gift',
+  })
+  await (await world.chat(given.apiKey, { model: 'sim/open' })).text()
+  await world.gateway.settled()
+  const guest = { email: 'given@example.org', accountId: given.id, role: 'member' } as const
+  const member = await inviteGuest(world, guest)
+  stoppedMs = clock.nowMs() + 2 * 86_400_000
+  const { credit, attention } = Object((await member.get(`accounts/${given.id}/overview`)).json)
+  expect(credit.free.balance).toBe(10_000_000 - credit.recent_charge)
+  expect(credit.recent_charge).toBeGreaterThan(0)
+  expect(credit.days_left).toBe(null)
+  expect(attention).toEqual([])
 })
 
 test('credit lasts as long as the charges since the account was opened say, from its second day on', async () => {

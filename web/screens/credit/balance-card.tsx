@@ -1,7 +1,7 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
-import { daysLeft } from '../../../src/vocabulary/pace.ts'
+import { paidDaysLeft } from '../../../src/vocabulary/pace.ts'
 import type { Balance, Statement } from '../../api/answers.ts'
 import { accountQuery, startQuery } from '../../api/queries.ts'
 import { Chart } from '../../charts/chart.tsx'
@@ -201,9 +201,8 @@ function Pace({ balance: { credit }, statement }: PursesProps & { readonly state
     openedAtMs: useOpenedAtMs(),
     nowMs: now.getTime(),
   })
-  const { available: availableMicros } = credit.backed
-  const days = daysLeft(availableMicros, paceMicros)
-  if (days === null || availableMicros <= 0) return null
+  const days = paidDaysLeft(credit.backed.available, paceMicros)
+  if (days === null) return null
   const until = new Date(now.getTime() + days * DAY_MS)
   return (
     <p className="note mt-3 border-t border-line pt-3">

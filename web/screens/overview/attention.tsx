@@ -117,7 +117,7 @@ function needOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): N
         note:
           item.days_left === null
             ? `It was ${money(item.credited)} when credit was last added.`
-            : `At the rate of the last 7 days it lasts ${daysText(item.days_left)}.`,
+            : `At the rate of the last 7 days, paid credit lasts ${daysText(item.days_left)}.`,
         link,
       }
     case 'account_allowance':

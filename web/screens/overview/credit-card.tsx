@@ -78,7 +78,10 @@ function Bar({ shares }: { shares: readonly CreditShare[] }) {
   )
 }
 
-function paceOf({ days_left, available, recent_charge, has_backed_credit }: Credit): string {
+function paceOf({ days_left, available, free, recent_charge, has_backed_credit }: Credit): string {
+  if (available <= 0 && free.available > 0) {
+    return 'Free credit pays for open-weight text models only.'
+  }
   if (available <= 0 && !has_backed_credit) return 'No credit has been added yet.'
   if (available <= 0) return 'Requests are refused until credit is added.'
   if (recent_charge === 0) return 'Nothing was spent in the last 7 days.'
