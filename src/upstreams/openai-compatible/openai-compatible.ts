@@ -118,7 +118,7 @@ function compatible(
 ): Wire {
   return {
     // Many servers send no counts in a stream: such answers are charged by an estimate. The operator writes the prices of
-    // the tier that the account gets: Groq reports `on_demand`, and a deployment at Azure can run at `priority`.
+    // the tier that the account gets by default: Groq reports `on_demand`, and a deployment at Azure can run at `priority`.
     ...counted(wire, { ...streams, isEstimated: true, pricesEveryTier: true }),
     ...onlyCounted(fields),
     rewrites,

@@ -53,7 +53,7 @@ export const COMPATIBLE_BILLS: readonly Bill[] = [
     ],
   },
   ...['on_demand', 'default', 'standard', 'priority', 'performance', null].map((service_tier) => ({
-    name: `chat: at the prices that are written, at any tier that the answer reports: ${service_tier}`,
+    name: `chat: at the model's own prices, at any tier that was not asked for: ${service_tier}`,
     format: CHAT,
     answer: { usage: COUNTS, members: { service_tier } },
     lines: BILLED,
@@ -76,7 +76,7 @@ export const COMPATIBLE_BILLS: readonly Bill[] = [
     lines: BILLED,
   },
   {
-    name: 'responses: at the prices that are written, at any tier that the answer reports',
+    name: "responses: at the model's own prices, at any tier that was not asked for",
     format: RESPONSES,
     answer: {
       usage: { input_tokens: 412, output_tokens: 107, total_tokens: 519 },
@@ -85,7 +85,7 @@ export const COMPATIBLE_BILLS: readonly Bill[] = [
     lines: BILLED,
   },
   {
-    name: 'messages: at the prices that are written, at any tier that the answer reports',
+    name: "messages: at the model's own prices, at any tier that was not asked for",
     format: MESSAGES,
     answer: { usage: { input_tokens: 412, output_tokens: 107, service_tier: 'priority' } },
     lines: BILLED,
