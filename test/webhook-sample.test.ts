@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Webhook } from 'standardwebhooks'
@@ -26,7 +27,8 @@ async function startSample() {
   })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async () => (await lines.next()).value
-  return { url: `http://127.0.0.1:${await next()}`, next }
+  const port = Number(await next())
+  return { port, url: `http://127.0.0.1:${port}`, next, errors: child.stderr }
 }
 
 test('the receiver of the page takes what the gateway signs, and refuses everything else', async () => {
@@ -48,4 +50,27 @@ test('the receiver of the page takes what the gateway signs, and refuses everyth
   expect(await send({})).toBe(204)
   expect(await next()).toBe('balance.low { balance: 1 }')
   expect(await send({ more: 'v1,AAAA ' })).toBe(204)
+})
+
+test('a sender that disconnects within its body does not end the receiver', async () => {
+  const { port, url, errors } = await startSample()
+  const socket = connect(port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n{')
+  // The receiver reads the body once it has asked for it.
+  await once(socket, 'data')
+  socket.destroy()
+  expect(String((await once(errors, 'data'))[0])).toContain('aborted')
+  expect((await fetch(url, { method: 'POST', body: BODY })).status).toBe(401)
+})
+
+test('a body above a megabyte is not read to its end', async () => {
+  const { port, url } = await startSample()
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(
+    `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2000001\r\n\r\n${' '.repeat(1_500_000)}`,
+  )
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 413 /)
+  socket.destroy()
+  expect((await fetch(url, { method: 'POST', body: BODY })).status).toBe(401)
 })
