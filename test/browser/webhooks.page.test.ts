@@ -78,7 +78,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-health-webhook',
     path: 'operator/audit-log',
     act: (page) => page.getByText('Webhook created').waitFor(),
-    text: 'Host pager.example · Events upstream.away, audit.difference',
+    text: 'Host: pager.example · Events: upstream.away, audit.difference',
   },
   { name: 'op-webhook-gone', path: `${LIST}/hook_gone`, text: 'Webhook not found' },
   {
