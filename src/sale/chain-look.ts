@@ -39,6 +39,17 @@ export type ChainLook =
   /** A block that was final is another one now. No look moves anything until `tollgate sale rescan`. */
   | { readonly kind: 'stopped'; readonly reason: string }
 
+/** A look that must be tried again. */
+export function unavailable(reason: string): ChainLook {
+  return { kind: 'unavailable', reason }
+}
+
+/** A look that found another block in the place of one that was final. */
+export function replacedAt(block: number): ChainLook {
+  const reason = `block ${block} was final, and another block is in its place now`
+  return { kind: 'stopped', reason }
+}
+
 /** Whether there is more to scan now: final blocks, or blocks in which a token is behind and has a rate. */
 export function hasMoreToScan(look: ChainLook): boolean {
   if ('reason' in look) return false

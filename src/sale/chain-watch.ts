@@ -14,7 +14,7 @@ import {
   type Transfer,
 } from './chain/questions.ts'
 import { RescanFailed, type Stablecoin } from './chain/terms.ts'
-import type { ChainLook, Waiting } from './chain-look.ts'
+import { type ChainLook, replacedAt, unavailable, type Waiting } from './chain-look.ts'
 import { moveCursor, readCursor } from './cursors.ts'
 import {
   type ConfirmingDeposit,
@@ -361,11 +361,6 @@ function againOf(source: string): string {
   return `${source}:again`
 }
 
-function replacedAt(block: number): ChainLook {
-  const reason = `block ${block} was final, and another block is in its place now`
-  return { kind: 'stopped', reason }
-}
-
 /** By position: the store, and the source. Null if it was never scanned. */
 async function readPlace(db: Kysely<Tables>, source: string): Promise<Place | null> {
   const row = await readCursor(db, source)
@@ -399,8 +394,4 @@ function waitingOf(waits: Waits): Waiting {
 
 function nodesOf(heads: readonly Said<Head>[]): readonly ChainNode[] {
   return heads.map(({ node }) => node)
-}
-
-function unavailable(reason: string): ChainLook {
-  return { kind: 'unavailable', reason }
 }

@@ -95,7 +95,7 @@ export function postPurchase(
     if (open >= openMax) return { kind: 'tooManyOpen' }
   }
   const before = earlier ?? newPurchase(input, nowMs)
-  const found = purchaseWithin(account, { before, input, nowMs })
+  const found = purchaseWithin(account, before, { input, nowMs })
   if (found === before && earlier !== undefined) return { kind: 'unchanged', purchase: earlier }
   // An answer from before the latest reversal may be older than the answer that led to that reversal.
   if (before.reversals !== input.seenReversals) return { kind: 'stale', purchase: before }
@@ -110,15 +110,8 @@ export function postPurchase(
 /** The purchase after a look: held, also after an approval, where its account can't have so much credit. */
 function purchaseWithin(
   account: AccountRow,
-  {
-    before,
-    input,
-    nowMs,
-  }: {
-    readonly before: PurchaseRow
-    readonly input: PostPurchaseInput
-    readonly nowMs: number
-  },
+  before: PurchaseRow,
+  { input, nowMs }: { readonly input: PostPurchaseInput; readonly nowMs: number },
 ): PurchaseRow {
   const found = purchaseAfter(before, input, nowMs)
   const { fact } = input
