@@ -219,7 +219,7 @@ async function managementOf(
       costHeader: config.TOLLGATE_COST_HEADER,
       fontsFolder: join(BUILT_FOLDER, 'assets'),
     },
-    page: openPage(wiring, { ...http, pageUrl, postLetter }),
+    page: openPage(wiring, { ...http, pageUrl, sellsCredit: sold !== null, postLetter }),
     playPage: sold?.playPage ?? null,
     webhook: sold?.webhook ?? null,
   }

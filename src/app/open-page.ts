@@ -47,6 +47,7 @@ interface PageParts {
   readonly authenticator: Pick<Authenticator, 'callerOf'>
   /** The address of the page in browsers, without `/app`. */
   readonly pageUrl: () => string
+  readonly sellsCredit: boolean
   /** Null: no email is sent. */
   readonly postLetter: Outbox['post'] | null
 }
@@ -54,7 +55,16 @@ interface PageParts {
 /** The parts of the page; null if it is off. Nothing of it is loaded or opened before its first call. */
 export function openPage(
   { config, configured: { mode }, log, clock, ids, passwords }: Wiring,
-  { store, unknownCallers, addressOf, ledger, authenticator, pageUrl, postLetter }: PageParts,
+  {
+    store,
+    unknownCallers,
+    addressOf,
+    ledger,
+    authenticator,
+    pageUrl,
+    sellsCredit,
+    postLetter,
+  }: PageParts,
 ): Omit<PageInput, 'bodyTimeoutMs'> | null {
   if (config.TOLLGATE_PAGE === 'off') return null
   const { db } = store
@@ -89,6 +99,7 @@ export function openPage(
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),
     mode,
     signUp: config.TOLLGATE_SIGN_UP,
+    sellsCredit,
     operatorFactor: config.TOLLGATE_OPERATOR_SECOND_FACTOR,
     unknownCallers,
     gate: new Gate({ clock, settings: PAGE_LIMITS }),

@@ -118,6 +118,9 @@ export async function changeTheme(page: Page, theme: Look['theme']): Promise<voi
   )
 }
 
+/** How a complaint begins that the browser failed to load something; the rest is its path. */
+export const FAILED_LOAD = 'failed to load '
+
 /** A page; what the browser refuses or logs as an error is kept. */
 export async function openPage(context: BrowserContext): Promise<{
   readonly page: Page
@@ -127,10 +130,10 @@ export async function openPage(context: BrowserContext): Promise<{
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
-    // The browser logs refusals of the API too, and some tests are about those.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
-      complaints.push(message.text())
-    }
+    if (message.type() !== 'error') return
+    const isLoad = message.text().startsWith('Failed to load resource')
+    const { pathname } = new URL(message.location().url, 'http://unknown')
+    complaints.push(isLoad ? `${FAILED_LOAD}${pathname}` : message.text())
   })
   return { page, complaints }
 }

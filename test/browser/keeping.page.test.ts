@@ -3,9 +3,10 @@ import { describe, expect } from 'vitest'
 import { copyBy, expectFits } from './chromium.ts'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { json } from './stand-in.ts'
+import { ANSWER_ID, json } from './stand-in.ts'
 import { HELIX, KEYS, ME, NOW } from './stand-in-data.ts'
 import { FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
+import { REQUESTS } from './stand-in-requests.ts'
 
 /** Work that is kept when a person moves on, changes that can be undone, and bands above every page. */
 
@@ -69,7 +70,10 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'playground-answer',
     path: at('playground'),
-    before: (server) => server.answer('/playground/chat', json(ANSWER)),
+    before(server) {
+      server.answer('/playground/chat', json(ANSWER))
+      server.answer(`/requests/${ANSWER_ID}`, json({ ...REQUESTS[4], id: ANSWER_ID }))
+    },
     act: ask,
     text: 'Set',
   },

@@ -35,6 +35,7 @@ export const ME: Me = {
     { id: 'acct_01kbh0c7x5qv3m9t2r8w6e9k4d', name: 'Night Shift', role: 'member', disabled: false },
   ],
   session_id: 'sess_01kbh0c7x5qv3m9t2r8w6e0001',
+  sells_credit: true,
   base_url: 'https://gate.helix.example',
 }
 

@@ -68,6 +68,8 @@ export interface StandIn {
   readonly address: string
   /** The calls of the API: method, path and query. */
   readonly asked: readonly string[]
+  /** The paths of the calls that it refused because a test says so. */
+  readonly refused: readonly string[]
   /** How often the page asked only for what has changed. */
   readonly tagged: number
   /** From now on, this is the answer at paths that end like this, to all methods or to one: `POST /purchases`. */
@@ -93,6 +95,7 @@ export const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: n
 export async function startStandIn(): Promise<StandIn> {
   let answers = busyAccount()
   let asked: string[] = []
+  let refused: string[] = []
   let tagged = 0
   const server = createServer((request, response) => {
     const { pathname, search, searchParams } = new URL(request.url ?? '/', 'http://stand-in')
@@ -102,6 +105,7 @@ export async function startStandIn(): Promise<StandIn> {
     const end = [...answers.keys()].findLast((one) => isAt(one, request.method, pathname))
     if (request.headers['if-none-match'] !== undefined) tagged++
     const answer = end === undefined ? undefined : answers.get(end)
+    if (answer !== undefined && isRefusal(answer)) refused.push(pathname)
     sendAnswer(request, response, answer?.kind === 'by' ? json(answer.of(searchParams)) : answer)
   })
   const address = await listenOnLoopback(server)
@@ -109,6 +113,9 @@ export async function startStandIn(): Promise<StandIn> {
     address,
     get asked() {
       return asked
+    },
+    get refused() {
+      return refused
     },
     get tagged() {
       return tagged
@@ -120,6 +127,7 @@ export async function startStandIn(): Promise<StandIn> {
     reset() {
       answers = busyAccount()
       asked = []
+      refused = []
       tagged = 0
     },
     async close() {
@@ -127,6 +135,10 @@ export async function startStandIn(): Promise<StandIn> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+function isRefusal(answer: StandInAnswer): boolean {
+  return 'httpStatus' in answer && (answer.httpStatus ?? 200) >= 400
 }
 
 function isAt(place: string, method: string | undefined, pathname: string): boolean {
@@ -194,6 +206,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ],
     ['/me', data.ME],
     ['/look', data.LINK_LOOK],
+    ...ACCOUNTS.map((account) => [`/accounts/${account.id}`, account] as const),
     [`/accounts/${data.HELIX.id}`, data.HELIX],
     ['/overview', OVERVIEW],
     ['/usage', USAGE],

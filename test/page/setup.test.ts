@@ -32,6 +32,7 @@ test('a setup link makes the first operator, who is signed in by it', async () =
     object: 'me',
     user: { name: 'Ada', email: ADA.email, is_operator: true },
     accounts: [],
+    sells_credit: false,
     base_url: world.gateway.address,
   })
   expect((await browser.get('start')).json).toMatchObject({ setup_needed: false, signed_in: true })

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { Me } from './answers.ts'
 import { type Answer, asAnyone, asMember, type Input } from './calls.ts'
-import { ApiError } from './client.ts'
 
 /** How credit is bought. */
 
@@ -15,16 +15,15 @@ export type DepositMethod = Extract<SaleMethod, { kind: 'deposit' }>
 /** The receipt of a purchase. */
 export type Receipt = Answer<'getReceipt', 'member'>
 
-/** The ways to pay; none where nothing is sold. */
-export const saleQuery = queryOptions({
-  queryKey: ['sale'],
-  queryFn: ({ signal }) =>
-    asAnyone('getCreditSale', {}, signal).catch((error: unknown) => {
-      if (error instanceof ApiError && error.httpStatus === 404) return { methods: [] }
-      throw error
-    }),
-  staleTime: MINUTE_MS,
-})
+/** The ways to pay. A gateway that sells no credit has no such list, and is not asked for it: there are none. */
+export function saleQuery({ sells_credit: isSold }: Pick<Me, 'sells_credit'>) {
+  return queryOptions({
+    queryKey: ['sale', isSold],
+    queryFn: async ({ signal }): Promise<{ readonly methods: readonly SaleMethod[] }> =>
+      isSold ? asAnyone('getCreditSale', {}, signal) : { methods: [] },
+    staleTime: MINUTE_MS,
+  })
+}
 
 /** The present price of credit. */
 export function quoteQuery(method: string, amountMicros: number) {

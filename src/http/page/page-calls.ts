@@ -32,6 +32,7 @@ export interface PageCallsInput extends PageAccessInput {
   readonly mode: 'simulator' | 'live'
   /** The people who can become users. */
   readonly signUp: 'invited' | 'open'
+  readonly sellsCredit: boolean
   /** The address that a client is counted under. */
   readonly addressOf: (arrival: Arrival) => string
   readonly bodyTimeoutMs: number
@@ -157,7 +158,7 @@ export async function readMe(
   input: PageCallsInput,
   { signedIn, arrival }: { readonly signedIn: SignedIn; readonly arrival: Arrival },
 ): Promise<MeAnswer> {
-  const { db, site, mode, operatorFactor } = input
+  const { db, site, mode, sellsCredit, operatorFactor } = input
   const userId = signedIn.user.id
   const memberships = await listMemberships(db, userId)
   const stored = await findPassword(db, signedIn.user.email)
@@ -169,6 +170,7 @@ export async function readMe(
     factorKinds: kinds,
     mode,
     factorRequired: isFactorMissing({ operatorFactor }, signedIn),
+    sells_credit: sellsCredit,
     base_url: site.originOf(arrival) ?? '',
   })
 }

@@ -98,6 +98,8 @@ export interface MeAnswer {
     readonly disabled: boolean
   }[]
   readonly session_id: string
+  /** Whether credit can be bought: `GET /v1/credit` exists. */
+  readonly sells_credit: boolean
   /** The address of the gateway for clients, without `/v1`. */
   readonly base_url: string
 }
@@ -138,7 +140,7 @@ export interface SessionAnswer {
   readonly agent: string | null
 }
 
-interface MeAnswerInput extends Pick<MeAnswer, 'mode' | 'base_url'> {
+interface MeAnswerInput extends Pick<MeAnswer, 'mode' | 'sells_credit' | 'base_url'> {
   readonly signedIn: SignedIn
   readonly memberships: readonly Membership[]
   readonly hasPassword: boolean
@@ -154,6 +156,7 @@ export function meAnswer({
   mode,
   factorRequired,
   factorKinds,
+  sells_credit,
   base_url,
 }: MeAnswerInput): MeAnswer {
   const { user, sessionId, hasFactor } = signedIn
@@ -181,6 +184,7 @@ export function meAnswer({
       disabled: membership.accountDisabled,
     })),
     session_id: sessionId,
+    sells_credit,
     base_url,
   }
 }

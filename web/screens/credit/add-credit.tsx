@@ -4,6 +4,7 @@ import { type SaleMethod, saleQuery } from '../../api/sale.ts'
 import { CloseFooter, Dialog } from '../../parts/dialog.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty, Failed, GreyForm } from '../../parts/states.tsx'
+import { useMe } from '../../shell/use-account.ts'
 import { PayByCard } from './pay-by-card.tsx'
 import { tokenName } from './purchase-words.ts'
 
@@ -12,7 +13,7 @@ const Deposit = lazy(() => import('./deposit.tsx').then((module) => ({ default: 
 
 /** The ways to buy credit, and the form of the chosen one. */
 export function AddCredit({ onClose }: { onClose: () => void }) {
-  const query = useQuery(saleQuery)
+  const query = useQuery(saleQuery(useMe()))
   const [chosen, setChosen] = useState<string | null>(null)
   const { data } = query
   if (data === undefined) {

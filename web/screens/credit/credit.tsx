@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { saleQuery } from '../../api/sale.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useAccountName } from '../../shell/use-account.ts'
+import { useAccountName, useMe } from '../../shell/use-account.ts'
 import { AddCredit } from './add-credit.tsx'
 import { CreditHistory } from './credit-history.tsx'
 import { Pending } from './pending.tsx'
@@ -17,7 +17,7 @@ export function CreditScreen() {
   const { open, bought = null } = route.useSearch()
   const navigate = route.useNavigate()
   const isOwner = useAccountName().role !== 'member'
-  const sale = useQuery({ ...saleQuery, enabled: isOwner })
+  const sale = useQuery({ ...saleQuery(useMe()), enabled: isOwner })
   const isNothingSold = sale.data?.methods.length === 0
   const show = (form: 'redeem' | 'buy' | null) =>
     void navigate({
