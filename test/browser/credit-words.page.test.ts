@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
 import { STATEMENT } from './stand-in-credit.ts'
-import { HELIX, ME } from './stand-in-data.ts'
+import { HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
 
 /** What Credit says in words. */
 
@@ -25,4 +25,28 @@ test('Credit says how much was removed, and that credit is not sold if the opera
   await page.reload()
   await page.getByText('Credit is not sold here: ask your operator.').waitFor()
   expect(server.asked.slice(before)).not.toContain('GET /v1/credit')
+})
+
+test('Credit says that emails are sent only to an owner to whom they are sent', async ({
+  page,
+  server,
+}) => {
+  const mailed = page.getByText('You get an email at 75%, 90% and 100%.')
+  const unproved = { ...ME.user, email_verified: false, email_vouched_for: false }
+  const open = async (me: object) => {
+    server.answer('/me', json({ ...ME, ...me }))
+    await page.goto(`${server.address}/app/${at('credit')}`)
+    await page.getByText('At the rate of the last 7 days').waitFor()
+  }
+  await open({})
+  expect(await mailed.count()).toBe(0)
+  server.answer('/start', json({ ...WITH_MAIL, signed_in: true }))
+  await open({})
+  await mailed.waitFor()
+  await open({ user: unproved })
+  await page.getByText('Emails about credit begin once you have proved your address.').waitFor()
+  await open({ user: { ...ME.user, alert_mails: false } })
+  await page.getByText('Your emails about credit are off.').waitFor()
+  await open({ accounts: [{ ...ME.accounts[0], role: 'member' }] })
+  expect(await page.getByText(/emails? (about|at)/i).count()).toBe(0)
 })

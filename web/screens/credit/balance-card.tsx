@@ -12,8 +12,7 @@ import { useNow } from '../../parts/now.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { AllowanceLine } from '../../parts/terms-lines.tsx'
-import { useIsTab } from '../../shell/account-screen.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useAccountName, useMe } from '../../shell/use-account.ts'
 import { balanceDays } from './balance-days.ts'
 
 const DAY_MS = 86_400_000
@@ -192,11 +191,9 @@ function sharesOf({ credit, running, estimated, unresolved }: Balance, now: Date
 
 const LONG_DAYS = 365
 
-/** How long paid credit lasts at the rate of the last seven days, and who gets emails about it. */
+/** How long paid credit lasts at the rate of the last seven days, and whether the user gets emails about it. */
 function Pace({ balance: { credit }, statement }: PursesProps & { readonly statement: Statement }) {
-  const { data: start } = useQuery(startQuery)
   const now = useNow()
-  const isTab = useIsTab()
   const { paceMicros } = balanceDays(statement, {
     openedAtMs: useOpenedAtMs(),
     nowMs: now.getTime(),
@@ -214,18 +211,27 @@ function Pace({ balance: { credit }, statement }: PursesProps & { readonly state
           until about <b className="text-ink">{dayOf(until, now)}</b>
         </>
       )}
-      .{' '}
-      {start?.mail === true && (
-        <>
-          Owners get an email at 75%, 90% and 100%.{' '}
-          {/* The profile of operators has their own alerts. */}
-          {!isTab && (
-            <Link className="link" to="/profile">
-              Alerts
-            </Link>
-          )}
-        </>
-      )}
+      . <AlertWords />
     </p>
+  )
+}
+
+/** Whether the user gets emails about the credit: only owners do, and whether other owners do is not known here. */
+function AlertWords() {
+  const { data: start } = useQuery(startQuery)
+  const { user } = useMe()
+  if (useAccountName().role !== 'owner' || start?.mail !== true) return null
+  const isProved = user.email_verified || user.email_vouched_for
+  return (
+    <>
+      {!user.alert_mails
+        ? 'Your emails about credit are off.'
+        : isProved
+          ? 'You get an email at 75%, 90% and 100%.'
+          : 'Emails about credit begin once you have proved your address.'}{' '}
+      <Link className="link" to="/profile">
+        Alerts
+      </Link>
+    </>
   )
 }
