@@ -79,6 +79,30 @@ test('a person is invited by a link that works once, becomes an owner, and is re
 
 const SECTIONS = ['Overview', 'Usage', 'Keys', 'Credit', 'Models', 'Connect', 'Activity']
 
+test('a link for a new member begins with the address of the page, and only operators read which setting to change', async ({
+  browser,
+  gateway,
+}) => {
+  const owner = await another(browser)
+  await setUp(owner, gateway)
+  const link = await invite(owner)
+  expect(new URL(link).origin).toBe(new URL(owner.url()).origin)
+  const guest = await another(browser)
+  await accept(guest, link)
+  await guest.getByText('No requests yet').waitFor()
+  await owner.reload()
+  await owner.getByLabel('Role of Grace').selectOption('owner')
+  await expect.poll(() => owner.getByLabel('Role of Grace').inputValue()).toBe('owner')
+  await guest.reload()
+  await guest.getByRole('link', { name: 'Members' }).click()
+  await guest.getByRole('button', { name: 'Invite' }).click()
+  await guest.getByLabel('Email').fill('hopper@example.org')
+  await guest.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
+  await guest.getByText(/It works only on this machine\.$/).waitFor()
+  expect(await guest.getByText('TOLLGATE_PUBLIC_URL').count()).toBe(0)
+  for (const page of [owner, guest]) await page.context().close()
+})
+
 test('no answer and no download of any section has a field of operators for a member', async ({
   browser,
   gateway,

@@ -21,6 +21,7 @@ import { useMemberWrite } from './use-member-write.ts'
 /** The members of an account and its invitations, for owners. */
 export function MembersScreen() {
   const { search, change } = useScreenSearch<MembersSearch>()
+  const { user } = useMe()
   const setInviting = (isInviting: boolean) =>
     change(() => (isInviting ? { invite: true } : {}), { replace: true })
   // In the memory of this page alone, until it is left.
@@ -41,9 +42,9 @@ export function MembersScreen() {
       {made?.url !== undefined && (
         <MadeSecret
           title={`An invitation for ${made.email} is ready`}
-          text={made.url}
+          text={linkHere(made.url)}
           noun="link"
-          words={linkWords(made.email, made.url)}
+          words={linkWords(made.email, { url: made.url, isOperator: user.is_operator })}
           onDone={() => setMade(null)}
         />
       )}
@@ -200,9 +201,23 @@ function InvitationTable() {
   )
 }
 
-/** By position: the invited person's email address, and the link, which only this machine can open without a public address. */
-function linkWords(email: string, url: string): string {
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
-  const reach = isLocal ? ' It works only on this machine: set TOLLGATE_PUBLIC_URL.' : ''
+// Without a public address, the gateway's own links have a name of its machine.
+function isLocal(url: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
+}
+
+/** The link, at the address of this page if the gateway has no public one: a forwarded port has another number here. */
+function linkHere(url: string): string {
+  const { pathname, hash } = new URL(url)
+  return isLocal(url) ? `${location.origin}${pathname}${hash}` : url
+}
+
+/** By position: the invited person's email address, and the link, with whether the reader can change the settings. */
+function linkWords(
+  email: string,
+  { url, isOperator }: { readonly url: string; readonly isOperator: boolean },
+): string {
+  const advice = isOperator ? ': set TOLLGATE_PUBLIC_URL' : ''
+  const reach = isLocal(url) ? ` It works only on this machine${advice}.` : ''
   return `Send this link to ${email}. It is shown only once, and only its SHA-256 is stored.${reach}`
 }
