@@ -178,6 +178,13 @@ const SCREENS: readonly Screen[] = [
   ...answeredScreens({ path: 'setup#a-token', pathEnd: '/start' }, [
     ['setup', json({ ...WITH_MAIL, setup_needed: true }), 'Create the operator'],
   ]),
+  ...answeredScreens({ path: 'sign-in', pathEnd: '/start' }, [
+    [
+      'sign-in-before-setup',
+      json({ ...WITH_MAIL, signed_in: false, setup_needed: true }),
+      /^Its address has \/app\/setup# in it\. The link is valid for 24 hours\./,
+    ],
+  ]),
   { name: 'setup-used', path: 'setup?used#a-token', text: 'tollgate is already set up.' },
   ...answeredScreens({ path: 'setup', pathEnd: '/start' }, [
     ['setup-without-token', json({ ...WITH_MAIL, setup_needed: true }), 'This link is incomplete.'],

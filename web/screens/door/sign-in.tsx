@@ -21,9 +21,8 @@ export function SignIn() {
         lead="There is no user yet. Open the link that tollgate printed when it started: it makes the first operator."
       >
         <p className="note mt-4">
-          The link begins with <span className="mono">{location.origin}/app/setup#</span> and is
-          valid for 24 hours. A restart of <span className="mono">tollgate serve</span> prints a new
-          one.
+          Its address has <span className="mono">/app/setup#</span> in it. The link is valid for 24
+          hours. A restart of <span className="mono">tollgate serve</span> prints a new one.
         </p>
       </Door>
     )
