@@ -30,6 +30,23 @@ describe('a form', () => {
     expect(await dialog.getByText('Fill in this field.').count()).toBe(0)
   })
 
+  test('says below an expiry in the past that it must be later, and no longer once it is', async ({
+    page,
+    server,
+  }) => {
+    const { dialog, name, send } = await openCreateKey(page, server)
+    await name.fill('staging')
+    await dialog.getByRole('button', { name: 'On a date' }).click()
+    const at = dialog.getByLabel('Date and time of the expiry')
+    await at.fill('2020-01-31T12:00')
+    await send()
+    await dialog.getByText('Choose a time that is still to come.').waitFor()
+    expect(await at.evaluate(isFocused)).toBe(true)
+    expect(server.asked.filter((asked) => asked.startsWith('POST'))).toEqual([])
+    await at.fill('2031-01-31T12:00')
+    expect(await dialog.getByText('Choose a time that is still to come.').count()).toBe(0)
+  })
+
   test('says that an email address is none when its field is left', async ({ page, server }) => {
     await page.goto(`${server.address}/app/${HELIX.id}/members`)
     await page.getByRole('button', { name: 'Invite' }).click()

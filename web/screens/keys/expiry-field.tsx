@@ -1,4 +1,4 @@
-import { useId } from 'react'
+import { useId, useState } from 'react'
 import { dayAndMinute } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 
@@ -42,7 +42,13 @@ export function ExpiryField({
 }: ExpiryFieldProps) {
   const now = useNow()
   const hintId = useId()
+  const [fault, setFault] = useState<string | null>(null)
+  const wrong = error ?? fault
   const at = momentOf(value, now)
+  const pick = (expiry: Expiry) => {
+    setFault(null)
+    onChange(expiry)
+  }
   return (
     <fieldset className="fld" aria-describedby={hintId}>
       <legend className="mb-1">Expires</legend>
@@ -52,7 +58,7 @@ export function ExpiryField({
             key={text}
             type="button"
             aria-pressed={days === null ? value.kind === 'never' : isDays(value, days)}
-            onClick={() => onChange(days === null ? { kind: 'never' } : { kind: 'days', days })}
+            onClick={() => pick(days === null ? { kind: 'never' } : { kind: 'days', days })}
           >
             {text}
           </button>
@@ -60,9 +66,7 @@ export function ExpiryField({
         <button
           type="button"
           aria-pressed={value.kind === 'date'}
-          onClick={() =>
-            onChange({ kind: 'date', at: at ?? new Date(now.getTime() + 30 * DAY_MS) })
-          }
+          onClick={() => pick({ kind: 'date', at: at ?? new Date(now.getTime() + 30 * DAY_MS) })}
         >
           On a date
         </button>
@@ -77,15 +81,31 @@ export function ExpiryField({
           required
           onChange={(event) => {
             const picked = new Date(event.target.value)
-            if (!Number.isNaN(picked.getTime())) onChange({ kind: 'date', at: picked })
+            if (!Number.isNaN(picked.getTime())) pick({ kind: 'date', at: picked })
+          }}
+          aria-invalid={wrong === null ? undefined : true}
+          aria-describedby={hintId}
+          onInvalid={(event) => {
+            // As in other fields, in place of the browser's own bubble.
+            event.preventDefault()
+            const { currentTarget: field } = event
+            setFault(faultOf(field))
+            if (field.form?.querySelector('input:invalid') === field) field.focus()
           }}
         />
       )}
-      <small id={hintId} className={error === null ? '' : 'err'}>
-        {error ?? (at === null ? never : `On ${dayAndMinute(at)}. ${then}`)}
+      <small id={hintId} className={wrong === null ? '' : 'err'}>
+        {wrong ?? (at === null ? never : `On ${dayAndMinute(at)}. ${then}`)}
       </small>
     </fieldset>
   )
+}
+
+/** What is wrong with the picked moment, and what to pick. */
+function faultOf({ validity }: HTMLInputElement): string {
+  return validity.rangeUnderflow
+    ? 'Choose a time that is still to come.'
+    : 'Type a whole date and time.'
 }
 
 function momentOf(expiry: Expiry, now: Date): Date | null {
