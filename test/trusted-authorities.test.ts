@@ -41,3 +41,12 @@ test.each([
       'tollgate: NODE_EXTRA_CA_CERTS is company.pem, which is no readable file of certificates: name a PEM file of certificate authorities\n',
   })
 })
+
+test('a file with a certificate that cannot be read is named with its place, and nothing is started', async () => {
+  const broken = CERTIFICATE.replace(/\n[^-]+\n/, '\nAAAA\n')
+  expect(await check({ authorities: `${CERTIFICATE}\n${broken}\n` })).toEqual({
+    paths: [],
+    notes:
+      "tollgate: NODE_EXTRA_CA_CERTS is company.pem, whose certificate 2 can't be read: name a PEM file of certificate authorities\n",
+  })
+})

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 
@@ -13,8 +14,20 @@ export function trustAuthorities(file: string): string | null {
   if (certificates === null) {
     return `NODE_EXTRA_CA_CERTS is ${file}, which is no readable file of certificates: name a PEM file of certificate authorities`
   }
+  const unread = certificates.findIndex((certificate) => !isReadable(certificate))
+  if (unread !== -1) {
+    return `NODE_EXTRA_CA_CERTS is ${file}, whose certificate ${unread + 1} can't be read: name a PEM file of certificate authorities`
+  }
   setDefaultCACertificates([...getCACertificates('default'), ...certificates])
   return null
+}
+
+function isReadable(certificate: string): boolean {
+  try {
+    return new X509Certificate(certificate).raw.length > 0
+  } catch {
+    return false
+  }
 }
 
 function textOf(file: string): string | null {
