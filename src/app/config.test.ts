@@ -243,7 +243,8 @@ test('lists and names may have spaces and line breaks around them', () => {
 })
 
 test('HOST is an address or a name, without a scheme or a port', () => {
-  for (const host of ['127.0.0.1', '::', '::1', 'fe80::1%eth0', 'localhost', 'gate-1.internal']) {
+  const links = ['fe80::1%eth0', 'fe80::1%br-lan', 'fe80::1%eth0.10']
+  for (const host of ['127.0.0.1', '::', '::1', ...links, 'localhost', 'gate-1.internal']) {
     expect(readConfig({ HOST: host }).HOST).toBe(host)
   }
   for (const host of ['http://x', 'localhost:80', '[::]', '127.0.0.1:80', 'a b']) {

@@ -60,7 +60,7 @@ export const SETTINGS = {
   HOST: matching(
     {
       fallback: '127.0.0.1',
-      pattern: /^(?:[A-Za-z0-9._-]+|(?=(?:[^:]*:){2})[0-9A-Fa-f:.]+(?:%\w+)?)$/,
+      pattern: /^(?:[A-Za-z0-9._-]+|(?=(?:[^:]*:){2})[0-9A-Fa-f:.]+(?:%[\w.-]+)?)$/,
       message: 'must be an address or a host name without a port, such as 127.0.0.1 or ::',
     },
     'Address to listen on. `0.0.0.0` listens on every network of the machine.',
