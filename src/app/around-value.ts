@@ -4,7 +4,7 @@ type Around = 'lineBreak' | 'quotes' | 'space'
 /** The characters around a value; null: there are none. */
 export function aroundValue(value: string): Around | null {
   if (/^[\r\n]|[\r\n]$/.test(value)) return 'lineBreak'
-  if (/^(["'`]).*\1$/s.test(value)) return 'quotes'
+  if (/^(["'`])(?:(?!\1).)*\1$/s.test(value)) return 'quotes'
   return value === value.trim() ? null : 'space'
 }
 

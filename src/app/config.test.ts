@@ -242,6 +242,12 @@ test('lists and names may have spaces and line breaks around them', () => {
   })
 })
 
+test('a name may begin and end with words in quotes', () => {
+  for (const name of ['"Acme" and "Sons"', "'Acme' & 'Sons'"]) {
+    expect(readConfig({ TOLLGATE_SELLER_NAME: name }).TOLLGATE_SELLER_NAME).toBe(name)
+  }
+})
+
 test('HOST is an address or a name, without a scheme or a port', () => {
   const links = ['fe80::1%eth0', 'fe80::1%br-lan', 'fe80::1%eth0.10']
   for (const host of ['127.0.0.1', '::', '::1', ...links, 'localhost', 'gate-1.internal']) {
