@@ -140,6 +140,17 @@ describe('the highest of two tables', () => {
   })
 })
 
+test.each(['reasoning', 'imageOutput'] as const)(
+  'the highest of two %s prices is not below the output of a table that has none',
+  (name) => {
+    const table = (prices: Partial<PriceTable>) => buildPriceTable([], (each) => prices[each] ?? 0n)
+    const own = table({ output: 10n, [name]: 20n })
+    expect(highestTable(own, table({ output: 40n }))[name]).toBe(40n)
+    expect(highestTable(table({ output: 15n }), own)[name]).toBe(20n)
+    expect(highestTable(table({ output: 15n }), table({ output: 40n }))[name]).toBe(0n)
+  },
+)
+
 test('a more expensive tier without listed prices has six times those of long prompts too', () => {
   const prices = buildPriceTable([1_000], (name, step) =>
     name === 'input' ? (step === null ? 2n : 3n) : 1n,

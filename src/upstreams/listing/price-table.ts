@@ -65,7 +65,11 @@ export function highestTable(a: PriceTable, b: PriceTable): PriceTable {
   const readA = priceReadingOf(a)
   const readB = priceReadingOf(b)
   const thresholds = [...a.tiers, ...b.tiers].map((tier) => tier.inputTokensAbove)
-  const read: PriceReading = (name, step) => highest(readA(name, step), readB(name, step))
+  const read: PriceReading = (name, step) => {
+    const most = highest(readA(name, step), readB(name, step))
+    if ((name !== 'reasoning' && name !== 'imageOutput') || most === 0n) return most
+    return highest(asOutput(a, name), asOutput(b, name))
+  }
   if (!writesUnasked(a) && !writesUnasked(b)) return buildPriceTable(thresholds, read)
   // One price for all cache writes means that the model may write to the cache unasked. The result must still show this
   // if the other table has a price for each lifetime.
@@ -74,6 +78,11 @@ export function highestTable(a: PriceTable, b: PriceTable): PriceTable {
       ? highest(read('cacheWrite', step), read('cacheWriteLong', step))
       : read(name, step),
   )
+}
+
+/** The price of output that may have a price of its own; without one, the highest price of all output. */
+function asOutput(prices: PriceTable, name: 'reasoning' | 'imageOutput'): Picos {
+  return prices[name] || (prices.tiers.at(-1)?.output ?? prices.output)
 }
 
 function writesUnasked({ tiers, ...base }: PriceTable): boolean {
