@@ -104,7 +104,7 @@ export function providerWords(cause: unknown): string | null {
 /** Why a provider refuses our account: its key is wrong or may not do this, or its credit is used up. */
 export type RefusedFor = 'key' | 'credit'
 
-/** What an HTTP status says of a refusal of our account. */
+/** The reason for a refusal of our account, by its HTTP status. */
 export function refusedForOf(httpStatus: number): RefusedFor {
   return httpStatus === 402 ? 'credit' : 'key'
 }

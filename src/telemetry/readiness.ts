@@ -250,8 +250,8 @@ function adviceFor(
   refusedFor: RefusedFor = 'key',
 ): string {
   if (refusedFor === 'credit') {
-    const key = apiKeyVariable === null ? name : `the key ${apiKeyVariable}`
-    return `No credit is left: add credit to the provider's account of ${key}.`
+    const payer = apiKeyVariable === null ? name : `the key ${apiKeyVariable}`
+    return `No credit is left: add credit to the provider's account of ${payer}.`
   }
   return apiKeyVariable === null
     ? `No key is sent to ${name}: set its api_key if it needs one.`

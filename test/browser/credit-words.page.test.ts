@@ -4,7 +4,7 @@ import { json } from './stand-in.ts'
 import { STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
 
-/** What Credit says in words. */
+/** Sentences on Credit about its sale, removals and emails. */
 
 const at = (section: string) => `${HELIX.id}/${section}`
 

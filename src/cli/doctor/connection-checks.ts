@@ -89,7 +89,7 @@ function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding 
   }
 }
 
-/** What to do about an upstream that failed. By position: its settings, and why. */
+/** Advice about an upstream that failed. By position: its settings, and why. */
 function upstreamAdvice(
   { baseUrl, apiKeyVariable }: AskedUpstream['settings'],
   cause: unknown,

@@ -101,7 +101,7 @@ export function ExpiryField({
   )
 }
 
-/** What is wrong with the picked moment, and what to pick. */
+/** The fault of the picked moment, and what to pick. */
 function faultOf({ validity }: HTMLInputElement): string {
   return validity.rangeUnderflow
     ? 'Choose a time that is still to come.'
