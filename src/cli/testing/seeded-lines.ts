@@ -96,6 +96,8 @@ async function addRecords({ storeUrl, accountId, apiKeyId }: RecordsInput) {
     await store.db.insertInto('members').values(MEMBERS.record(member)).execute()
   }
   const checkout = { id: pur, cents: 2_400, state: 'paid', expires_at_ms: 1 }
+  const shown = { display_prefix: 'sk-tollgate-bsE…WJpk' }
+  await store.db.updateTable('api_keys').set(shown).where('id', '=', apiKeyId).execute()
   await store.db.insertInto('play_checkouts').values(checkout).execute()
   const ledger = createLedger({ location: store.location, clock: systemClock })
   const text = 'ABCDEF-GHJKMN-PQRSTV-WXYZ23'
