@@ -25,7 +25,9 @@ export function checkInput<Schema extends z.ZodType>(
     },
   })
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues
+  const { issues } = parsed.error
+  const faults = issues
+    .filter((issue) => !isSaidBetter(issue, issues))
     .flatMap((issue) => faultsOf(issue, knownAt.get(pathText(issue.path)) ?? []))
     .slice(0, FAULTS_MAX)
   const near = [...new Set(faults.flatMap((fault) => (fault.near === null ? [] : [fault.near])))]
@@ -51,6 +53,13 @@ interface Fault {
 
 function pathText(path: readonly PropertyKey[] = []): string {
   return path.map(String).join('.')
+}
+
+/** Whether a field has its own bound, which says more than that its number is too large. */
+function isSaidBetter(issue: z.core.$ZodIssue, all: readonly z.core.$ZodIssue[]): boolean {
+  if (issue.code !== 'too_big' && issue.code !== 'too_small') return false
+  const field = pathText(issue.path)
+  return all.some((other) => other.code === 'custom' && pathText(other.path) === field)
 }
 
 /** By position: an issue, and the fields that the object has in its schema. */

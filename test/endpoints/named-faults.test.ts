@@ -147,8 +147,8 @@ test('a number that is too large, and a text in place of an array, are named as 
     }),
     await messageOf({ method: 'POST', path: '/v1/admin/tokens', body: scopes }),
   ]).toEqual([
-    '`low_balance` must be a smaller number; `low_balance` must be at most $100,000,000.',
-    '`amount` must be a larger number; `amount` must be at least -$100,000,000.',
+    '`low_balance` must be at most $100,000,000.',
+    '`amount` must be at least -$100,000,000.',
     '`cost` must be a smaller number.',
     '`scopes` must be an array.',
   ])
