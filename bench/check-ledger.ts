@@ -1,6 +1,6 @@
 import { isStanding, isUnsettled } from '../src/ledger/activity/unsettled.ts'
 import { auditStore } from '../src/ledger/audit/audit.ts'
-import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
+import { AUDIT_CHECKS } from '../src/operations/gateway/upkeep.ts'
 import { openStore } from '../src/store/open-store.ts'
 import { HOUR_MS } from '../src/vocabulary/usage-step.ts'
 import type { SeededActivity } from './seed-activity.ts'

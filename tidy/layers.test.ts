@@ -56,6 +56,19 @@ test.each([
   expect(verdict).toEqual([`${path}:1 imports ${specifier}: ${reason}`])
 })
 
+test('a folder of operations imports lower folders, and the list of operations them all', async () => {
+  const verdict = await judgeToyTree(checkLayers, {
+    'src/operations/fields.ts': `import './usage/usage.ts'`,
+    'src/operations/operations.ts': `import './credit/credit.ts'`,
+    'src/operations/usage/usage.ts': `import '../fields.ts'\nimport './figures.ts'`,
+    'src/operations/credit/credit.ts': `import '../usage/usage.ts'\nimport '../people/people.ts'`,
+  })
+  expect(verdict).toEqual([
+    'src/operations/credit/credit.ts:2 imports ../people/people.ts: folders of operations import lower ones alone',
+    'src/operations/fields.ts:1 imports ./usage/usage.ts: folders of operations import lower ones alone',
+  ])
+})
+
 test('the server may not import files that are only for tests; tests may', async () => {
   const text = `import './testing/bench.ts'`
   const verdict = await judgeToyTree(checkLayers, {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { operatorActionShape } from '../operations/operator-desk.ts'
+import { operatorActionShape } from '../operations/gateway/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import {
   COMMAND_LINE,

@@ -1,5 +1,5 @@
-import { entryShape } from '../operations/credit.ts'
-import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
+import { entryShape } from '../operations/credit/credit.ts'
+import { createdCreditCodeShape, creditCodeShape } from '../operations/credit/credit-codes.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, type OperationCommand, show, showNamed } from './operation-command.ts'

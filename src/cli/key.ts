@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { apiKeyShape, createdApiKeyShape } from '../operations/api-key-answer.ts'
+import { apiKeyShape, createdApiKeyShape } from '../operations/accounts/api-key-answer.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
 import { allowanceText, LIMIT_DETAILS, limitOptions } from './limits.ts'

@@ -1,4 +1,4 @@
-import { adminPurchaseShape, listedPurchaseShape } from '../operations/purchases.ts'
+import { adminPurchaseShape, listedPurchaseShape } from '../operations/credit/purchases.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { PURCHASE_STATES, REVERSALS, type Reversal } from '../vocabulary/purchase.ts'
 import { idArgument } from './ids.ts'

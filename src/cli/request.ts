@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { requestPricesShape } from '../operations/request-prices.ts'
-import { requestShape } from '../operations/requests.ts'
+import { requestPricesShape } from '../operations/requests/request-prices.ts'
+import { requestShape } from '../operations/requests/requests.ts'
 import { parseDecimal, showDollarText, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { findKeyIds, idArgument } from './ids.ts'

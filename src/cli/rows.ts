@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import type { modelsShape } from '../operations/accounts/model-lists.ts'
 import { type ListName, listShape, readCursor, writeCursor } from '../operations/fields.ts'
-import type { modelsShape } from '../operations/model-lists.ts'
 import type { Answered } from '../operations/operation.ts'
 import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { depositAddressShape } from '../operations/deposit-addresses.ts'
-import { saleCheckShape, saleStatusShape } from '../operations/sale-status.ts'
+import { depositAddressShape } from '../operations/credit/deposit-addresses.ts'
+import { saleCheckShape, saleStatusShape } from '../operations/credit/sale-status.ts'
 import { RescanFailed, type Stablecoin } from '../sale/chain/terms.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandInput, withStore } from './command-context.ts'

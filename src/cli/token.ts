@@ -1,4 +1,4 @@
-import { adminTokenShape, createdAdminTokenShape } from '../operations/admin-tokens.ts'
+import { adminTokenShape, createdAdminTokenShape } from '../operations/people/admin-tokens.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, readWords, shownRows } from './rows.ts'

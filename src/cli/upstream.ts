@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { listShape } from '../operations/fields.ts'
-import { upstreamShape } from '../operations/upstreams.ts'
+import { upstreamShape } from '../operations/gateway/upstreams.ts'
 import { formatDecimal, showDollars, showMicros } from '../vocabulary/money.ts'
 import { type AskedUpstream, askAll } from './ask-upstreams.ts'
 import type { CommandInput } from './command-context.ts'

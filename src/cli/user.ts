@@ -1,6 +1,6 @@
 import { listShape } from '../operations/fields.ts'
-import { memberShape } from '../operations/members.ts'
-import { linkShape, removalShape, userShape } from '../operations/people.ts'
+import { memberShape } from '../operations/people/members.ts'
+import { linkShape, removalShape, userShape } from '../operations/people/people.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { CUT_WIDTH_MIN, fittingTable, moment } from './table.ts'

@@ -3,7 +3,7 @@ import {
   deletedWebhookShape,
   deliveryShape,
   webhookShape,
-} from '../operations/webhooks.ts'
+} from '../operations/gateway/webhooks.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { listOptions, readWords, shownRows } from './rows.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
-import { AUDIT_CHECKS } from '../../src/operations/upkeep.ts'
+import { AUDIT_CHECKS } from '../../src/operations/gateway/upkeep.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'

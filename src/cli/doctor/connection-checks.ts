@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { readLists } from '../../catalog/catalog-store.ts'
-import { saleCheckShape } from '../../operations/sale-status.ts'
+import { saleCheckShape } from '../../operations/credit/sale-status.ts'
 import { saleFigures } from '../../sale/figures.ts'
 import { formatDecimal, showDollars } from '../../vocabulary/money.ts'
 import { Problem } from '../../vocabulary/problem.ts'

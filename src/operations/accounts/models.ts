@@ -1,0 +1,157 @@
+import { z } from 'zod'
+import type { CatalogRow } from '../../catalog/claims.ts'
+import { type ChargedModel, chargedModel, withImageFlat } from '../../catalog/served-models.ts'
+import { ModelAccess } from '../../journey/gate/caller.ts'
+import { feeShape, listAnswer, listShape } from '../fields.ts'
+import { notFound } from '../not-found.ts'
+import { type OperationParts, operation, readsFor } from '../operation.ts'
+
+/** The models of an account at its prices, and those of every upstream with the provider's. */
+export function modelOperations(parts: OperationParts) {
+  return [ofAccount(parts), ofUpstreams(parts)]
+}
+
+function ofAccount({ store, server }: OperationParts) {
+  return operation({
+    name: 'listAccountModels',
+    method: 'GET',
+    paths: { member: '/app/api/accounts/{account_id}/models' },
+    summary: 'The models that the account can use, at the prices that it is charged.',
+    answers: { 200: listShape(modelShape) },
+    async run({ reader, caller, accountId }) {
+      const row = await readsFor({ caller, reader }, store)
+        .selectFrom('accounts')
+        .select(['models_allow as allow', 'models_deny as deny'])
+        .select('fee_basis_points as feeBasisPoints')
+        .where('id', '=', accountId)
+        .executeTakeFirst()
+      if (row === undefined) throw notFound('account', accountId)
+      const { feeBasisPoints, ...account } = row
+      const access = ModelAccess.of({ account, apiKey: null })
+      const models = server?.modelsAt(feeBasisPoints) ?? []
+      const shown = access === null ? models : models.filter(({ id }) => access.mayUse(id))
+      return listAnswer(shown.map(modelAnswer), null)
+    },
+  })
+}
+
+function ofUpstreams({ server }: OperationParts) {
+  return operation({
+    name: 'listOfferedModels',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/models' },
+    summary:
+      "Every model at each of its upstreams: the provider's prices, the platform fee, and the prices that accounts without a fee of their own are charged.",
+    answers: { 200: listShape(offeredModelShape) },
+    async run() {
+      const doubted = new Set(server?.catalog().doubtedIds)
+      const rows = server?.catalogRows() ?? []
+      const body = rows.map((row) => offeredAnswer(row, doubted.has(row.offer.modelId)))
+      return listAnswer(body, null)
+    },
+  })
+}
+
+const overrideShape = z.record(z.string(), z.union([z.string(), z.number(), z.array(z.string())]))
+
+const pricingShape = z
+  .record(z.string(), z.union([z.string(), z.array(overrideShape)]))
+  .describe(
+    'Dollars for one token, image or request, as exact decimals; `overrides` are prices under a condition, such as for long prompts; `image_flat` is the highest price of a generated image at a flat price, in place of `image_output`.',
+  )
+
+const tokensOrNull = z.int().nullable()
+
+/** A model as an account gets it: its prices include the platform fee. */
+const modelShape = z
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    name: z.string(),
+    description: z.string().describe("The provider's description of the model, as Markdown."),
+    created: z
+      .int()
+      .describe('When the model was created, in seconds since the Unix epoch; 0: not known.'),
+    hugging_face_id: z
+      .string()
+      .nullable()
+      .describe('The ID of the model at Hugging Face; set if its weights are open.'),
+    context_length: tokensOrNull.describe('The context window, in tokens; null: not known.'),
+    endpoints: z.array(z.string()).describe('The wire formats in which the model can be called.'),
+    architecture: z.object({
+      input_modalities: z
+        .array(z.string())
+        .describe('The kinds of input, such as `text` and `image`.'),
+      output_modalities: z
+        .array(z.string())
+        .describe('The kinds of output, such as `text` and `image`.'),
+    }),
+    supported_parameters: z.array(z.string()),
+    top_provider: z.object({
+      max_completion_tokens: tokensOrNull.describe(
+        'The maximum output, in tokens; null: not known.',
+      ),
+    }),
+    pricing: pricingShape,
+  })
+  .meta({ id: 'ChargedModel' })
+
+function modelAnswer(model: ChargedModel): z.input<typeof modelShape> {
+  const { architecture, top_provider: top } = model
+  return {
+    id: model.id,
+    object: 'model',
+    name: model.name,
+    description: model.description,
+    created: model.created,
+    hugging_face_id: model.hugging_face_id,
+    context_length: model.context_length,
+    endpoints: [...model.endpoints],
+    architecture: {
+      input_modalities: [...architecture.input_modalities],
+      output_modalities: [...architecture.output_modalities],
+    },
+    supported_parameters: [...model.supported_parameters],
+    top_provider: { max_completion_tokens: top.max_completion_tokens },
+    pricing: pricingAnswer(model),
+  }
+}
+
+function pricingAnswer({ pricing }: Pick<ChargedModel, 'pricing'>): z.input<typeof pricingShape> {
+  const copied = Object.entries(pricing).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : value.map((override) => ({ ...override })),
+  ])
+  return Object.fromEntries(copied)
+}
+
+/** A model at one of its upstreams, with the fields that only operators read. */
+const offeredModelShape = modelShape
+  .extend({
+    upstream: z.string(),
+    provider_pricing: pricingShape.describe("The provider's prices, without the platform fee."),
+    fee_basis_points: feeShape.describe('The platform fee of the model.'),
+    doubted: z
+      .boolean()
+      .describe(
+        'Whether a price, the context window or the maximum output fell so far that the earlier figure still applies.',
+      ),
+  })
+  .meta({ id: 'OfferedModel' })
+
+/** By position: the row, and whether one of its figures is doubted. */
+function offeredAnswer(
+  { offer, listing }: CatalogRow,
+  doubted: boolean,
+): z.input<typeof offeredModelShape> {
+  const { endpoints, feeBasisPoints, upstream } = offer
+  const { imageFlat } = offer.prices
+  const pricing = withImageFlat(listing.pricing, { imageFlat, feeBasisPoints: 0 })
+  return {
+    ...modelAnswer(chargedModel({ listing, endpoints, feeBasisPoints, imageFlat })),
+    upstream,
+    provider_pricing: pricingAnswer({ pricing }),
+    fee_basis_points: feeBasisPoints,
+    doubted,
+  }
+}

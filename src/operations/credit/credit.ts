@@ -1,0 +1,338 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { getAccount } from '../../ledger/accounts.ts'
+import { findCredit, listStatement, sumTopUps } from '../../ledger/activity/entries.ts'
+import type { AddCreditInput, BeyondBalance } from '../../ledger/ledger.ts'
+import type { OperatorAction } from '../../ledger/operator-actions.ts'
+import { isReservedReference } from '../../ledger/rules/credit.ts'
+import type { Entry } from '../../store/schema.ts'
+import type { Store } from '../../store/store.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import { BALANCE_MICROS_MAX, ENTRY_KINDS, PURSES, showMicros } from '../../vocabulary/money.ts'
+import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
+import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
+import {
+  changeField,
+  entrySpanQuery,
+  idField,
+  idFilterField,
+  listAnswer,
+  listShape,
+  MUST_BE_FUTURE,
+  moment,
+  momentField,
+  moneyField,
+  positiveAmountField,
+  statementCursor,
+  statementPageQuery,
+  text,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from '../fields.ts'
+import { notFound } from '../not-found.ts'
+import { type Answered, type OperationParts, operation, readsFor } from '../operation.ts'
+import { accountPaths, staffPaths } from '../paths.ts'
+import { chartRange } from '../usage/usage.ts'
+
+/** Adding credit to accounts, their entries, and the credit that was added to all of them. */
+export function creditOperations(parts: OperationParts) {
+  return [add(parts), entries(parts), download(parts), topUps(parts)]
+}
+
+const referenceField = text({
+  charsMax: 200,
+  missing:
+    'is required: your own ID for this credit, such as invoice-1042, so that a repeat adds nothing',
+}).refine(
+  (reference) => !isReservedReference(reference),
+  'must not begin with "code_" or "pur_", as the IDs of credit codes and purchases do',
+)
+
+const creditBody = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject(
+      {
+        kind: z.literal('backed'),
+        amount: changeField.describe(
+          'The paid credit, in micro-dollars; a negative amount removes credit.',
+        ),
+        reference: referenceField,
+      },
+      {
+        error: ({ code }) =>
+          code === 'unrecognized_keys' ? 'is not a field of paid credit' : undefined,
+      },
+    ),
+    z.strictObject({
+      kind: z.literal('free'),
+      amount: positiveAmountField,
+      expires_at: moment({ missing: 'is required for free credit: when it expires' }).describe(
+        'When the credit expires.',
+      ),
+      reference: referenceField,
+    }),
+  ],
+  'must be backed or free',
+)
+
+function add(parts: OperationParts) {
+  return operation({
+    name: 'addCredit',
+    method: 'POST',
+    scope: 'credit',
+    paths: staffPaths('accounts/{account_id}/credit'),
+    summary:
+      'Add credit, or remove paid credit. A reference counts once: a repeat answers 200 and the existing entry.',
+    body: creditBody,
+    example: { kind: 'backed', amount: 25_000_000, reference: 'invoice-1042' },
+    answers: { 200: entryShape, 201: entryShape },
+    problems: ['not_found', 'reference_conflict'],
+    async run({ accountId, by, body }) {
+      const input: AddCreditInput = {
+        accountId,
+        purse: body.kind,
+        amountMicros: body.amount,
+        expiresAtMs: body.kind === 'free' ? body.expires_at : null,
+        reference: body.reference,
+      }
+      await refusePastExpiry(parts, input)
+      return addCredit(parts, input, by)
+    },
+  })
+}
+
+/** A repeated grant is answered even if its credit has expired since. */
+async function refusePastExpiry(
+  { store, clock }: OperationParts,
+  { expiresAtMs, ...place }: AddCreditInput,
+): Promise<void> {
+  if (expiresAtMs === null || expiresAtMs > clock.nowMs()) return
+  if ((await findCredit(store.db, place)) !== null) return
+  throw invalidParameter('expires_at', `\`expires_at\` ${MUST_BE_FUTURE}.`)
+}
+
+async function addCredit(
+  parts: OperationParts,
+  input: AddCreditInput,
+  by: OperatorAction | null,
+): Promise<Answered> {
+  const verdict = await parts.ledger.addCredit(input, by)
+  switch (verdict.kind) {
+    case 'added':
+      await parts.onCallersChanged({ accountId: input.accountId })
+      return { httpStatus: 201, body: entryAnswer(verdict.entry) }
+    case 'exists':
+      return { httpStatus: 200, body: entryAnswer(verdict.entry) }
+    case 'conflict':
+      throw new Problem('reference_conflict', {
+        message: `The account already has ${showMicros(verdict.entry.amountMicros)} of ${verdict.entry.purse === 'backed' ? 'paid' : 'free'} credit with this reference. Use another reference.`,
+        param: 'reference',
+      })
+    case 'beyondBalance':
+      throw invalidParameter('amount', beyondText('`amount`', verdict))
+    case 'unknownAccount':
+      throw notFound('account', input.accountId)
+    default:
+      return assertNever(verdict)
+  }
+}
+
+/** Why credit can't be added or removed. By position: the amount of the request, and the most that is possible. */
+export function beyondText(amount: string, { change, mostMicros }: BeyondBalance): string {
+  const most = showMicros(BALANCE_MICROS_MAX)
+  return change === 'added'
+    ? `${amount} must be at most ${showMicros(mostMicros)}: an account can have at most ${most}.`
+    : `${amount} must be at least ${showMicros(-mostMicros)}: an account can owe at most ${most}.`
+}
+
+function entries({ store }: OperationParts) {
+  return operation({
+    name: 'listEntries',
+    method: 'GET',
+    scope: 'read',
+    paths: accountPaths('/entries'),
+    summary: "The account's entries, newest first.",
+    query: statementPageQuery(),
+    answers: { 200: listShape(statementLineShape) },
+    problems: ['not_found'],
+    async run({ reader, caller, accountId, query: { limit, cursor, from, to } }) {
+      const account = await getAccount(readsFor({ caller, reader }, store), accountId)
+      if (account === null) throw notFound('account', accountId)
+      // Entries after the range are added up, and there may be many.
+      const page = await listStatement(
+        to === undefined ? store.pages(reader) : store.searches(reader),
+        {
+          accountId,
+          place: cursor ?? null,
+          limit,
+          fromMs: from ?? null,
+          toMs: to ?? null,
+        },
+      )
+      const lines = page.lines.map(({ entry, balanceMicros }) => ({
+        ...entryAnswer(entry),
+        balance: balanceMicros,
+      }))
+      return listAnswer(lines, statementCursor(page.next))
+    },
+  })
+}
+
+function download({ store }: OperationParts) {
+  return operation({
+    name: 'downloadEntries',
+    method: 'GET',
+    paths: {
+      member: '/app/api/accounts/{account_id}/entries.csv',
+      operator: '/app/api/operator/accounts/{account_id}/entries.csv',
+    },
+    summary: "The account's entries as CSV, newest first, with amounts in exact dollars.",
+    query: z.strictObject(entrySpanQuery),
+    answers: { 200: z.string() },
+    problems: ['not_found'],
+    async run({ reader, accountId, query: { from, to } }) {
+      const account = await getAccount(store.pages(reader), accountId)
+      if (account === null) throw notFound('account', accountId)
+      const span = { fromMs: from ?? null, toMs: to ?? null }
+      const rows = entryCsv(store.searches(reader), { accountId, ...span })
+      return Readable.from(rows)
+    },
+  })
+}
+
+const CSV_ROWS_AT_ONCE = 1_000
+
+// Amounts are dollars, exact to the micro-dollar.
+const CSV_COLUMNS: Readonly<Record<string, (entry: Entry) => CsvCell>> = {
+  number: ({ number }) => number,
+  created_at: ({ createdAtMs }) => timeAnswer(createdAtMs),
+  kind: ({ kind }) => kind,
+  purse: ({ purse }) => purse,
+  amount: ({ amountMicros }) => dollarsCell(amountMicros),
+  reference: ({ reference }) => reference,
+  request_id: ({ requestId }) => requestId,
+  expires_at: ({ expiresAtMs }) => timeOrNull(expiresAtMs),
+}
+
+/** Entries with the balance after each, a thousand at a time. Each part is read when the one before was taken. */
+async function* entryCsv(
+  db: Store['db'],
+  {
+    toMs,
+    ...entries
+  }: { readonly accountId: string; readonly fromMs: number | null; readonly toMs: number | null },
+): AsyncGenerator<string> {
+  yield csvLine([...Object.keys(CSV_COLUMNS), 'balance'])
+  const limit = CSV_ROWS_AT_ONCE
+  let page = await listStatement(db, { ...entries, toMs, limit })
+  while (page.lines.length > 0) {
+    const lines = page.lines.map(({ entry, balanceMicros }) =>
+      csvLine([
+        ...Object.values(CSV_COLUMNS).map((cell) => cell(entry)),
+        dollarsCell(balanceMicros),
+      ]),
+    )
+    yield lines.join('')
+    if (page.next === null) return
+    page = await listStatement(db, { ...entries, limit, place: page.next })
+  }
+}
+
+/** A line of an account's ledger. */
+export const entryShape = z
+  .object({
+    id: z.string().describe('The ID of the entry: the ID of the account and a number.'),
+    object: z.literal('entry'),
+    account_id: idField('acct'),
+    kind: z
+      .enum(ENTRY_KINDS)
+      .describe(
+        '`top_up`: paid credit was added. `activation`: a credit code was redeemed. `purchase`: credit was bought. `reversal`: a refund or dispute of a purchase, or its end. `chargeback`: paid credit was removed. `grant`: free credit was added. `charge`: a request. `correction`: the difference to the final cost of a request. `expiry`: free credit expired. `write_off`: the part of a charge that free credit could not pay.',
+      ),
+    amount: moneyField.describe('The change of the balance in micro-dollars.'),
+    purse: z.enum(PURSES),
+    reference: z
+      .string()
+      .nullable()
+      .describe(
+        'The reference of added credit, the ID of a redeemed code, or the ID of a purchase; null for other entries.',
+      ),
+    request_id: idField('req')
+      .nullable()
+      .describe('The request of a charge, correction or write-off; null for other entries.'),
+    expires_at: timeField.nullable().describe('When free credit expires; null for other entries.'),
+    created_at: timeField,
+  })
+  .meta({ id: 'Entry' })
+
+/** A line of an account's statement. */
+const statementLineShape = entryShape
+  .extend({
+    balance: moneyField.describe(
+      'The balance of both purses together after the entry, in micro-dollars.',
+    ),
+  })
+  .meta({ id: 'StatementLine' })
+
+/** An entry as responses have it. */
+export function entryAnswer(entry: Entry): z.infer<typeof entryShape> {
+  return {
+    id: `${entry.accountId}/${entry.number}`,
+    object: 'entry',
+    account_id: entry.accountId,
+    kind: entry.kind,
+    amount: entry.amountMicros,
+    purse: entry.purse,
+    reference: entry.reference,
+    request_id: entry.requestId,
+    expires_at: timeOrNull(entry.expiresAtMs),
+    created_at: timeAnswer(entry.createdAtMs),
+  }
+}
+
+/** Paid credit that was added over a range, for operators. */
+function topUps({ store, clock }: OperationParts) {
+  return operation({
+    name: 'getTopUps',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/top-ups' },
+    summary: 'The paid credit that was added in a range, to all accounts or to one.',
+    query: z.strictObject({
+      from: momentField.optional(),
+      to: momentField.optional(),
+      account: idFilterField('acct').optional(),
+    }),
+    answers: { 200: topUpsShape },
+    async run({ reader, query: { account = null, ...asked } }) {
+      const { fromMs, toMs } = chartRange(asked, clock.nowMs())
+      const range = { accountId: account, fromMs, toMs }
+      const { amountMicros, entries } = await sumTopUps(store.pages(reader), range)
+      return {
+        object: 'top_ups',
+        from: timeAnswer(fromMs),
+        to: timeAnswer(toMs),
+        amount: amountMicros,
+        top_ups: entries.top_up ?? 0,
+        purchases: entries.purchase ?? 0,
+        codes: entries.activation ?? 0,
+      }
+    },
+  })
+}
+
+/** Paid credit that was added over a range. */
+const topUpsShape = z
+  .object({
+    object: z.literal('top_ups'),
+    from: timeField,
+    to: timeField,
+    amount: moneyField.describe(
+      'The paid credit that was added, in micro-dollars, without deducting refunds and disputes.',
+    ),
+    top_ups: z.int().describe('How many times operators and programs added credit.'),
+    purchases: z.int().describe('The number of purchases that were credited.'),
+    codes: z.int().describe('The number of credit codes that were redeemed.'),
+  })
+  .meta({ id: 'TopUps' })

@@ -1,0 +1,317 @@
+import { z } from 'zod'
+import { getAccount } from '../../ledger/accounts.ts'
+import type { OperatorAction } from '../../ledger/operator-actions.ts'
+import { getPurchase, listAllPurchases } from '../../ledger/purchases.ts'
+import { roomForCredit } from '../../ledger/rules/credit.ts'
+import { PaymentUnavailable } from '../../sale/card/provider.ts'
+import { depositOfSource } from '../../sale/chain/terms.ts'
+import type { ConfirmingDeposit } from '../../sale/deposit-rows.ts'
+import type { PurchaseRow } from '../../store/sale-tables.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { PURCHASE_STATES, REVERSALS, reversalOf } from '../../vocabulary/purchase.ts'
+import {
+  anyOf,
+  idCursor,
+  idField,
+  idFilterField,
+  listAnswer,
+  listShape,
+  moneyField,
+  namesOf,
+  pageQuery,
+  text,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from '../fields.ts'
+import { notFound } from '../not-found.ts'
+import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { staffPaths } from '../paths.ts'
+import { beyondText } from './credit.ts'
+
+/** The purchases of accounts, and an admin's decisions about held payments. */
+export function purchaseOperations(parts: OperationParts) {
+  return [list(parts), show(parts), approve(parts), dismiss(parts)]
+}
+
+const stateFilter = anyOf(
+  z.enum(PURCHASE_STATES),
+  `must be one or more of ${PURCHASE_STATES.join(', ')}`,
+)
+
+const reversalFilter = anyOf(z.enum(REVERSALS), `must be one or more of ${REVERSALS.join(', ')}`)
+
+function list({ store }: OperationParts) {
+  return operation({
+    name: 'listAllPurchases',
+    method: 'GET',
+    scope: 'read',
+    paths: staffPaths('purchases'),
+    summary: 'Purchases of credit, newest first.',
+    query: pageQuery('all_purchases', {
+      state: stateFilter
+        .optional()
+        .describe(`Only purchases in these states, comma-separated: ${namesOf(PURCHASE_STATES)}.`),
+      reversal: reversalFilter
+        .optional()
+        .describe(
+          `Only purchases whose payment is one of these, comma-separated: ${namesOf(REVERSALS)}.`,
+        ),
+      account_id: idFilterField('acct').optional(),
+    }),
+    answers: { 200: listShape(listedPurchaseShape) },
+    async run({ reader, query: { limit, cursor, state, reversal, account_id: accountId } }) {
+      const { purchases, nextCursor } = await listAllPurchases(store.pages(reader), {
+        limit,
+        cursor,
+        ...(state === undefined ? {} : { states: state }),
+        ...(reversal === undefined ? {} : { reversals: reversal }),
+        ...(accountId === undefined ? {} : { accountId }),
+      })
+      const answers = purchases.map((row) => ({
+        ...adminPurchaseAnswer(row),
+        account_name: row.accountName,
+      }))
+      const next = idCursor('all_purchases', nextCursor)
+      return listAnswer(answers, next)
+    },
+  })
+}
+
+function show({ store }: OperationParts) {
+  return operation({
+    name: 'getPurchase',
+    method: 'GET',
+    scope: 'read',
+    paths: staffPaths('purchases/{purchase_id}'),
+    summary: 'One purchase, with its payment and why it is held.',
+    answers: { 200: adminPurchaseShape },
+    problems: ['not_found'],
+    async run({ reader, caller, param }) {
+      const row = await foundPurchase(readsFor({ caller, reader }, store), param('purchase_id'))
+      return adminPurchaseAnswer(row)
+    },
+  })
+}
+
+function approve(parts: OperationParts) {
+  return operation({
+    name: 'creditPurchase',
+    method: 'POST',
+    scope: 'credit',
+    paths: staffPaths('purchases/{purchase_id}/credit'),
+    summary: 'Add the credit of a purchase that is on hold or below the minimum.',
+    answers: { 200: adminPurchaseShape },
+    problems: ['not_found', 'purchase_not_held', 'payment_unavailable'],
+    async run({ by, param }) {
+      const row = await foundPurchase(parts.store.db, param('purchase_id'))
+      return creditHeld(parts, { row, by })
+    },
+  })
+}
+
+async function creditHeld(
+  { sale, store, clock }: OperationParts,
+  { row, by }: { readonly row: PurchaseRow; readonly by: OperatorAction | null },
+): Promise<object> {
+  if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row, CREDITED)
+  // The money may have been paid back since the purchase was held, so the provider is asked again.
+  const looked = sale && (await sale.approve(row.source, by).catch(rethrowUnavailable))
+  if (looked === null) throw new Problem('payment_unavailable')
+  const { purchase, isChanged } = looked
+  if (purchase.state === 'held' || purchase.state === 'below_minimum') {
+    const account = await getAccount(store.db, purchase.accountId)
+    const mostMicros =
+      account === null ? purchase.creditMicros : roomForCredit(account, clock.nowMs())
+    const isBeyond = purchase.creditMicros > mostMicros
+    const beyond = { kind: 'beyondBalance', change: 'added', mostMicros } as const
+    throw notHeld(purchase, isBeyond ? beyondText('Its credit', beyond) : NO_MONEY)
+  }
+  if (!isChanged || purchase.state !== 'credited') throw notHeld(purchase, CREDITED)
+  return adminPurchaseAnswer(purchase)
+}
+
+/** Rethrows a failed call to a provider as a Problem for the client. */
+export function rethrowUnavailable(cause: unknown): never {
+  if (cause instanceof PaymentUnavailable) throw new Problem('payment_unavailable', { cause })
+  throw cause
+}
+
+function dismiss({ ledger }: OperationParts) {
+  return operation({
+    name: 'dismissPurchase',
+    method: 'POST',
+    scope: 'credit',
+    paths: staffPaths('purchases/{purchase_id}/dismiss'),
+    summary: 'Dismiss a held purchase: it adds no credit. Pay its money back at the provider.',
+    body: z.strictObject({
+      note: text({ charsMax: 500, missing: 'is required: the reason, for the record' }),
+    }),
+    example: { note: 'paid back at the provider' },
+    answers: { 200: adminPurchaseShape },
+    problems: ['not_found', 'purchase_not_held'],
+    async run({ by, param, body: { note } }) {
+      const purchaseId = param('purchase_id')
+      const verdict = await ledger.dismissPurchase({ purchaseId, note }, by)
+      switch (verdict.kind) {
+        case 'dismissed':
+          return adminPurchaseAnswer(verdict.purchase)
+        case 'notHeld':
+          throw notHeld(verdict.purchase, DISMISSED)
+        case 'unknownPurchase':
+          throw notFound('purchase', purchaseId)
+        default:
+          return assertNever(verdict)
+      }
+    },
+  })
+}
+
+async function foundPurchase(
+  db: OperationParts['store']['db'],
+  purchaseId: string,
+): Promise<PurchaseRow> {
+  const row = await getPurchase(db, purchaseId)
+  if (row === null) throw notFound('purchase', purchaseId)
+  return row
+}
+
+const CREDITED = 'Only a purchase that is on hold or below the minimum can be credited.'
+const DISMISSED = 'Only a purchase on hold can be dismissed.'
+
+const NO_MONEY =
+  'Its payment has no money that can be credited, such as one in another currency. Refund it where it was paid, or dismiss the purchase.'
+
+/** By position: the purchase, and why it can't be decided so. */
+function notHeld({ state }: PurchaseRow, reason: string): Problem {
+  return new Problem('purchase_not_held', {
+    message: `This purchase is ${state === 'held' ? 'on hold' : state.replaceAll('_', ' ')}. ${reason}`,
+  })
+}
+
+/** The effect of refunds and disputes on a purchase. */
+export const reversalField = z
+  .enum(REVERSALS)
+  .nullable()
+  .describe(
+    '`refunded`: everything that was paid. `partly_refunded`: a part of it. `disputed`: a dispute is open or lost. Null: neither a refund nor a dispute counts now.',
+  )
+
+/** A purchase as its account sees it. */
+export const purchaseShape = z
+  .object({
+    id: idField('pur'),
+    object: z.literal('purchase'),
+    method: z.string().describe('The method of payment, an `id` of `GET /v1/credit`.'),
+    state: z
+      .enum(PURCHASE_STATES)
+      .describe(
+        '`open`: it can be paid. `credited`: the credit was added; see `reversal`. `expired`: it was not paid in time. `held`: it was paid, and the operator must decide. `below_minimum`: too little was paid. `dismissed`: the operator decided against it.',
+      ),
+    credit: moneyField.describe('The credit of the purchase, in micro-dollars.'),
+    reversal: reversalField,
+    reversed: moneyField.describe('The part that refunds and disputes removed, in micro-dollars.'),
+    paid: z
+      .object({
+        currency: z.string(),
+        units: z
+          .string()
+          .describe('The amount in the smallest unit of the currency: cents for `usd`.'),
+      })
+      .nullable(),
+    transaction: z
+      .object({ chain_id: z.int(), hash: z.string() })
+      .nullable()
+      .describe('The place of a deposit on its chain; null: it is not a deposit.'),
+    created_at: timeField,
+    credited_at: timeField.nullable(),
+  })
+  .meta({ id: 'Purchase' })
+
+/** A deposit in a block that is not final, which may still disappear. */
+export const confirmingShape = purchaseShape
+  .extend({
+    id: z
+      .null()
+      .describe(
+        'Always null: the deposit becomes a purchase, with an ID, once its block is final.',
+      ),
+    state: z.literal('confirming'),
+    created_at: timeField.describe('When the gateway last saw the deposit.'),
+    credited_at: z.null(),
+  })
+  .meta({ id: 'ConfirmingDeposit' })
+
+/** A purchase as admins see it. */
+export const adminPurchaseShape = purchaseShape
+  .extend({
+    account_id: idField('acct'),
+    source: z.string().describe('The ID of the purchase at the provider, unique in the store.'),
+    payment_ref: z
+      .string()
+      .nullable()
+      .describe("The provider's ID of the payment; null: none is known."),
+    note: z
+      .string()
+      .nullable()
+      .describe('Why the purchase is held or was dismissed; null: neither.'),
+    expires_at: timeField
+      .nullable()
+      .describe('When the purchase expires: it can no longer be paid. Null: never.'),
+  })
+  .meta({ id: 'AdminPurchase' })
+
+/** A purchase in the admins' list. */
+export const listedPurchaseShape = adminPurchaseShape
+  .extend({ account_name: z.string() })
+  .meta({ id: 'ListedPurchase' })
+
+/** A purchase in responses to its account. */
+export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> {
+  const deposit = depositOfSource(row.source)
+  return {
+    id: row.id,
+    object: 'purchase',
+    method: row.method,
+    state: row.state,
+    credit: row.creditMicros,
+    reversal: reversalOf(row),
+    reversed: row.reversedMicros,
+    paid:
+      row.paid === null
+        ? null
+        : { currency: row.paid.paidCurrency, units: String(row.paid.paidUnits) },
+    transaction: deposit && { chain_id: deposit.chainId, hash: deposit.txHash },
+    created_at: timeAnswer(row.createdAtMs),
+    credited_at: timeOrNull(row.creditedAtMs),
+  }
+}
+
+/** A deposit that is not final, in responses to its account. */
+export function confirmingAnswer(row: ConfirmingDeposit): z.infer<typeof confirmingShape> {
+  return {
+    id: null,
+    object: 'purchase',
+    method: row.method,
+    state: 'confirming',
+    credit: row.creditMicros,
+    reversal: null,
+    reversed: 0,
+    paid: { currency: row.currency, units: String(row.units) },
+    transaction: { chain_id: row.chainId, hash: row.txHash },
+    created_at: timeAnswer(row.seenAtMs),
+    credited_at: null,
+  }
+}
+
+function adminPurchaseAnswer(row: PurchaseRow): z.infer<typeof adminPurchaseShape> {
+  return {
+    ...purchaseAnswer(row),
+    account_id: row.accountId,
+    source: row.source,
+    payment_ref: row.paymentRef,
+    note: row.note,
+    expires_at: timeOrNull(row.expiresAtMs),
+  }
+}

@@ -1,0 +1,387 @@
+import { Readable } from 'node:stream'
+import type { Kysely } from 'kysely'
+import { z } from 'zod'
+import type { Reader } from '../../store/page-reads.ts'
+import type { Tables } from '../../store/schema.ts'
+import { readPeriods } from '../../usage/read-periods.ts'
+import { moneyOf, OPERATORS_GROUPINGS, USAGE_GROUPINGS } from '../../usage/read-usage.ts'
+import type { SumRow } from '../../usage/sum-rows.ts'
+import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../../usage/sums.ts'
+import { isTimeZone } from '../../vocabulary/allowance.ts'
+import { invalidParameter, type Problem } from '../../vocabulary/problem.ts'
+import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
+import { filterField, formatField, idFilterField, timeAnswer, timeField } from '../fields.ts'
+import { notFound } from '../not-found.ts'
+import { type OperationParts, operation } from '../operation.ts'
+import {
+  CUSTOMERS_FIGURES,
+  figuresShape as chartFiguresShape,
+  moneyAnswer,
+} from './usage-figures.ts'
+import { focusCsv } from './usage-focus.ts'
+import { readNames } from './usage-names.ts'
+import { placeField, type ReportRange, rangeOf, STEPS, stepsIn } from './usage-range.ts'
+
+// More of them would delay other requests while they are parsed and written.
+const TAGS_MAX = 10_000
+const ROWS_MAX = 50_000
+
+/** The groupings of a report: those of charts, and time and tags. */
+const GROUPINGS = [...STEPS, ...OPERATORS_GROUPINGS, 'tag'] as const
+
+const CUSTOMERS_GROUPINGS = [...STEPS, ...USAGE_GROUPINGS, 'tag'] as const
+
+type Grouping = (typeof GROUPINGS)[number]
+
+/** Sums of requests over a range: for a key its own, on the page those of an account, for admins all. */
+export function usageReportOperations(parts: OperationParts) {
+  return [ofKey(parts), ofAccount(parts), ofAll(parts)]
+}
+
+const reportQuery = {
+  from: placeField
+    .optional()
+    .describe(
+      'The start of the range; a date means its start in `time_zone`. Default: 30 days before `to`.',
+    ),
+  to: placeField
+    .optional()
+    .describe('The end of the range, exclusive. Default: now. At most 400 days after `from`.'),
+  step: z
+    .enum(STEPS)
+    .optional()
+    .describe('One row for each group and day or month. Only if `by` is neither day nor month.'),
+  time_zone: filterField
+    .refine(isTimeZone, 'must be a time zone such as Europe/Berlin or UTC')
+    .default('UTC')
+    .describe('The time zone of days and dates. Default: UTC.'),
+  format: formatField,
+}
+
+const TAGS_BOUND = `The grouping. \`by=tag\` allows at most ${TAGS_MAX.toLocaleString('en-US')} distinct tags in the range.`
+
+const customersQuery = z.strictObject({
+  ...reportQuery,
+  by: z.enum(CUSTOMERS_GROUPINGS).default('day').describe(TAGS_BOUND),
+})
+
+function ofKey(parts: OperationParts) {
+  return operation({
+    name: 'getKeyUsage',
+    method: 'GET',
+    paths: { key: '/v1/usage' },
+    summary:
+      'The usage of the calling key, by day, month, model, key, endpoint or tag; JSON or CSV.',
+    query: customersQuery,
+    answers: { 200: usageReportShape },
+    run: ({ caller: { accountId, apiKeyId }, query, reader, acceptsCsv }) =>
+      answer(parts, { ...query, reader, acceptsCsv, accountId, apiKeyId, isForOperators: false }),
+  })
+}
+
+function ofAccount(parts: OperationParts) {
+  return operation({
+    name: 'getUsageReport',
+    method: 'GET',
+    paths: { member: '/app/api/accounts/{account_id}/usage/report' },
+    summary: 'The usage of an account, by day, month, model, key, endpoint or tag; JSON or CSV.',
+    query: customersQuery,
+    answers: { 200: usageReportShape },
+    run: ({ accountId, query, reader, acceptsCsv }) =>
+      answer(parts, {
+        ...{ ...query, reader, acceptsCsv, accountId, apiKeyId: null },
+        isForOperators: false,
+      }),
+  })
+}
+
+function ofAll(parts: OperationParts) {
+  return operation({
+    name: 'getAllUsage',
+    scope: 'read',
+    method: 'GET',
+    paths: { admin: '/v1/admin/usage', operator: '/app/api/operator/usage/report' },
+    summary:
+      'The usage of all accounts, with provider cost and margin, by day, month, account, key, model, endpoint, upstream or tag; JSON, CSV or FOCUS.',
+    query: z.strictObject({
+      ...reportQuery,
+      format: z
+        .enum(['json', 'csv', 'focus'])
+        .optional()
+        .describe(
+          'The format of the answer. Default: CSV if the header `accept` asks for `text/csv`, else JSON. `focus`: CSV with the columns of FOCUS 1.2, a row for each day or month, account, key, endpoint, upstream and model; `by` is day or month.',
+        ),
+      by: z.enum(GROUPINGS).default('day').describe(TAGS_BOUND),
+      model: filterField.optional(),
+      upstream: filterField.optional(),
+      account: idFilterField('acct').optional(),
+      key: idFilterField('key').optional(),
+    }),
+    answers: { 200: usageReportShape },
+    problems: ['not_found'],
+    async run({ reader, query: { account, key, ...query }, acceptsCsv }) {
+      const accountId =
+        account ?? (key === undefined ? null : await ownerOf(parts.store.pages(reader), key))
+      return answer(parts, {
+        ...{ ...query, reader, acceptsCsv, accountId, apiKeyId: key ?? null },
+        isForOperators: true,
+      })
+    },
+  })
+}
+
+async function ownerOf(db: Kysely<Tables>, apiKeyId: string): Promise<string> {
+  const query = db.selectFrom('api_keys').select('account_id').where('id', '=', apiKeyId)
+  const row = await query.executeTakeFirst()
+  if (row === undefined) throw notFound('API key', apiKeyId)
+  return row.account_id
+}
+
+interface ReportInput extends Omit<z.output<z.ZodObject<typeof reportQuery>>, 'format'> {
+  readonly by: Grouping
+  readonly format?: 'json' | 'csv' | 'focus' | undefined
+  readonly model?: string | undefined
+  readonly upstream?: string | undefined
+  readonly isForOperators: boolean
+  readonly accountId: string | null
+  readonly apiKeyId: string | null
+  readonly acceptsCsv: boolean
+  readonly reader: Reader
+}
+
+async function answer({ store, clock }: OperationParts, input: ReportInput) {
+  const nowMs = clock.nowMs()
+  const range = rangeOf(input, nowMs)
+  if (input.step !== undefined && (input.by === 'day' || input.by === 'month')) {
+    throw invalidParameter('step', '`step` needs a `by` other than day and month.')
+  }
+  const view = store
+    .searches(input.reader)
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+  if (input.format === 'focus') {
+    const charges = focusOf({ ...input, ...range })
+    return Readable.from(await view.execute(charges))
+  }
+  const report = await view.execute((trx) => readReport(trx, { ...input, ...range }))
+  const body = { ...report, as_of: timeAnswer(nowMs) }
+  const asCsv = input.format === 'csv' || (input.format === undefined && input.acceptsCsv)
+  return asCsv ? Readable.from([reportCsv(body, input)]) : body
+}
+
+/** Throws Problem `invalid_parameter` for groups that FOCUS has no columns for. */
+function focusOf(input: ReportInput & ReportRange) {
+  const { by: step, time_zone: zone, model: modelId, upstream, accountId, apiKeyId } = input
+  if (step !== 'day' && step !== 'month') {
+    throw invalidParameter('by', '`by` must be day or month with `format=focus`.')
+  }
+  const query = { accountId, apiKeyId, modelId, upstream }
+  const { fromMs, toMs } = input
+  return (view: Kysely<Tables>) => focusCsv(view, { query, fromMs, toMs, step, zone })
+}
+
+async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange) {
+  const { by, time_zone, fromMs, toMs, accountId, apiKeyId, model: modelId, upstream } = input
+  const step = by === 'day' || by === 'month' ? by : input.step
+  const range = { fromMs, toMs }
+  const steps = step === undefined ? null : stepsIn(range, { step, zone: time_zone })
+  const query = { accountId, apiKeyId, modelId, upstream }
+  const boundsMs = steps?.boundsMs ?? [fromMs, toMs]
+  const head = {
+    object: 'usage_report' as const,
+    ...{ from: timeAnswer(fromMs), to: timeAnswer(toMs), time_zone, by },
+  }
+  if (by === 'day' || by === 'month') {
+    const sums = await readPeriods(view, { ...query, by: null, boundsMs })
+    const ofStep = new Map(sums.map((each) => [each.place, each.sums]))
+    const rows = (steps?.dates ?? []).map((date, place) => ({
+      id: date,
+      name: null,
+      figures: figuresOf(ofStep.get(place) ?? NO_USAGE),
+    }))
+    return { ...head, totals: figuresOf(allOf(sums)), data: rows }
+  }
+  const groupsMax = by === 'tag' ? TAGS_MAX + 1 : ROWS_MAX + 1
+  const groups = await readPeriods(view, { ...query, by, boundsMs, groupsMax })
+  if (groups.length >= groupsMax) throw by === 'tag' ? tooManyTags() : tooManyRows()
+  const all = by === 'tag' ? await readPeriods(view, { ...query, by: null, boundsMs }) : groups
+  const nameOf = await namesOf(view, by, groups)
+  const rows = boundsMs.slice(1).flatMap((_, place) => {
+    const own = groups.filter((each) => each.place === place)
+    const found =
+      by === 'tag'
+        ? rowsOfTags(own, allOf(all.filter((each) => each.place === place)))
+        : own
+            .map(({ label, sums }) => rowOf(label, { name: nameOf(label), sums }))
+            .toSorted(byCharge)
+    const date = steps?.dates[place]
+    return date === undefined ? found : found.map((row) => ({ date, ...row }))
+  })
+  if (rows.length > ROWS_MAX) throw tooManyRows()
+  return { ...head, totals: figuresOf(allOf(all)), data: rows }
+}
+
+function rowOf(
+  label: string | null,
+  { name, sums }: { readonly name: string | null; readonly sums: UsageSums },
+): ReportRow {
+  return { id: label === '' ? null : label, name, figures: figuresOf(sums) }
+}
+
+function allOf(sums: readonly SumRow[]): UsageSums {
+  return sums.reduce((all, each) => addSums(all, each.sums), NO_USAGE)
+}
+
+function tooManyTags(): Problem {
+  return invalidParameter(
+    'from',
+    `The requests have more than ${TAGS_MAX.toLocaleString('en-US')} distinct tags, or combinations of tags. Choose a shorter range.`,
+  )
+}
+
+function tooManyRows(): Problem {
+  return invalidParameter(
+    'from',
+    `The report has more than ${ROWS_MAX.toLocaleString('en-US')} rows. Choose a shorter range, or leave \`step\` out.`,
+  )
+}
+
+/**
+ * A request counts in each of its tags. Requests without tags, and pruned ones, are the last row. Throws Problem
+ * `invalid_parameter` for more tags than a report can have.
+ */
+function rowsOfTags(lists: readonly SumRow[], all: UsageSums): readonly ReportRow[] {
+  const tags = new Map<string, UsageSums>()
+  for (const { label, sums } of lists) {
+    const tagged: readonly string[] = JSON.parse(label ?? '[]')
+    for (const tag of tagged) tags.set(tag, addSums(tags.get(tag) ?? NO_USAGE, sums))
+    if (tags.size > TAGS_MAX) throw tooManyTags()
+  }
+  const untagged = subtractSums(all, allOf(lists))
+  const rows = [...tags].map(([id, sums]) => rowOf(id, { name: null, sums })).toSorted(byCharge)
+  if (untagged.requests === 0) return rows
+  return [...rows, rowOf(null, { name: null, sums: untagged })]
+}
+
+/** The names of keys and accounts. By position: the store, the grouping and the groups. */
+async function namesOf(
+  view: Kysely<Tables>,
+  by: Grouping,
+  groups: readonly SumRow[],
+): Promise<(label: string | null) => string | null> {
+  if (by !== 'key' && by !== 'account') return () => null
+  const ids = groups.flatMap(({ label }) => label ?? [])
+  const names = await readNames(view, by === 'key' ? 'api_keys' : 'accounts', ids)
+  return (label) => names.get(label ?? '') ?? null
+}
+
+const figuresShape = chartFiguresShape.omit({ first_byte_ms_p50: true, first_byte_ms_p95: true })
+
+type Figures = z.infer<typeof figuresShape>
+
+function figuresOf(sums: UsageSums): Figures {
+  return {
+    requests: sums.requests,
+    failed: sums.failed,
+    charge: sums.backed_charge_micros + sums.free_charge_micros,
+    ...moneyAnswer(moneyOf(sums)),
+    input_tokens: sums.input_tokens,
+    cache_read_tokens: sums.cache_read_tokens,
+    cache_write_tokens: sums.cache_write_tokens + sums.cache_write_long_tokens,
+    output_tokens: sums.output_tokens,
+    reasoning_tokens: sums.reasoning_tokens,
+  }
+}
+
+const rowShape = z.object({
+  id: z
+    .string()
+    .nullable()
+    .describe(
+      'A date such as 2027-01-31, a month such as 2027-01, the ID or name of a group, or a tag. Null: requests without tags, or pruned requests; by upstream: requests that were pruned before 0.3.0.',
+    ),
+  name: z.string().nullable().describe('The name of a key or an account; null: another group.'),
+  date: z.string().optional().describe('With `step`: the day or the month.'),
+  figures: figuresShape,
+})
+
+type ReportRow = z.infer<typeof rowShape>
+
+function byCharge(one: ReportRow, other: ReportRow): number {
+  return (
+    other.figures.charge - one.figures.charge ||
+    other.figures.requests - one.figures.requests ||
+    ((one.id ?? '') < (other.id ?? '') ? -1 : 1)
+  )
+}
+
+/** The sums of requests over a range. */
+export const usageReportShape = z
+  .object({
+    object: z.literal('usage_report'),
+    from: timeField,
+    to: timeField,
+    time_zone: z.string(),
+    by: z.enum(GROUPINGS),
+    as_of: timeField,
+    totals: figuresShape.describe(
+      'Each request counts once. By tag, the rows can add up to more, because a request counts under each of its tags.',
+    ),
+    data: z
+      .array(rowShape)
+      .describe(
+        'Every day or month in order; or every group, the largest charge first. With `step`: the groups of each day or month, in order.',
+      ),
+  })
+  .meta({ id: 'UsageReport' })
+
+/** The lines of a report, and a line of its totals, in exact dollars. */
+function reportCsv(
+  {
+    by,
+    data,
+    totals,
+  }: {
+    readonly by: Grouping
+    readonly data: readonly ReportRow[]
+    readonly totals: Figures
+  },
+  { step, isForOperators }: Pick<ReportInput, 'step' | 'isForOperators'>,
+): string {
+  const all = figuresShape.keyof().options
+  const columns = isForOperators ? all : all.filter((name) => CUSTOMERS_FIGURES.includes(name))
+  const isNamed = by === 'key' || by === 'account'
+  const line = ({ date, id, name, figures }: ReportRow): string => {
+    const dated = step === undefined ? [] : [date ?? null]
+    const named = isNamed ? [id, name] : [id]
+    return csvLine([...dated, ...named, ...columns.map((column) => cellOf(column, figures))])
+  }
+  const dated = step === undefined ? [] : ['date']
+  const head = csvLine([...dated, ...(isNamed ? [by, 'name'] : [by]), ...columns])
+  const none = by === 'tag' ? NO_TAGS : NO_UPSTREAM
+  const rows = data.map((row) => line({ ...row, id: row.id ?? none }))
+  const total = { id: 'total', name: null, figures: totals }
+  // The first cell says that the line is the total.
+  const last = step === undefined ? line(total) : line({ ...total, id: null, date: 'total' })
+  return [head, ...rows, last].join('')
+}
+
+function cellOf(column: keyof Figures, figures: Figures): CsvCell {
+  const value = figures[column]
+  return value !== null && AMOUNTS.has(column) ? dollarsCell(value) : value
+}
+
+const AMOUNTS: ReadonlySet<keyof Figures> = new Set([
+  'charge',
+  'backed_charge',
+  'free_charge',
+  'written_off',
+  'cost',
+  'uncharged_cost',
+  'margin',
+] as const)
+
+const NO_TAGS = '(without tags, or pruned)'
+
+const NO_UPSTREAM = '(pruned, upstream not known)'
