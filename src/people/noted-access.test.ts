@@ -26,7 +26,7 @@ function noted() {
   return db.selectFrom('taken_access').select(['table_name', 'user_id']).orderBy('id').execute()
 }
 
-test('no secret is noted: changed passwords, replaced apps, recovery codes and links are not', async () => {
+test('changed passwords, replaced apps, recovery codes and links are not noted, because they are secrets', async () => {
   const { db } = place.store
   const parts = { db, clock: systemClock, ids: IDS }
   await place.change(ADA.password, 'another horse battery')
@@ -68,7 +68,7 @@ test('access is noted in the schema of its table, for any search path of the con
   }
 })
 
-test('a user who signs in and out again and again has 200 rows, and the removal of an operator is noted nevertheless', async () => {
+test('a user who signs in and out repeatedly has at most 200 rows, and the removal of an operator is still noted', async () => {
   const { db } = place.store
   const userId = place.ada.user.id
   await sql`insert into sessions select * from jsonb_populate_recordset(null::sessions, (

@@ -11,7 +11,7 @@ import { IDS } from './testing/place.ts'
 const ACCOUNT_ID = 'acct_1'
 
 test.each(MADE_DATABASES)(
-  'of invitations that several gateways on $engine send at once, an account has at most a hundred',
+  'an account has at most a hundred invitations, although several gateways on $engine send them at the same time',
   async ({ create }) => {
     const database = await create()
     const stores: Store[] = []

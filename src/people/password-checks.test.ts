@@ -53,7 +53,7 @@ async function flood(count: number, addressOf: (nth: number) => string): Promise
   await settled()
 }
 
-test('a known user goes before a flood of strangers', async () => {
+test('a known user is checked before a flood of strangers', async () => {
   await flood(100, (nth) => `198.51.100.${nth}`)
   void begin('Ada', { knownUserId: 'user_ada' })
   await drain()
@@ -80,7 +80,7 @@ test.each([
   expect(begun).toHaveLength(34)
 })
 
-test('who gives way is answered two seconds later, 256 at a time', async () => {
+test('a check that gives way is refused two seconds later, and at most 256 wait for that', async () => {
   await flood(34 + 300, () => '198.51.100.1')
   await settled()
   expect(timers.map(({ delayMs }) => delayMs)).toEqual(new Array(256).fill(2_000))
@@ -93,7 +93,7 @@ test('who gives way is answered two seconds later, 256 at a time', async () => {
   expect(timers).toHaveLength(1)
 })
 
-test('eight known users wait, and the user with the most checks gives way', async () => {
+test('eight checks of known users can wait, and the user with the most checks gives way', async () => {
   void begin('first', { knownUserId: 'user_eve' })
   void begin('second', { knownUserId: 'user_eve' })
   const eves = Array.from({ length: 8 }, (_, nth) =>

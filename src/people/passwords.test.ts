@@ -14,14 +14,14 @@ test.each([
     '密码密码密码密码密码密码🐎',
     '9651383da4cafd83b6e649f9536eac62:881670c0a346e304ebe40096fd9d39602d2b1cf8c2de254cdb390981804f63274b7e34fcfc8b06e465d907b25dc2c1b0a98b12a18be1ba18ab752b2a8ec87ea5',
   ],
-])('a hash that better-auth 1.7 made of %j is still right', async (password, passwordHash) => {
+])('a hash that better-auth 1.7 made of %j is still accepted', async (password, passwordHash) => {
   expect(await scryptPasswords.isRight({ passwordHash, password })).toBe(true)
   const decomposed = password.normalize('NFKD')
   expect(await scryptPasswords.isRight({ passwordHash, password: decomposed })).toBe(true)
   expect(await scryptPasswords.isRight({ passwordHash, password: `${password} ` })).toBe(false)
 })
 
-test('two hashes of a password differ, and both are right', async () => {
+test('two hashes of a password differ, and both are accepted', async () => {
   const password = 'correct horse battery'
   const hashes = [await scryptPasswords.hash(password), await scryptPasswords.hash(password)]
   expect(hashes[0]).not.toBe(hashes[1])
@@ -31,7 +31,7 @@ test('two hashes of a password differ, and both are right', async () => {
   }
 })
 
-test('no password is that of a user without one, or of no user', async () => {
+test('no password is accepted for a user without a password, or for no user', async () => {
   for (const passwordHash of [noPassword(), null, '', '!', ':', 'a:b']) {
     for (const password of ['', '!', String(passwordHash)]) {
       expect(await scryptPasswords.isRight({ passwordHash, password })).toBe(false)

@@ -36,20 +36,20 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     closing.push(() => place.close())
   })
 
-  test('a password that is changed while it is checked signs no one in', async () => {
+  test('a password that is changed while it is checked does not sign in', async () => {
     place.afterCheck(() => place.change(ADA.password, OTHER))
     await expect(place.signIn(ADA.password)).rejects.toEqual(WRONG)
     expect(await place.sessionIds()).toEqual([place.ada.sessionId])
     await place.signIn(OTHER)
   })
 
-  test('of two changes of a password at the same time, the first one holds', async () => {
+  test('of two simultaneous changes of a password, the first one wins', async () => {
     place.afterCheck(() => place.change(ADA.password, OTHER))
     await expect(place.change(ADA.password, THIRD)).rejects.toEqual(NOT_SIGNED_IN)
     await place.signIn(OTHER)
   })
 
-  test('a session that ends while it changes the password leaves it as it was', async () => {
+  test('a session that ends while it changes the password leaves the password unchanged', async () => {
     const { user, sessionId } = place.ada
     place.afterCheck(() => place.people.sessions.end({ userId: user.id, sessionId }))
     await expect(place.change(ADA.password, OTHER)).rejects.toEqual(NOT_SIGNED_IN)
@@ -63,7 +63,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await place.signIn(OTHER)
   })
 
-  test('an invitation is not accepted with a password that is changed meanwhile', async () => {
+  test('an invitation is not accepted with a password that changes during the check', async () => {
     const parts = { ...place.store, clock: systemClock, ids: IDS }
     const invitation = { kind: 'invitation', email: ADA.email, isOperator: true } as const
     const { text: linkText } = await makeLink(parts, { ...invitation, membership: null })
@@ -74,7 +74,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await accept(OTHER)
   })
 
-  test('a reset link works until there is a newer one, or another password', async () => {
+  test('a reset link works until a newer link is made or the password changes', async () => {
     const first = await place.resetLink()
     const second = await place.resetLink()
     await expect(place.reset(first, OTHER)).rejects.toEqual(USED)
@@ -84,7 +84,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await place.signIn(THIRD)
   })
 
-  test('of two reset links of before that are taken at the same time, one works', async () => {
+  test('of two unused reset links of an earlier release that are opened at the same time, one works', async () => {
     const links = [await place.resetLink(), await place.resetLink()]
     // As a store of an earlier release has them.
     await place.store.db.updateTable('links').set({ used_at_ms: null }).execute()
@@ -118,7 +118,7 @@ test('a sign-in waits for another process that is changing the password, and is 
   expect(await place.sessionIds()).toEqual([])
 })
 
-test('of a setup link and an invitation that are taken at the same time, one makes the first user', async () => {
+test('of a setup link and an invitation that are accepted at the same time, one creates the first user', async () => {
   const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
   if (database === undefined) throw new Error('there is no PostgreSQL')
   closing.push(() => database.remove())
@@ -151,7 +151,7 @@ test('of a setup link and an invitation that are taken at the same time, one mak
   expect(users).toEqual([{ email: 'eve@example.org' }])
 })
 
-test('no count of wrong passwords keeps out a person who takes a link', async () => {
+test('a person with a link gets in after any number of wrong passwords', async () => {
   const database = await createMadeSqliteFile()
   closing.push(() => database.remove())
   const store = await openStore({ url: database.url })
@@ -177,7 +177,7 @@ test('no count of wrong passwords keeps out a person who takes a link', async ()
   expect(await people.sessions.find(second.sessionToken)).not.toBeNull()
 })
 
-test('after a reset the new password signs in at once, however many wrong ones there were', async () => {
+test('after a reset the new password works at once, after any number of wrong passwords', async () => {
   const database = await createMadeSqliteFile()
   closing.push(() => database.remove())
   const place = await Place.open(database.url)
@@ -197,7 +197,7 @@ describe('while the server is busy', () => {
     closing.push(() => place.close())
   })
 
-  test('a sign-in that is refused because too many wait is no wrong password', async () => {
+  test('a sign-in that is refused because too many wait does not count as a wrong password', async () => {
     const { promise: freed, resolve: free } = Promise.withResolvers<void>()
     const slow: Passwords = {
       ...PASSWORDS,

@@ -5,7 +5,7 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import { letWaitingIn, Sessions } from './sessions.ts'
 import { Place, VISITOR } from './testing/place.ts'
 
-test('a user has at most 100 sessions: a sign-in above that ends the oldest one, and none of another user', async () => {
+test("a user has at most 100 sessions: one more sign-in ends that user's oldest session", async () => {
   const database = await createMadeSqliteFile()
   const place = await Place.open(database.url)
   let nowMs = Date.now()
@@ -40,7 +40,7 @@ test('a user has at most 100 sessions: a sign-in above that ends the oldest one,
   await database.remove()
 })
 
-test('sign-ins that wait for a second factor end none that have shown it', async () => {
+test('sign-ins that wait for a second factor do not end sessions that have passed it', async () => {
   const database = await createMadeSqliteFile()
   const place = await Place.open(database.url)
   const { user, sessionId } = place.ada

@@ -203,7 +203,7 @@ test("access that was removed is removed again by any gateway after the database
   expect(told).toHaveLength(toldOnce)
 })
 
-test('removing access again is retried at each poll until it succeeds, and its failure is reported once', async () => {
+test('a repeated removal of access is retried at each poll until it succeeds, and its failure is reported once', async () => {
   await place.signIn(ADA.password)
   await keep()
   await place.people.sessions.endOthers({
@@ -228,7 +228,7 @@ test('removing access again is retried at each poll until it succeeds, and its f
   expect([await access(), told]).toEqual([taken, ['a sign-out']])
 })
 
-test('access that was given again is not removed', async () => {
+test('access that was granted again is not removed', async () => {
   await makeAccount()
   const membership = { ...OWNER, role: 'member' } as const
   const userId = await invite('bob@example.org', { membership })
@@ -245,7 +245,7 @@ test('access that was given again is not removed', async () => {
   expect(told).toEqual([])
 })
 
-test('a lost change is not repeated over a later change of the same row', async () => {
+test('a lost change does not overwrite a later change of the same row', async () => {
   await makeAccount()
   await joinAccount(db, { userId: place.ada.user.id, ...OWNER, nowMs: 1 })
   const eve = await invite('eve@example.org', { membership: OWNER })
@@ -261,7 +261,7 @@ test('a lost change is not repeated over a later change of the same row', async 
   expect(told).toEqual([])
 })
 
-test('a removal that another gateway repeated is not repeated over access that was given since', async () => {
+test('a removal that another gateway repeated does not remove access that was granted since', async () => {
   const eve = await invite('eve@example.org', { isOperator: true })
   await keep()
   await remove(parts, { email: 'eve@example.org', accountId: null, asOperator: true })
@@ -320,7 +320,7 @@ test.each([
   },
 )
 
-test('a token that a gateway has revoked, and all made by it, are refused and revoked again even if the gateway has read neither', async () => {
+test('a revoked token and all tokens made with it are refused and revoked again, even if the gateway has read neither', async () => {
   const adminTokenId = await makeToken()
   const madeByIt = await makeToken(adminTokenId)
   await keep()
@@ -335,7 +335,7 @@ test('a token that a gateway has revoked, and all made by it, are refused and re
   expect(told).toEqual(Array(2).fill('the revocation of an admin token'))
 })
 
-test('rows are removed after two hours by the clock of the database, and no gateway takes that for lost, however long it stood still', async () => {
+test("rows are deleted after two hours by the database's clock, and a gateway that was paused does not count them as lost", async () => {
   await makeAccount()
   await joinAccount(db, { userId: place.ada.user.id, ...OWNER, nowMs: 1 })
   const eve = await invite('eve@example.org', { membership: { ...OWNER, role: 'member' } })

@@ -78,7 +78,7 @@ describe.each(STORE_BENCHES)(
       expect(refusals(world)).toBe(before)
     })
 
-    test('a larger range is tried after an hour, and taken when nodes answer it', async () => {
+    test('a larger range is tried after an hour, and kept when nodes answer it', async () => {
       const { world, watch } = await open()
       mine(world, 60)
       await lookOn(watch)
@@ -89,7 +89,7 @@ describe.each(STORE_BENCHES)(
       expect(await lookOn(watch)).toBe(8)
     })
 
-    test('nodes that answer nothing for a while leave the range as it was', async () => {
+    test('the range stays the same while nodes do not answer', async () => {
       const { world, watch } = await open()
       mine(world, 8)
       for (const node of world.nodes) node.logBlocksMax = 0

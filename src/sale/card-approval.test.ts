@@ -13,7 +13,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterEach(() => bench.close())
 
-  test('an approval adds what was captured of the price', async () => {
+  test('an approval adds the captured part of the price', async () => {
     const { begin, pass, sale } = bench.gateway()
     const source = await begin()
     stripe.pay(source, { amount_captured: 500 })
@@ -33,7 +33,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT / 2)
   })
 
-  test('a payment of a price in dollars whose charge is in euros is one in euros: no approval adds credit for it', async () => {
+  test('a payment with a price in dollars and a charge in euros counts as euros, and no approval adds credit for it', async () => {
     const { begin, pass, sale } = bench.gateway()
     const source = await begin()
     stripe.pay(source, { currency: 'eur' })
@@ -44,7 +44,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(0)
   })
 
-  test('a payment that is on its way waits, and is credited without an admin once it has come', async () => {
+  test('a payment that is still processing is credited without an admin when it completes', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     stripe.change(source, { status: 'complete', payment_status: 'unpaid' })

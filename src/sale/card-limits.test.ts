@@ -21,7 +21,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       .set({ created_at_ms: stripe.nowMs - days * 24 * 60 * MINUTE_MS })
       .execute()
 
-  test('a payment above the ceiling for one is held', async () => {
+  test('a payment above the ceiling for a single payment is held', async () => {
     const ceilings = { ...NO_CEILINGS, holdAboveMicros: micros(CREDIT - 1) }
     const { begin, pass, sale } = bench.gateway(ceilings)
     const source = await begin()
@@ -36,7 +36,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('a payment of exactly the ceiling for one is credited', async () => {
+  test('a payment of exactly the ceiling for a single payment is credited', async () => {
     const { begin, pass } = bench.gateway({ ...NO_CEILINGS, holdAboveMicros: CREDIT })
     const source = await begin()
     stripe.pay(source)
@@ -44,7 +44,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('several gateways that find payments at once credit no more in a day than its ceiling', async () => {
+  test('several gateways that find payments at the same time credit at most the daily ceiling', async () => {
     const ceilings = { ...NO_CEILINGS, holdAboveDailyMicros: micros(3 * CREDIT) }
     const [one, other] = [bench.gateway(ceilings), bench.gateway(ceilings)]
     const accountIds = ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7', 'B8']
@@ -69,7 +69,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.stateOf(later)).toBe('credited')
   })
 
-  test("what an admin has approved leaves the rest of the day's ceiling alone", async () => {
+  test("a payment that an admin approved does not count towards the day's ceiling", async () => {
     const ceilings = { ...NO_CEILINGS, holdAboveDailyMicros: micros(2 * CREDIT) }
     const { begin, pass, sale } = bench.gateway(ceilings)
     for (const accountId of ['B1', 'B2', 'B3']) await bench.store.createAccount(accountId)
@@ -87,7 +87,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
   })
 
-  test('an account that begins payments at several gateways at once has at most five open', async () => {
+  test('an account that starts payments at several gateways at the same time has at most five open', async () => {
     const gateways = [bench.gateway(), bench.gateway(), bench.gateway()]
     const asked = gateways.flatMap(({ ask }) => [ask(), ask(), ask(), ask()])
     const kinds = (await Promise.all(asked)).map(({ kind }) => kind)
@@ -100,7 +100,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await gateways[0]?.ask()).toMatchObject({ kind: 'begun' })
   })
 
-  test('a new account buys fifty dollars in 24 hours by card, and later what it likes', async () => {
+  test('a new account can buy fifty dollars in 24 hours by card, and any amount later', async () => {
     await ageAccounts(0)
     const { ask, begin } = bench.gateway()
     expect(await ask('A', micros(50_010_000))).toMatchObject({ kind: 'newAccount', nextAtMs: null })
@@ -121,7 +121,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ask('A', micros(500_000_000))).toMatchObject({ kind: 'begun' })
   })
 
-  test("what an admin has dismissed leaves the rest of a new account's fifty dollars alone", async () => {
+  test("a payment that an admin dismissed does not count towards a new account's fifty dollars", async () => {
     await ageAccounts(0)
     const { ask, begin, pass } = bench.gateway()
     const source = await begin()
@@ -133,7 +133,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ask('A', micros(50_000_000))).toMatchObject({ kind: 'begun' })
   })
 
-  test('an account whose payment is disputed pays by card again once it has won', async () => {
+  test('an account with a disputed payment can pay by card again after it wins the dispute', async () => {
     const { source, ask, pass } = await bench.paid()
     stripe.dispute(source, 'needs_response')
     await pass()
@@ -148,7 +148,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ask()).toMatchObject({ kind: 'begun' })
   })
 
-  test('an account that is not in the store begins nothing', async () => {
+  test("an account that is not in the store can't start a payment", async () => {
     expect(await bench.gateway().ask('nobody')).toEqual({ kind: 'unknownAccount' })
     expect(stripe.calls).toEqual([])
   })

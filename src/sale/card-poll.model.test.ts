@@ -266,7 +266,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterAll(() => bench.close())
 
-  test('money that went back is never credited again, and in the end exactly what is left, in any order of payments, refunds and late looks', async () => {
+  test('in any order of payments, refunds and late looks, refunded money is never credited again and the final credit is exact', async () => {
     const whole = async (steps: readonly Step[]) => end(await live(bench, steps))
     await liveHistories(history, whole, { sideBySide: SIDE_BY_SIDE })
     await bench.audit()

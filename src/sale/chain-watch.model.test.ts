@@ -194,7 +194,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   afterAll(() => bench.close())
 
   test.each([2_000, 1])(
-    '%i blocks at a time, credit is never more than the final deposits, and in the end exactly those, in any history of a chain and its nodes',
+    '%i blocks at a time, in any history of a chain and its nodes, credit never exceeds the final deposits and ends equal to them',
     async (blocksAtOnceMax) => {
       const whole = async (steps: readonly Step[]) =>
         end(await live(bench, steps, { blocksAtOnceMax }))
@@ -227,7 +227,7 @@ describe('a weakened watch is caught', () => {
       { chain: { confirm: 2 } },
       [PAYMENT, BLOCKS, LOOK],
     ],
-  ] satisfies [string, ChainWorldInput, Step[]][])('one %s', async (_which, weak, script) => {
+  ] satisfies [string, ChainWorldInput, Step[]][])('a watch %s', async (_which, weak, script) => {
     const tooMuch = /expected \d+ to be less than or equal to \d+/
     await live(bench, script)
     await expect(live(bench, script, weak)).rejects.toThrow(tooMuch)

@@ -48,7 +48,7 @@ function onceAtLogs(world: ChainWorld, step: () => Promise<void>): void {
   })
 }
 
-test('a deposit that all nodes left out is found a night later, also of a token that waited that night', async () => {
+test('a deposit that all nodes left out is found by the nightly scan, even if its token had no rate that night', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()
   await watch.look()
@@ -70,7 +70,7 @@ test('a deposit that all nodes left out is found a night later, also of a token 
   expect(world.events).toContain('1 found late')
 })
 
-test('an address that was handed out within the hour is watched although the database has lost its row', async () => {
+test('an address that was issued within the hour is watched although the database has lost its row', async () => {
   const world = await ChainWorld.open(bench)
   const { chainId, nowMs: createdAtMs, handedOut } = world
   const loseRows = () =>
@@ -95,7 +95,7 @@ test('an address that was handed out within the hour is watched although the dat
   expect(await world.balances()).toEqual([4_000_000, 0])
 })
 
-test('a look counts each deposit that it adds, and all dust once, also where another token has no rate', async () => {
+test('a look counts each deposit that it adds, and all dust once, even if another token has no rate', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()
   await watch.look()
@@ -107,7 +107,7 @@ test('a look counts each deposit that it adds, and all dust once, also where ano
   expect(world.events.filter((event) => event.endsWith('dust'))).toEqual(['1 of dust', '2 of dust'])
 })
 
-test('the nightly scan reports what it has found, also where another token has no rate', async () => {
+test('the nightly scan reports the deposits that it found, even if another token has no rate', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()
   await watch.look()
@@ -123,7 +123,7 @@ test('the nightly scan reports what it has found, also where another token has n
   expect(world.events).toContain('1 found late')
 })
 
-test('a token that another gateway lets wait above a rescan waits at the block of the rescan', async () => {
+test('a token that another gateway paused above the block of a rescan waits at that block', async () => {
   const world = await ChainWorld.open(bench)
   const { chainId, chain, accounts } = world
   const [watch, other] = [world.watch(), world.watch()]
@@ -164,7 +164,7 @@ async function openBehind(): Promise<ChainWorld> {
   return world
 }
 
-test('a token that has its rate back is caught up part by part, and the others go on meanwhile', async () => {
+test('a token whose rate is back is caught up part by part while the other tokens continue', async () => {
   const world = await openBehind()
   const watch = world.watch()
   payFinally(world, [0, 3_000_000n])
@@ -177,7 +177,7 @@ test('a token that has its rate back is caught up part by part, and the others g
   expect(await world.balances()).toEqual([10_000_000, 0])
 })
 
-test('the job looks at once again until a token is caught up', async () => {
+test('the job looks again at once until a token is caught up', async () => {
   const world = await openBehind()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const job = new ChainJob({
@@ -193,7 +193,7 @@ test('the job looks at once again until a token is caught up', async () => {
   expect(await world.balances()).toEqual([7_000_000, 0])
 })
 
-test('a rescan goes on until the tokens that have a rate are caught up', async () => {
+test('a rescan continues until the tokens that have a rate are caught up', async () => {
   const world = await openBehind()
   const { accounts, addresses, chainId } = world
   const rescanned = await rescanChain({
@@ -246,7 +246,7 @@ test('a look that began before a rescan does not pass the blocks that the rescan
   expect(await world.balances()).toEqual([6_000_000, 0])
 })
 
-test('the nightly scan goes on after a clock that was far ahead is set back', async () => {
+test('the nightly scan continues after a clock that was far ahead is set back', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()
   await watch.look()
@@ -276,7 +276,7 @@ async function replaceFinal(
   await watch.rewind(world.model.replacedFrom ?? expect.unreachable())
 }
 
-test('a chain that was replaced by a shorter one stops the watch where an earlier block shows it, and is named otherwise', async () => {
+test('a chain replaced by a shorter one stops the watch if an earlier block shows the change, and is reported otherwise', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()
   await watch.look()
@@ -300,7 +300,7 @@ test('a chain that was replaced by a shorter one stops the watch where an earlie
   })
 })
 
-test('a transaction that pays another account after a final block was replaced gets no credit, and stops no later deposit', async () => {
+test('a transaction that pays another account after a final block was replaced adds no credit and blocks no later deposit', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()
   await watch.look()
@@ -316,7 +316,7 @@ test('a transaction that pays another account after a final block was replaced g
   expect(world.events).toContain(`pur_${world.chainId}_1 contradicted`)
 })
 
-test('deposits whose transaction has them in other places, in place of a final block, are credited once', async () => {
+test('deposits that a replaced final block has at other places of their transaction are credited once', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()
   await watch.look()

@@ -39,7 +39,7 @@ async function minedAgain(found: Logs, again: (world: ChainWorld) => Logs) {
 
 const DEPOSIT = { to: '', token: 0, units: 60_000_000n }
 
-test('a deposit whose transfer pays another account now is not there any more', async () => {
+test('a deposit whose transfer now pays another account is gone', async () => {
   const facts = await minedAgain([DEPOSIT], ({ addresses: [, other = ''] }) => [
     { ...DEPOSIT, to: other },
   ])
@@ -49,7 +49,7 @@ test('a deposit whose transfer pays another account now is not there any more', 
 const paid = (units: bigint) =>
   expect.objectContaining({ kind: 'paid', paid: { currency: 'USD0', units } })
 
-test('deposits that their transaction has in other places now are each found once', async () => {
+test('deposits that are now at other places of their transaction are each found once', async () => {
   const facts = await minedAgain(
     [DEPOSIT, { ...DEPOSIT, units: 70_000_000n }, DEPOSIT],
     (world) => {
@@ -62,7 +62,7 @@ test('deposits that their transaction has in other places now are each found onc
   expect(facts).toEqual([paid(60_000_000n), paid(70_000_000n), paid(1n)])
 })
 
-test('a deposit whose transaction has another amount at its place now is paid with that, which adds no credit', async () => {
+test('a deposit whose transaction now has another amount at its place has that amount, and adds no credit', async () => {
   const facts = await minedAgain([DEPOSIT], ({ addresses: [to = ''] }) => [
     { ...DEPOSIT, to, units: 50_000_000n },
   ])

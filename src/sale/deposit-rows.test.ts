@@ -7,7 +7,7 @@ import { type ConfirmingDeposit, listConfirming, replaceConfirming } from './dep
 const CHAIN = 8_453
 
 test.each(STORE_BENCHES)(
-  'on $engine thousands of deposits can be on their way at once',
+  'on $engine thousands of deposits can be on their way at the same time',
   async ({ open }) => {
     const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
     const { db } = bench.store

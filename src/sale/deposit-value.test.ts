@@ -31,7 +31,7 @@ describe('a rate', () => {
     expect(judged(row)).toMatchObject({ kind: 'unusable' })
   })
 
-  test('is usable up to those limits', () => {
+  test('is usable up to these limits', () => {
     for (const readAtMs of [NOW_MS - 10 * MINUTE_MS, NOW_MS + 10 * MINUTE_MS]) {
       expect(judged({ readAtMs, feedAtMs: NOW_MS + 5 * MINUTE_MS })).toMatchObject({
         kind: 'usable',
@@ -68,7 +68,7 @@ describe('a deposit of a token with 18 decimals', () => {
     expect(valued(units)).toEqual({ creditMicros, judgment: { kind } })
   })
 
-  test('of less than a cent is dust', () => {
+  test('below one cent is dust', () => {
     expect(valued(DOLLAR / 100n - 1n)).toBeNull()
   })
 })

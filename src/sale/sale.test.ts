@@ -80,7 +80,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(changed).toEqual(['A'])
   })
 
-  test('the page of a payment is found again while it can be paid, and no longer', async () => {
+  test('the page of a payment is found again only while it can be paid', async () => {
     const card = playCard()
     const sale = saleBy(card)
     const [paid, left] = [await begin(sale), await begin(sale)]
@@ -95,7 +95,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await elsewhere.openPage({ ...left, source: 'faked:1', state: 'held' })).toBe(null)
   })
 
-  test('a look that fails stops no other', async () => {
+  test('a look that fails does not stop the others', async () => {
     const card = playCard()
     const [one, other] = await Promise.all([0, 1].map(() => begin(saleBy(card))))
     await card.pay(other?.id ?? '')
@@ -149,14 +149,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await bench.account('A')).backedBalanceMicros).toBe(0)
   })
 
-  test('an approval decides about what was held then, and not about what its own look finds to hold', async () => {
+  test('an approval covers only the reasons to hold that were known before it, and none that its own look finds', async () => {
     const sale = saleBy({ ...faked(paidOf('usd', 2_000n)), begin: beginFaked })
     const { source } = await begin(sale)
     expect(await sale.approve(source, null)).toMatchObject({ purchase: { state: 'held' } })
     expect((await bench.account('A')).backedBalanceMicros).toBe(0)
   })
 
-  test('an approval that can add no credit is recorded as none, whatever else its look finds', async () => {
+  test('an approval that can add no credit is not recorded as an approval, even if its look finds other changes', async () => {
     let found: CardFact = paidOf('eur', 1_000n)
     const sale = saleBy({ ...FAKED, begin: beginFaked, look: async () => found })
     const { source } = await begin(sale)
@@ -172,7 +172,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await actions.execute()).toEqual([])
   })
 
-  test('money that went back while a purchase was held is not credited with it', async () => {
+  test('money that was refunded while a purchase was held is not credited when it is approved', async () => {
     let found: CardFact = paidOf('usd', 2_000n)
     const card = { ...FAKED, begin: beginFaked, look: async () => found }
     const sale = saleBy(card)
@@ -183,7 +183,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await bench.account('A')).backedBalanceMicros).toBe(6_000_000)
   })
 
-  test('a look that contradicts earlier credit changes nothing and is reported', async () => {
+  test('a look that contradicts earlier credit changes nothing, and is reported', async () => {
     let found = paidOf('usd', 1_000n)
     const card = { ...FAKED, begin: beginFaked, look: async () => found }
     const sale = saleBy(card)
@@ -194,7 +194,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await bench.account('A')).backedBalanceMicros).toBe(CREDIT)
   })
 
-  test('a provider that names a new payment as an earlier one begins nothing', async () => {
+  test('a payment starts nothing if the provider gives it the ID of an earlier payment', async () => {
     const once = { source: 'faked:same', url: 'http://there', expiresAtMs: 9_000_000 }
     const card = { ...faked(paidOf('usd', 1_000n)), begin: async () => once }
     const sale = saleBy(card)
@@ -205,7 +205,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     )
   })
 
-  test('a look that changed something is followed by one that finds nothing new', async () => {
+  test('a look that changes something is followed by one that finds nothing new', async () => {
     // The provider's answer is old at the first look: the money has gone back since.
     const answers = [paidOf('usd', 1_000n), { ...paidOf('usd', 1_000n), reversedUnits: 1_000n }]
     const look = async () => answers.shift() ?? { ...paidOf('usd', 1_000n), reversedUnits: 1_000n }

@@ -16,7 +16,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterEach(() => bench.close())
 
-  test('a page asks for the price, accepts cards alone, and is made once', async () => {
+  test('a payment page asks for the price, accepts only cards, and is created once', async () => {
     const source = await bench.gateway().begin()
     expect(stripe.sessions).toMatchObject([
       {
@@ -35,7 +35,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
   })
 
-  test('a page that was left is found again as long as Stripe takes the payment on it', async () => {
+  test('a payment page that the customer left is found again while Stripe accepts payment on it', async () => {
     const { begin, sale } = bench.gateway()
     const page = async (source: string) => {
       const purchase = await bench.purchase(source)
@@ -72,7 +72,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(new Set(stripe.calls)).toEqual(new Set(['GET /v1/events']))
   })
 
-  test('what Stripe does not report is found by looking at open payments every five minutes', async () => {
+  test('payments that Stripe does not report are found by a look every five minutes', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass()
@@ -84,7 +84,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('open payments are looked at as often after the clock was set back', async () => {
+  test('open payments are looked at just as often after the clock was set back', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass()
@@ -95,7 +95,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('a payment that is late is credited, also after its page expired', async () => {
+  test('a late payment is credited, even after its page expired', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     stripe.expire(source)
@@ -108,7 +108,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('a page that expires is looked at once more, and then no longer', async () => {
+  test('a page that expires is looked at once more, and then never again', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass(59 * MINUTE_MS)
@@ -120,7 +120,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(stripe.calls).toEqual(['GET /v1/events'])
   })
 
-  test('refunds take their part of the credit back, also of credit that was spent', async () => {
+  test('a refund removes its part of the credit, even if that credit was spent', async () => {
     const { source, pass } = await bench.paid()
     stripe.refund(source, 333)
     await pass()
@@ -131,7 +131,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(0)
   })
 
-  test('a refund that fails later gives its part again', async () => {
+  test('a refund that fails later restores its part of the credit', async () => {
     const { source, pass } = await bench.paid()
     stripe.refund(source, 1_000)
     await pass()
@@ -159,7 +159,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.purchase(source)).toMatchObject({ disputed })
   })
 
-  test('a dispute of a payment that was refunded takes nothing twice', async () => {
+  test('a dispute of a refunded payment removes no credit twice', async () => {
     const { source, pass } = await bench.paid()
     stripe.refund(source, 400)
     stripe.dispute(source, 'lost')
@@ -220,7 +220,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     stripe.pay(source)
   }
 
-  test('taxes on top of the price are no reason to hold, and go back with their part', async () => {
+  test('taxes on top of the price are no reason to hold a payment, and a refund counts them in proportion', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     const total_details = { amount_discount: 0, amount_shipping: 0, amount_tax: 200 }
@@ -233,7 +233,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT / 2)
   })
 
-  test('a refund of a purchase that was credited in the currency of its price, though the charge is in another one, removes its part', async () => {
+  test('a refund removes its part of a purchase whose charge is in another currency than its price', async () => {
     const { source, sale } = await bench.paid()
     stripe.pay(source, { currency: 'eur' })
     stripe.refund(source, 500)
@@ -241,7 +241,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT / 2)
   })
 
-  test('while Stripe is away nothing moves, and all is found when it is back', async () => {
+  test('while Stripe is down nothing changes, and every payment is found when it is back', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass()
@@ -257,7 +257,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('a report whose look failed is followed again after later reports', async () => {
+  test('a report whose look failed is tried again after later reports', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     stripe.pay(source)
@@ -275,7 +275,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(0)
   })
 
-  test('a report about a payment that Stripe no longer has does not hold later reports back', async () => {
+  test('a report about a payment that Stripe no longer has does not delay later reports', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass()
@@ -291,7 +291,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(Number(cursor?.position) * 1_000).toBeGreaterThan(stripe.nowMs - 21 * MINUTE_MS)
   })
 
-  test('a check finds payments of which the store says something else, and changes nothing', async () => {
+  test('a check finds payments that differ from the store, and changes nothing', async () => {
     const { source: refunded } = await bench.paid()
     const { begin, pass, method } = bench.gateway()
     const [left, paid, lost] = [await begin(), await begin(), await begin()]
@@ -318,7 +318,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await check()).differences).toEqual([])
   })
 
-  test('what else the operator sells at Stripe is not looked at', async () => {
+  test("the operator's other sales at Stripe are ignored", async () => {
     const { pass } = bench.gateway()
     stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: 'pi_other' })
     stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: null })
@@ -349,7 +349,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('a payment that the store has lost is found again by the gateway that had found it before', async () => {
+  test('a payment that the store has lost is found again by the gateway that found it before', async () => {
     const { db } = bench.store.store
     const { begin, pass } = bench.gateway()
     const source = await begin()
@@ -366,7 +366,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.stateOf(source)).toBe('held')
   })
 
-  test('a payment of an account that a restored backup does not know is reported, once', async () => {
+  test('a payment of an account that a restored backup does not know is reported once', async () => {
     const { begin, pass } = bench.gateway()
     await bench.store.createAccount('B')
     const source = await begin('B')

@@ -105,7 +105,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterEach(() => bench.close())
 
-  test('a key whose limits change all the time is reported once an hour for its limit, and for its allowance', async () => {
+  test('a key whose limits keep changing is reported at most once an hour for its limit, and once an hour for its allowance', async () => {
     const startMs = nowMs
     await makeWebhook()
     const turns = [
@@ -134,7 +134,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await db.selectFrom('webhook_conditions').selectAll().execute()).toEqual([])
   })
 
-  test('a key that is near another limit within the hour is reported when the hour is over, if it still is', async () => {
+  test('a key that nears a new limit within the hour is reported after that hour, if it is still near it', async () => {
     const startMs = nowMs
     await makeWebhook()
     await setLimit(90)
@@ -148,7 +148,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await limitsTold()).toEqual([90, 100])
   })
 
-  test('what no webhook was told keeps nothing waiting', async () => {
+  test('a condition that was never reported does not delay the next report', async () => {
     const startMs = nowMs
     await setLimit(95)
     await makeWebhook()
@@ -159,7 +159,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await limitsTold()).toEqual([100])
   })
 
-  test('a message that was dropped keeps nothing waiting', async () => {
+  test('a message that was dropped does not delay the next report', async () => {
     const webhookId = await makeWebhook()
     const { db } = bench.store
     await fillQueue(webhookId)
@@ -170,7 +170,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await limitsTold()).toEqual([100])
   })
 
-  test('a webhook is not told of what began before it and is reported after it', async () => {
+  test('a webhook gets no report of a condition that began before the webhook, even if the report comes after', async () => {
     const startMs = nowMs
     const first = await makeWebhook()
     await setLimit(95)
@@ -195,33 +195,36 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test.each([
     ['enabled', { disabled: true }, { disabled: false }],
     ['given the event', { events: ['balance.low'] }, { events: ['balance.low', EVENT] }],
-  ] as const)('a webhook is not told of what began before it was %s', async (_, before, after) => {
-    const startMs = nowMs
-    const first = await makeWebhook()
-    const second = await makeWebhook()
-    await setLimit(95)
-    await change(second, before)
-    at(startMs + 10 * MINUTE_MS)
-    await setLimit(200)
-    await setLimit(100)
-    at(startMs + 20 * MINUTE_MS)
-    await change(second, after)
-    // The first already has the event, and keeps waiting.
-    await change(first, { events: ['balance.low', EVENT] })
-    // More than an hour after that, as after a gateway was stopped for a time.
-    at(startMs + 85 * MINUTE_MS)
-    await look()
-    expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], [95]])
-    await setLimit(200)
-    at(startMs + 150 * MINUTE_MS)
-    await setLimit(96)
-    expect([await limitsTold(first), await limitsTold(second)]).toEqual([
-      [95, 100, 96],
-      [95, 96],
-    ])
-  })
+  ] as const)(
+    'a webhook gets no report of a condition that began before it was %s',
+    async (_, before, after) => {
+      const startMs = nowMs
+      const first = await makeWebhook()
+      const second = await makeWebhook()
+      await setLimit(95)
+      await change(second, before)
+      at(startMs + 10 * MINUTE_MS)
+      await setLimit(200)
+      await setLimit(100)
+      at(startMs + 20 * MINUTE_MS)
+      await change(second, after)
+      // The first already has the event, and keeps waiting.
+      await change(first, { events: ['balance.low', EVENT] })
+      // More than an hour after that, as after a gateway was stopped for a time.
+      at(startMs + 85 * MINUTE_MS)
+      await look()
+      expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], [95]])
+      await setLimit(200)
+      at(startMs + 150 * MINUTE_MS)
+      await setLimit(96)
+      expect([await limitsTold(first), await limitsTold(second)]).toEqual([
+        [95, 100, 96],
+        [95, 96],
+      ])
+    },
+  )
 
-  test('a webhook is not told of a wait that its own creation notes first', async () => {
+  test('a webhook gets no delayed report of a condition that its own creation noted', async () => {
     const startMs = nowMs
     const first = await makeWebhook()
     await setLimit(95)
@@ -233,7 +236,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], []])
   })
 
-  test('a clock that was far ahead keeps nothing waiting once it is set back', async () => {
+  test('a clock that was far ahead delays no report after it is set back', async () => {
     const startMs = nowMs
     await makeWebhook()
     at(startMs + 1_000 * HOUR_MS)
@@ -245,7 +248,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await limitsTold()).toEqual([100, 95])
   })
 
-  test('a process that finds an hour over leaves the mark of another that was faster', async () => {
+  test('a process that finds the hour over keeps the mark of a faster process', async () => {
     const startMs = nowMs
     await makeWebhook()
     await setLimit(95)
@@ -261,7 +264,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await limitsTold()).toEqual([95, 100, 95])
   })
 
-  test('a process that is slow reports nothing within an hour of another', async () => {
+  test("a slow process sends no report within an hour of another process's report", async () => {
     const startMs = nowMs
     await makeWebhook()
     await setLimit(95)

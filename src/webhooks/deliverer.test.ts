@@ -127,7 +127,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await deliveryOf(sent)).toMatchObject({ state: 'delivered', attempts: 1, failure: null })
   })
 
-  test('messages that fail together are sent again up to a tenth later than they must wait', async () => {
+  test('messages that fail together are sent again at different times, up to a tenth after their wait', async () => {
     const receiver = await receive(answering(500))
     const webhook = await webhookTo(receiver.url)
     const [early, late] = [await message(webhook), await message(webhook)]
@@ -141,7 +141,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('a message that fails is sent again with the same id after each wait, then given up', async () => {
+  test('a message that fails is sent again with the same ID after each wait, then dropped', async () => {
     const receiver = await receive(answering(500))
     const sent = await message(await webhookTo(receiver.url))
     for (const [place, waitMs] of RETRY_WAITS_MS.entries()) {
@@ -170,7 +170,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(spanMs).toBeGreaterThan(24 * HOUR_MS)
   })
 
-  test('a receiver that hangs slows no other, and ends at the deadline', async () => {
+  test('a receiver that hangs delays no other receiver, and its attempt ends at the deadline', async () => {
     const hanging = await receive(() => {})
     const quick = await receive(answering(200))
     const stuck: WebhookDeliveryRow[] = []
@@ -227,7 +227,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await deliveryOf(sent)).toMatchObject({ state: 'delivered', httpStatus: 200 })
   })
 
-  test('a name is looked up once for each attempt, and only its allowed addresses are connected to', async () => {
+  test('a host name is looked up once for each attempt, and only its allowed addresses are connected to', async () => {
     const receiver = await receive(answering(200))
     const sent = await message(await webhookTo(receiver.url))
     const answers = [
@@ -253,7 +253,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect([receiver.received.length, lookUps]).toEqual([1, 5])
   })
 
-  test('a name of this machine is never connected to while no setting allows its network', async () => {
+  test('a host name of this machine is not connected to unless a setting allows its network', async () => {
     const receiver = await receive(answering(200))
     const sent = await message(await webhookTo(receiver.url))
     await deliverAll(deliverer({ rules: new AddressRules([]) }))
@@ -267,7 +267,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(receiver.received.length).toBe(1)
   })
 
-  test('a name without an address, and one with the certificate of another, fail in words of our own', async () => {
+  test("a host name without an address, or with another host's certificate, fails with a clear message", async () => {
     const receiver = await receive(answering(200))
     const unknown = await message(await webhookTo(receiver.url))
     await deliverAll(deliverer({ resolve: () => Promise.reject(new Error('ENOTFOUND secret')) }))
@@ -279,7 +279,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(failure).toBe('has a certificate that is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)')
   })
 
-  test('410 ends a message and disables its webhook', async () => {
+  test('an answer of 410 ends the message and disables its webhook', async () => {
     const receiver = await receive(answering(410))
     const webhook = await webhookTo(receiver.url)
     const sent = await message(webhook)
@@ -294,7 +294,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await deliveryOf(later)).id).toBe(later.id)
   })
 
-  test('a process that dies between sending and recording leaves the message, which is sent again with its id', async () => {
+  test('a message is sent again with the same ID if the process dies between sending and recording it', async () => {
     const receiver = await receive(answering(200))
     const webhook = await webhookTo(receiver.url)
     const sent = await message(webhook)
@@ -323,7 +323,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(seen.toSorted()).toEqual(sent.toSorted())
   })
 
-  test('a message that is under way when the process stops is given back at once', async () => {
+  test('a message that is being sent when the process stops can be sent by another process at once', async () => {
     const hanging = await receive(() => {})
     const sent = await message(await webhookTo(hanging.url))
     const sender = deliverer()
@@ -336,7 +336,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
   })
 
-  test('a message that was made while the clock was far ahead is sent once it is set back', async () => {
+  test('a message from a time when the clock was far ahead is sent after the clock is set back', async () => {
     const receiver = await receive(answering(200))
     const rightMs = nowMs
     nowMs += 10_000 * HOUR_MS

@@ -103,7 +103,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterEach(() => bench.close())
 
-  test('a webhook is not told of what began before it was made', async () => {
+  test('a webhook gets no report of a condition that began before the webhook was created', async () => {
     await beginAll('1')
     const webhookId = await makeWebhook()
     at(nowMs + 1)
@@ -117,31 +117,34 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test.each([
     ['enabled', { disabled: true }, { disabled: false }],
     ['given the events', { events: ['balance.low'] }, { events: WEBHOOK_EVENTS }],
-  ] as const)('a webhook is not told of what began before it was %s', async (_, before, after) => {
-    const webhookId = await makeWebhook()
-    await change(webhookId, before)
-    await beginAll('1')
-    await change(webhookId, after)
-    // As after a gateway was stopped for a time.
-    at(nowMs + 2 * HOUR_MS)
-    await watcher.look()
-    expect(await eventsTold(webhookId)).toEqual([])
-    await watcher.look()
-    const { db } = bench.store
-    const marks = db.selectFrom('webhook_conditions').where('subject_id', 'like', '% subscribed')
-    // Those of keys and accounts end once there is something to report.
-    expect(
-      await marks
-        .select('event')
-        .where('event', 'in', ALL as WebhookEvent[])
-        .execute(),
-    ).toEqual([])
-    await beginAll('2')
-    await watcher.look()
-    expect(await eventsTold(webhookId)).toEqual(ALL)
-  })
+  ] as const)(
+    'a webhook gets no report of a condition that began before it was %s',
+    async (_, before, after) => {
+      const webhookId = await makeWebhook()
+      await change(webhookId, before)
+      await beginAll('1')
+      await change(webhookId, after)
+      // As after a gateway was stopped for a time.
+      at(nowMs + 2 * HOUR_MS)
+      await watcher.look()
+      expect(await eventsTold(webhookId)).toEqual([])
+      await watcher.look()
+      const { db } = bench.store
+      const marks = db.selectFrom('webhook_conditions').where('subject_id', 'like', '% subscribed')
+      // Those of keys and accounts end once there is something to report.
+      expect(
+        await marks
+          .select('event')
+          .where('event', 'in', ALL as WebhookEvent[])
+          .execute(),
+      ).toEqual([])
+      await beginAll('2')
+      await watcher.look()
+      expect(await eventsTold(webhookId)).toEqual(ALL)
+    },
+  )
 
-  test('a request that ended just before a webhook was made is reported once it is unresolved for a minute', async () => {
+  test('a request that ended just before a webhook was created is reported after it is unresolved for a minute', async () => {
     await endUnresolved('req_1')
     at(nowMs + MINUTE_MS / 2)
     await makeWebhook(['request.unresolved'])
@@ -150,7 +153,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await eventsTold()).toEqual(['request.unresolved'])
   })
 
-  test('a webhook that is made or enabled just after the watcher read the time is not told of what began before', async () => {
+  test('a webhook that is created or enabled just after the watcher read the time gets no report of earlier conditions', async () => {
     const enabled = await makeWebhook()
     await change(enabled, { disabled: true })
     await beginAll('1')
@@ -161,7 +164,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await eventsTold()).toEqual([])
   })
 
-  test('a webhook that was made and enabled while the clock was far ahead is told of what begins once it is set back', async () => {
+  test('a webhook that was created and enabled while the clock was far ahead gets reports after the clock is set back', async () => {
     const startMs = nowMs
     at(startMs + 10_000 * HOUR_MS)
     const webhookId = await makeWebhook()
@@ -174,7 +177,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await watcher.look()
     expect(await eventsTold(webhookId)).toEqual(['key.limit_near', ...ALL])
   })
-  test('a request that ended unresolved while the clock was far ahead is reported once it is set back', async () => {
+  test('a request that ended unresolved while the clock was far ahead is reported after the clock is set back', async () => {
     const startMs = nowMs
     await makeWebhook()
     at(startMs + 10_000 * HOUR_MS)
@@ -185,7 +188,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await eventsTold()).toEqual(['request.unresolved'])
   })
 
-  test('an upstream that lists no models once a clock that was far ahead is set back is away after the usual time', async () => {
+  test('after a clock that was far ahead is set back, an upstream without models is reported after the usual time', async () => {
     const startMs = nowMs
     await makeWebhook()
     at(startMs + 10_000 * HOUR_MS)

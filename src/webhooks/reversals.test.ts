@@ -60,7 +60,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.close()
   })
 
-  test('a refund, a dispute, and a dispute that was won are each sent once, with what remains', async () => {
+  test('a refund, a dispute and a won dispute are each sent once, with the credit that remains', async () => {
     await makeWebhook()
     await find('P')
     await look()
@@ -90,7 +90,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
   })
 
-  test('a refund of credit that was spent tells the debt', async () => {
+  test('the event of a refund of spent credit has the debt', async () => {
     await makeWebhook()
     await find('P')
     const spent = {
@@ -105,7 +105,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['purchase.reversed', { amount: -1_000, balance: -400 }]])
   })
 
-  test('a refund from before a webhook was made is not sent to it', async () => {
+  test('a refund from before a webhook was created is not sent to it', async () => {
     await find('P')
     await find('P', { back: 3n })
     nowMs += 1
@@ -117,7 +117,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['purchase.reversed', { amount: -200 }]])
   })
 
-  test('a refund that no server looked for within seven days is not sent, and notes of sent ones end', async () => {
+  test('a refund that no server found within seven days is not sent, and records of sent refunds are deleted', async () => {
     await makeWebhook()
     await find('P')
     await find('P', { back: 3n })

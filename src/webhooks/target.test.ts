@@ -49,7 +49,7 @@ test.each([
   ['https://[::ffff:7f00:1]:8443/', 'must be a public address'],
   ['https://[0:0:0:0:0:0:0:1]/', 'must be a public address'],
   ['https://[64:ff9b::10.0.0.1]/', 'must be a public address'],
-])('%s is no address of a webhook', (text, why) => {
+])('%s is not a valid webhook address', (text, why) => {
   expect(urlFault(text, PUBLIC)).toContain(why)
 })
 
@@ -58,7 +58,7 @@ test('a line break in an address never reaches a header', () => {
   expect(new URL('https://example.org/a\r\nx-y: z').href).toBe('https://example.org/ax-y:%20z')
 })
 
-test('a name, a port and a public address are good', () => {
+test('a host name, a port and a public address are valid', () => {
   for (const text of [
     'https://example.org/x?y=z',
     'https://example.org:8443',

@@ -66,7 +66,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterEach(() => bench.close())
 
-  test('an account is low once, and again only after it has been above', async () => {
+  test('an account is reported low once, and again only after its credit was above the amount', async () => {
     await tellAll()
     const looks = [watcher(), watcher()]
     const look = () => Promise.all(looks.map((each) => each.look()))
@@ -91,7 +91,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('the amount below which an account is low is its own', async () => {
+  test('each account can have its own amount below which it is low', async () => {
     await tellAll()
     await credit('acct_1', 4_000_000)
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(1_000_000) })
@@ -107,7 +107,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['balance.low', {}]])
   })
 
-  test('low credit from before a webhook was made is not sent to it', async () => {
+  test('low credit from before a webhook was created is not sent to it', async () => {
     await credit('acct_1', 1_000_000)
     nowMs += 1
     await tellAll()
@@ -120,7 +120,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['balance.low', { balance: 1_000_000 }]])
   })
 
-  test('a key is near its limit at nine tenths of it, whether a request ended here or elsewhere', async () => {
+  test('a key is near its limit at nine tenths of it, whichever process ended the request', async () => {
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_000) })
     await credit('acct_1', 9_000_000)
     await tellAll()
@@ -156,7 +156,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('a key is near its allowance once in each period, beside its credit limit', async () => {
+  test('a key is reported near its allowance once in each period, separately from its credit limit', async () => {
     await runScript(bench, 'set key_1 allowance 100/day\nset key_1 limit 200')
     await credit('acct_1', 9_000_000)
     await tellAll()
@@ -231,7 +231,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toEqual([['request.unresolved', unresolved]])
   })
 
-  test('an upstream that lists no models for a time is away once, until it lists them again', async () => {
+  test('an upstream that lists no models for a time is reported away once, until it lists models again', async () => {
     await tellAll()
     await listed('near')
     const looking = watcher()
@@ -254,7 +254,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('an upstream that never listed models is reported once, although a younger process still waits', async () => {
+  test('an upstream that never listed models is reported once, although a newer process still waits', async () => {
     await tellAll()
     await listed('near')
     const old = watcher()
@@ -268,7 +268,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toEqual([['upstream.away', { upstream: 'far', last_listed_at: null }]])
   })
 
-  test('an upstream is reported once, although the settings of another process lack it', async () => {
+  test('an upstream is reported once, although another process is not configured with it', async () => {
     await tellAll()
     await listed('near')
     await listed('far')
@@ -282,7 +282,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['upstream.away', { upstream: 'far' }]])
   })
 
-  test('an account that becomes low through its setting is reported, without any entry since', async () => {
+  test('an account that becomes low because its setting changed is reported without a new entry', async () => {
     await credit('acct_1', 20_000_000)
     nowMs += 1
     await tellAll()
@@ -291,7 +291,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toMatchObject([['balance.low', { low_balance: 50_000_000 }]])
   })
 
-  test('a key that comes near its limit is reported, through its setting or a request from before the webhook', async () => {
+  test('a key that nears its limit through a changed setting, or through a request from before the webhook, is reported', async () => {
     await bench.setApiKey('key_1', { creditLimitMicros: micros(2_000) })
     await credit('acct_1', 9_000_000)
     await hold('req_1')
@@ -311,7 +311,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await told()).map(([, { credit_limit }]) => credit_limit)).toEqual([2_000, 1_500])
   })
 
-  test('what holds is sent to the webhooks that are there, and not to the one that is made then', async () => {
+  test('a condition is sent to existing webhooks, and not to one that is created while it holds', async () => {
     await tellAll()
     await credit('acct_1', 1_000_000)
     const later = await tellAll()
@@ -351,7 +351,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await told()).toEqual([])
   })
 
-  test('messages have nothing of a key but its id', async () => {
+  test('messages identify a key only by its ID', async () => {
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_000) })
     await credit('acct_1', 9_000_000)
     await tellAll()

@@ -21,7 +21,7 @@ test.each(VECTORS)(
   },
 )
 
-test('a code is right for 30 seconds before its period and after it, and no longer', () => {
+test('a code is accepted from 30 seconds before its period to 30 seconds after it', () => {
   const code = '279037'
   const step = Math.floor(2_000_000_000 / 30)
   const startMs = step * 30_000
@@ -30,11 +30,11 @@ test('a code is right for 30 seconds before its period and after it, and no long
   expect([startMs - 30_001, startMs + 60_000].map(stepAt)).toEqual([null, null])
 })
 
-test.each(['279038', '27903', '2790370', ''])('“%s” is no code', (code) => {
+test.each(['279038', '27903', '2790370', ''])('“%s” is not a code', (code) => {
   expect(stepOfCode({ secret: RFC_SECRET, code, nowMs: 2_000_000_000_000 })).toBeNull()
 })
 
-test('each secret is new, and an app reads it with the address of the user', () => {
+test("each secret is new, and its address for an app names the user's email", () => {
   const secrets = Array.from({ length: 100 }, makeAppSecret)
   expect(new Set(secrets).size).toBe(100)
   for (const secret of secrets) expect(secret).toMatch(APP_SECRET)
@@ -53,7 +53,7 @@ test('each secret is new, and an app reads it with the address of the user', () 
   })
 })
 
-test('codes equal those of otpauth for every secret and second, and otpauth reads the scanned address', () => {
+test('codes equal those of the otpauth library for every secret and second, and otpauth reads the scanned address', () => {
   for (let seconds = 59; seconds < 4e9; seconds = seconds * 2 + 17) {
     const secret = makeAppSecret()
     const totp = new TOTP({ secret: Secret.fromBase32(secret) })

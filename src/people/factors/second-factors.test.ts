@@ -21,7 +21,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await database.remove()
   })
 
-  test('of many who show one code at the same time, one is let in', async () => {
+  test('of many sign-ins with one code at the same time, one succeeds', async () => {
     const { next, recoveryCodes } = await place.addApp()
     const { factors, sessions } = place.people
     for (const code of [next, recoveryCodes?.[0] ?? '']) {
@@ -39,7 +39,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     }
   })
 
-  test('a signature of a passkey lets one sign-in through, even if many show it at the same time', async () => {
+  test('of many sign-ins with one passkey signature at the same time, one succeeds', async () => {
     const device = await place.addPasskey()
     const { factors, sessions } = place.people
     const { sessionToken } = await place.signIn(ADA.password)
@@ -53,7 +53,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     expect(await sessions.find(sessionToken)).toBeNull()
   })
 
-  test('of many who take the challenge of a session at the same time, one has it', async () => {
+  test('the challenge of a session is used once, even if many ask for it at the same time', async () => {
     const { sessionId } = place.ada
     const of = { sessionId, nowMs: Date.now() }
     await keepChallenge(place.store.db, { ...of, challenge: 'to sign' })
@@ -61,7 +61,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     expect(taken.filter((challenge) => challenge !== null)).toEqual(['to sign'])
   })
 
-  test('a session token from before the second factor was shown is worth nothing after it', async () => {
+  test('a session token from before the second factor no longer works after it', async () => {
     const { next: code, recoveryCodes } = await place.addApp()
     const { factors, sessions } = place.people
     const { sessionToken } = await place.signIn(ADA.password)
@@ -75,7 +75,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     expect(await sessions.findWaiting(sessionToken)).toBeNull()
   })
 
-  test('a session that ends before its passkey comes adds none', async () => {
+  test('a session that ends before its passkey arrives adds no passkey', async () => {
     const { user, sessionId } = place.ada
     const asked = await place.people.factorSetup.beginPasskey(place.ada, SITE)
     const answer = new PasskeyDevice(SITE).make(asked)
@@ -85,7 +85,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     expect(await listFactors(place.store.db, user.id)).toEqual([])
   })
 
-  test('a password that is changed while an app is added leaves the session no app', async () => {
+  test('no app is added by a session whose password changes meanwhile', async () => {
     const { secret } = place.people.factorSetup.beginApp(place.ada.user)
     const code = new TOTP({ secret }).generate()
     await place.reset(await place.resetLink(), 'another horse battery')

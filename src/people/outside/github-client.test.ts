@@ -32,7 +32,7 @@ async function come(timeoutMs?: number) {
   return client.identityOf({ ...BEGUN, query })
 }
 
-test('a person is the number at GitHub, with the address that is primary and verified', async () => {
+test('a person is identified by the GitHub user number, with the primary verified address', async () => {
   expect(await come()).toEqual({
     issuer: github.url,
     subject: '583231',
@@ -56,12 +56,12 @@ test.each([
   expect(await come()).toMatchObject({ subject: '583231', verifiedEmail: null })
 })
 
-test('a person without a name is called as the login', async () => {
+test('a person without a name is called by the login', async () => {
   github.person = { id: 583_231, login: 'ada', name: null }
   expect(await come()).toMatchObject({ name: 'ada' })
 })
 
-test('the code is given with its verifier and the address of the return, and is good once', async () => {
+test('the code is sent with its verifier and the return address, and works once', async () => {
   const client = open()
   const query = github.authorize(await client.signInUrl(BEGUN))
   const other = { ...BEGUN, codeVerifier: 'w'.repeat(64) }
@@ -80,7 +80,7 @@ test('the code is given with its verifier and the address of the return, and is 
   })
 })
 
-test('a call that is never answered ends with the time-out', async () => {
+test('a call that is never answered ends with a time-out', async () => {
   github.hangs = '/api/user/emails'
   await expect(come(200)).rejects.toMatchObject({ code: 'OAUTH_TIMEOUT' })
 })

@@ -107,7 +107,7 @@ const refusal = (identity: Promise<unknown>) =>
     (error: unknown) => String(Object(error).code),
   )
 
-test('an identity is the issuer, the subject, and a verified address in lower case', async () => {
+test('an identity consists of the issuer, the subject and the verified address in lower case', async () => {
   expect(await come()).toEqual({
     issuer,
     subject: 'ada',
@@ -140,7 +140,7 @@ test.each([
   'code=a-code&state=the-state&iss=https://evil.example',
   'error=access_denied&state=the-state',
   'state=the-state',
-])('a return with %s is refused, before the provider is given the code', async (query) => {
+])('a return with %s is refused before the code is sent to the provider', async (query) => {
   expect(await refusal(come(query))).toMatch(/^OAUTH_/)
   expect(asked).not.toContain('/token')
 })
@@ -158,7 +158,7 @@ test.each([
   expect(await come()).toMatchObject({ subject: 'ada', verifiedEmail: null })
 })
 
-test('an address that the token lacks is asked for, of the same person alone', async () => {
+test('an address that the token lacks is requested, and accepted only for the same person', async () => {
   script = { claims: { sub: 'ada' } }
   expect(await come()).toMatchObject({ verifiedEmail: 'eve@example.org' })
   script = { claims: { sub: 'another' } }
@@ -166,7 +166,7 @@ test('an address that the token lacks is asked for, of the same person alone', a
 })
 
 test.each(['/.well-known/openid-configuration', '/token', '/jwks'])(
-  'a provider that takes a call of %s and never answers ends with the time-out',
+  'a call of %s that the provider never answers ends with a time-out',
   async (path) => {
     script = { answers: { [path]: () => undefined } }
     const client = open({ timeoutMs: 200 })
@@ -174,7 +174,7 @@ test.each(['/.well-known/openid-configuration', '/token', '/jwks'])(
   },
 )
 
-test('an answer without an end, and one that leads elsewhere, are not followed', async () => {
+test('an endless answer and a redirect are not followed', async () => {
   script = {
     answers: {
       '/token': (response) => {
@@ -195,7 +195,7 @@ test('an answer without an end, and one that leads elsewhere, are not followed',
   expect(asked).not.toContain('/elsewhere')
 })
 
-test('settings of a provider that calls itself otherwise are refused', async () => {
+test('a provider whose published issuer differs from the settings is refused', async () => {
   script = {
     answers: {
       '/.well-known/openid-configuration': (response) =>
@@ -205,7 +205,7 @@ test('settings of a provider that calls itself otherwise are refused', async () 
   expect(await refusal(open().signInUrl(RETURN))).toMatch(/^OAUTH_/)
 })
 
-test('a provider that was away is asked again, and then no more', async () => {
+test('the settings of a provider that was down are requested again, and then kept', async () => {
   const client = open()
   script = {
     answers: { '/.well-known/openid-configuration': (response) => response.writeHead(503).end() },

@@ -6,7 +6,7 @@ import { depositAddresses } from './addresses.ts'
 const SEED = createHash('sha256').update('a seed for tests').digest()
 const KEY = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/0'")
 
-test('the seed, elsewhere, has the key of each address that the public key gives', () => {
+test('the seed, kept elsewhere, gives the private key of each address that the public key gives', () => {
   const addressOf = depositAddresses(KEY.publicExtendedKey)
   for (const account of ['acct_a', 'acct_b', 'acct_01jc8v0000e6h4d2c9t7n5m3k1']) {
     const digest = createHash('sha256').update(`tollgate deposit 1\n${account}`).digest('hex')

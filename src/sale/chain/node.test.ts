@@ -24,7 +24,7 @@ test.each([
   ['an error of JSON-RPC', 200, rpcError(`${KEY} is over its limit`), 'code -32005'],
   ['text', 200, `<html>${KEY}</html>`, 'not JSON'],
 ])(
-  'a failure by %s has neither the key nor the words of the node',
+  "the message of a failure by %s has neither the key nor the node's own text",
   async (_, status, body, said) => {
     await using answering = await nodeAnswering(status, body)
     const failure = await answering.node
