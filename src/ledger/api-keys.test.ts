@@ -25,6 +25,6 @@ test.each([
   ['other characters', `sk-tollgate-${'a'.repeat(42)}é`, false],
   ['a line break behind', `sk-tollgate-${'a'.repeat(43)}\n`, false],
   ['nothing', '', false],
-])('%s is worth a look-up or not', (_what, text, worth) => {
+])('%s is checked for the shape of a key before any look-up', (_what, text, worth) => {
   expect(isApiKeyShaped({ text, keyTag: 'tollgate' })).toBe(worth)
 })

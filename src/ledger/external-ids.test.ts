@@ -18,7 +18,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     return accounts.map(({ id }) => id)
   }
 
-  test('two processes that make accounts of one external id at once make one', async () => {
+  test('two processes that create accounts with the same external ID at the same time create one', async () => {
     const { location } = bench.store
     const others = [createLedger({ location }), createLedger({ location })]
     const made = await Promise.all(
@@ -38,7 +38,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
   })
 
-  test('of two accounts that ask for one external id at once, one gets it', async () => {
+  test('of two accounts that are given the same external ID at the same time, one gets it', async () => {
     const { location } = bench.store
     const other = createLedger({ location })
     for (const id of ['acct_1', 'acct_2']) await bench.ledger.createAccount({ id, name: id })
@@ -51,7 +51,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await idsOf('customer')).toHaveLength(1)
   })
 
-  test('an external id that is given up and taken in one batch belongs to the later account', async () => {
+  test('an external ID that one account loses and another gets in the same batch belongs to the later account', async () => {
     await bench.ledger.createAccount({ id: 'acct_1', name: 'one', externalId: 'customer' })
     const [, made] = await Promise.all([
       bench.ledger.updateAccount({ id: 'acct_1', externalId: null }),

@@ -14,7 +14,7 @@ function key(name: string, keysMax: number | null = 3): AddApiKeyInput {
 }
 
 describe.each(BENCHES)('on $engine', ({ open }) => {
-  test('an account has so many keys, deleted ones not counted, and so many new ones in a day, deleted ones counted', async () => {
+  test('an account has a limit of keys, without deleted ones, and a limit of new keys in a day, with deleted ones', async () => {
     const bench = await open()
     const { ledger } = bench
     await bench.createAccount('A')
@@ -35,7 +35,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     await bench.close()
   })
 
-  test('of keys that are created at the same time, no more than allowed are made', async () => {
+  test('keys that are created at the same time stay within the limit', async () => {
     const bench = await open()
     await bench.createAccount('A')
     const names = Array.from({ length: 20 }, (_, number) => String(number))
@@ -46,7 +46,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
   })
 })
 
-test('of keys that several instances create at the same time, no more than allowed are made', async () => {
+test('keys that several instances create at the same time stay within the limit', async () => {
   const bench = await createPostgresBench({ limits: UNREACHED_LIMITS })
   await bench.createAccount('A')
   const ledgers = [1, 2, 3].map(() => postgresLedger({ url: bench.url }))
@@ -60,7 +60,7 @@ test('of keys that several instances create at the same time, no more than allow
   await bench.close()
 })
 
-test('a key that was made is made again after its commit was lost, even if the account has too many by then', async () => {
+test('a key whose commit was lost is created again, even if the account has too many keys by then', async () => {
   const bench = createMemoryBench({ limits: UNREACHED_LIMITS })
   await bench.createAccount('A')
   const lost = key('lost', 1)

@@ -76,7 +76,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('an account that is made for an owner has it as its member, or is not made', async () => {
+  test('an account that is created for an owner has the owner as a member, or is not created', async () => {
     const { ledger, store } = bench
     const own = { id: 'acct_1', name: 'one', ownerId: 'user_1' }
     await ledger.createAccount(own, by('act_1', 'createOwnAccount'))

@@ -26,7 +26,7 @@ test('a clock that steps back by a day delays nothing for long', async () => {
   expect(process.settled.length).toBe(5)
 })
 
-test('a clock that steps forward leaves no request waiting for a timer of the old time', async () => {
+test('a clock that steps forward leaves no request waiting for an old timer', async () => {
   const process = await world.running()
   // It waits for the next scan, for five minutes that do not become shorter.
   const [ofOldTime] = process.timers

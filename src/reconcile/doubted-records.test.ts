@@ -39,18 +39,21 @@ describe('a record that cannot be true', () => {
     ['without an id', '{"data":{"total_cost":0.0002}}', 'otherGeneration'],
     ['of a cost that no request has', record('gen-1', '5000000000'), 'absurdCost'],
     ['of nothing, where a cost was reported', record('gen-1', '0'), 'zeroCost'],
-  ])('%s is not known yet; after a day the charge stands', async (_, rawBody, doubt) => {
-    answer(rawBody)
-    const process = await world.running()
-    process.reconciler.noticed(await world.leave('R1', provisional('gen-1', '0.0001')))
-    await world.passUntil(START_MS + 24 * HOUR_MS - 1, process)
-    expect(process.settled).toEqual([])
-    expect(new Set(process.doubted)).toEqual(new Set([`R1 ${doubt}`]))
-    await world.passUntil(START_MS + 24 * HOUR_MS, process)
-    expect(process.settled.map(describeSettlement)).toEqual(['R1 final 105 (givenUp, 0)'])
-  })
+  ])(
+    '%s counts as not known yet, and after a day the charge becomes final',
+    async (_, rawBody, doubt) => {
+      answer(rawBody)
+      const process = await world.running()
+      process.reconciler.noticed(await world.leave('R1', provisional('gen-1', '0.0001')))
+      await world.passUntil(START_MS + 24 * HOUR_MS - 1, process)
+      expect(process.settled).toEqual([])
+      expect(new Set(process.doubted)).toEqual(new Set([`R1 ${doubt}`]))
+      await world.passUntil(START_MS + 24 * HOUR_MS, process)
+      expect(process.settled.map(describeSettlement)).toEqual(['R1 final 105 (givenUp, 0)'])
+    },
+  )
 
-  test('of zero is not believed if tokens were reported, even from the store', async () => {
+  test('of zero is not accepted if tokens were reported, even from the store', async () => {
     answer(record('gen-1', '0'))
     await world.leave('counted', estimated('gen-1', 500), { usage: COUNTED })
     await world.leave('unpriced', unresolved('gen-1'), { usage: COUNTED })
@@ -64,7 +67,7 @@ describe('a record that cannot be true', () => {
     ])
   })
 
-  test('is believed: zero if nothing or a cost of zero was reported', async () => {
+  test('of zero is accepted if no tokens, or a cost of zero, were reported', async () => {
     answer(record('gen-1', '0'))
     await world.leave('guessed', estimated('gen-1', 500))
     await world.leave('lost', unresolved('gen-1'))
@@ -103,7 +106,7 @@ describe('a record that cannot be true', () => {
 describe('a request that was released and has an id', () => {
   const dropped = (billedAs: string): Resolution => ({ kind: 'released', billedAs })
 
-  test('has its late cost recorded, and is never charged for it', async () => {
+  test('gets its late cost recorded, and is never charged for it', async () => {
     world.ran('gen-1', 0.0002)
     world.simulator.generations.answerUnknownFirst(2)
     const process = await world.running()

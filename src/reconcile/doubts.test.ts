@@ -40,7 +40,7 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
     for (let time = 0; time < times; time++) await doubts.agreed(UNIT, AGREED_LOOKUPS_MIN)
   }
 
-  test('one difference has all of its unit doubted, and no other, until a hundred in a row agree', async () => {
+  test('one difference puts its whole unit in doubt, and no other, until a hundred look-ups in a row agree', async () => {
     const doubts = await startProcess()
     const stored = doubts.differed(UNIT)
     // In this process from that tick on.
@@ -57,7 +57,7 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
     expect(doubts.covers(UNIT)).toBe(false)
   })
 
-  test('a process that starts knows the doubts, and counts from the beginning', async () => {
+  test('a process that starts reads the doubts, and counts agreements from zero', async () => {
     const first = await startProcess()
     await first.differed(UNIT)
     await agree(first, AGREED_LOOKUPS_MIN - 1)
@@ -71,7 +71,7 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
     expect(first.covers(UNIT)).toBe(false)
   })
 
-  test('a doubt that another process has found is not ended by agreements here', async () => {
+  test("a doubt that another process found is not ended by this process's agreements", async () => {
     const [one, other] = [await startProcess(), await startProcess()]
     await one.differed(UNIT)
     await agree(one, AGREED_LOOKUPS_MIN - 1)
@@ -94,7 +94,7 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
   })
 })
 
-test('a difference that could not be stored counts here, and is stored with the next read', async () => {
+test('a difference that could not be stored counts in this process, and is stored with the next read', async () => {
   const bench = await STORE_BENCHES[0]?.open({ limits: LEDGER_LIMITS_DEFAULT })
   if (bench === undefined) throw new Error('no store')
   const failures: unknown[] = []

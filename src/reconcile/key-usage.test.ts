@@ -14,7 +14,7 @@ import { KeyUsage, type KeyUsageLook, usageAgrees } from './key-usage.ts'
 const START_MS = Date.UTC(2030, 0, 1)
 const MINUTE_MS = 60_000
 
-test('a rise agrees with the booked costs to within a cent or 0.1%, and never by more than the unsure ones', () => {
+test('a rise agrees with the booked costs within a cent or 0.1%, plus at most the unsure costs', () => {
   const amount = fc.integer({ min: 0, max: 1_000_000_000 }).map(micros)
   fc.assert(
     fc.property(amount, amount, amount, (riseMicros, bookedMicros, unsureMicros) => {
@@ -136,7 +136,7 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
     return world.look()
   }
 
-  test('that rose by the booked costs agrees, and by anything else differs', () =>
+  test('agrees if it rose by the booked costs, and differs otherwise', () =>
     within(async (world) => {
       world.use(7_000_000)
       expect(await world.look()).toBe('nothing')
@@ -154,7 +154,7 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
       expect(world.told).toEqual(['agreed', 'agreed', 'differed', 'differed', 'agreed', 'differed'])
     }))
 
-  test('may have risen by unsettled requests and by requests that ran at either end, and by no more', () =>
+  test('can also have risen by unsettled requests and requests that ran at either end, and by no more', () =>
     within(async (world) => {
       await world.look()
       const long = await world.open()
@@ -169,7 +169,7 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
       expect(await refresh(world, async () => {})).toBe('differs')
     }))
 
-  test('that is set back, or is none, or can not be read, says nothing', () =>
+  test('gives no result if it was set back, is missing, or cannot be read', () =>
     within(async (world) => {
       await world.look()
       world.use(-1)

@@ -28,7 +28,7 @@ const claim: fc.Arbitrary<CostClaim> = fc.record({
   ownProviderKey: fc.boolean(),
 })
 
-test('a cost is looked up if another key paid it, if it is large or in doubt, and if all are looked up', () => {
+test('a cost is looked up if another key paid it, if it is large or in doubt, or if all costs are looked up', () => {
   fc.assert(
     fc.property(
       claim,
@@ -45,7 +45,7 @@ test('a cost is looked up if another key paid it, if it is large or in doubt, an
   )
 })
 
-test('one in a hundred is drawn, the same ones each time, and others by another secret', () => {
+test('one in a hundred is drawn, always the same ones for a secret, and different ones for another secret', () => {
   const small: CostClaim = {
     requestId: '',
     upstream: 'openrouter',

@@ -14,7 +14,7 @@ function waitsOf(outage: Outage, probes: number): number[] {
   return waits
 }
 
-test('an upstream that answers is asked freely', () => {
+test('an upstream that answers is asked without pauses', () => {
   const outage = new Outage()
   for (let question = 0; question < 3; question++) outage.asked()
   outage.answered()
@@ -27,7 +27,7 @@ test('an upstream that fails is asked after pauses that double, up to a minute',
   expect(waits.at(-1)).toBe(60)
 })
 
-test('questions that were on their way together fail as one', () => {
+test('look-ups that were running together count as one failure', () => {
   const outage = new Outage()
   const rounds = [outage.asked(), outage.asked(), outage.asked()]
   for (const round of rounds) outage.failed({ round, nowMs: 0 })
@@ -45,7 +45,7 @@ test('after a pause one look-up runs first, and the others wait for its answer',
   expect([outage.mayAsk(6_999), outage.mayAsk(7_000)]).toEqual([false, true])
 })
 
-test('any answer ends it, and the next failure pauses as briefly as the first', () => {
+test('any answer ends the outage, and the next failure pauses as briefly as the first', () => {
   const outage = new Outage()
   waitsOf(outage, 20)
   outage.answered()

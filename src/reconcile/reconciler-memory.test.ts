@@ -10,7 +10,7 @@ beforeEach(async () => {
 
 afterEach(() => world.close())
 
-test('requests are a thousand at most on their way to a store that does not take their corrections', async () => {
+test('at most a thousand requests wait for a store that does not accept corrections', async () => {
   let asked = 0
   const gate = Promise.withResolvers<void>()
   const ledger = {

@@ -56,7 +56,7 @@ describe('an upstream that is down', () => {
     expect(process.settled.length).toBe(100)
   })
 
-  test('when the time of a request is up is waited for another hour', async () => {
+  test('is given another hour when the time of a request is up', async () => {
     const process = await world.running()
     await world.simulator.refuseConnections()
     process.reconciler.noticed(await world.leave('unsure', unresolved('gen-1')))
@@ -70,7 +70,7 @@ describe('an upstream that is down', () => {
     ])
   })
 
-  test('when a process starts that was long away is waited for before any hold is released', async () => {
+  test('is waited for before any hold is released, if the process starts after a long pause', async () => {
     world.ran('gen-1', 0.0002)
     await world.leave('unsure', unresolved('gen-1'))
     world.nowMs += 50 * HOUR_MS
@@ -92,7 +92,7 @@ describe('an upstream that is down', () => {
     expect(settledIds(process)).toEqual(['nameless'])
   })
 
-  test('for one request alone holds up no other', async () => {
+  test('for one request only delays no other request', async () => {
     const process = await world.running()
     world.simulator.script({ path: '/generation', times: 3, status: 500 })
     for (const request of await world.leaveMany(20)) process.reconciler.noticed(request)
@@ -103,7 +103,7 @@ describe('an upstream that is down', () => {
 })
 
 describe('processes', () => {
-  test('that reconcile one store settle each request once between them', async () => {
+  test('that reconcile one store settle each request exactly once', async () => {
     const otherLedger = sqliteLedger({
       file: world.bench.file,
       clock: { nowMs: () => world.nowMs },
@@ -122,14 +122,14 @@ describe('processes', () => {
     await otherLedger.close()
   })
 
-  test('begin with the requests that earlier ones left', async () => {
+  test('begin with the requests that earlier processes left', async () => {
     await world.leaveMany(30)
     world.nowMs += 10 * MINUTE_MS
     const process = await world.running()
     expect(process.settled.length).toBe(30)
   })
 
-  test('stop while a look-up hangs, and leave its request to the next', async () => {
+  test('stop while a look-up hangs, and leave its request to the next process', async () => {
     const first = world.startProcess()
     await world.leaveMany(20)
     await world.leave('unsure', unresolved('gen-0'))
@@ -153,7 +153,7 @@ describe('processes', () => {
     expect(await world.show('unsure')).toBe('final 210')
   })
 
-  test('that have stopped look nothing up', async () => {
+  test('that have stopped run no look-ups', async () => {
     const process = world.startProcess()
     process.reconciler.start()
     await process.reconciler.stop()
@@ -166,7 +166,7 @@ describe('processes', () => {
 })
 
 describe('many requests', () => {
-  test('are worked through page by page, with a bounded number on their way', async () => {
+  test('are looked up page by page, with a bounded number at the same time', async () => {
     const settings = { waitingRequestsMax: 50, pageRequests: 100 }
     const process = world.startProcess({ settings })
     for (let hundreds = 0; hundreds < 10; hundreds++) await world.leaveMany(100, hundreds * 100)
@@ -180,7 +180,7 @@ describe('many requests', () => {
     expect(process.pageLimits).toEqual(Array.from({ length: 12 }, () => 100))
   })
 
-  test('that end one after the other are looked up together, none more than a quarter second late', async () => {
+  test('that end one after the other are looked up together, each at most a quarter second late', async () => {
     const process = await world.running()
     for (let place = 0; place < 20; place++) {
       world.nowMs = START_MS + 10 * place
@@ -192,7 +192,7 @@ describe('many requests', () => {
     expect(moments).toEqual([1_000, ...Array.from({ length: 19 }, () => 1_250)])
   })
 
-  test('that find no room in memory are found in the store', async () => {
+  test('that do not fit in memory are found in the store', async () => {
     const process = await world.running({ settings: { waitingRequestsMax: 10 } })
     for (const request of await world.leaveMany(300)) process.reconciler.noticed(request)
     expect(process.reconciler.waiting.size).toBe(10)
@@ -202,7 +202,7 @@ describe('many requests', () => {
     expect(process.settled.length).toBe(300)
   })
 
-  test('from before do not delay one that has just ended', async () => {
+  test('that ended earlier do not delay one that has just ended', async () => {
     const process = world.startProcess({ settings: { lookupsInFlightMax: 4 } })
     await world.leaveMany(100)
     world.nowMs += HOUR_MS
@@ -250,7 +250,7 @@ describe('many requests', () => {
 })
 
 describe('a store', () => {
-  test('that takes no correction before it has been asked for all of them does not stop the look-ups', async () => {
+  test('that takes its first correction only after all have been sent does not stop the look-ups', async () => {
     const all = Promise.withResolvers<void>()
     let corrections = 0
     const process = world.startProcess({
@@ -270,7 +270,7 @@ describe('a store', () => {
     expect([corrections, process.inFlightMost]).toEqual([20, 2])
   })
 
-  test('that hangs on a correction holds up no other request', async () => {
+  test('that hangs on a correction delays no other request', async () => {
     const [asked, hung] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const process = await world.running({
       settings: { lookupsInFlightMax: 1 },
@@ -294,7 +294,7 @@ describe('a store', () => {
     hung.resolve()
   })
 
-  test('that does not take a correction is asked again', async () => {
+  test('that does not take a correction gets it again', async () => {
     let refusals = 3
     const process = await world.running({
       ledger: {
@@ -310,7 +310,7 @@ describe('a store', () => {
     expect(settledIds(process)).toEqual(['R0', 'R1'])
   })
 
-  test('that can not list is asked again, from the start', async () => {
+  test('that cannot list requests is asked again, from the start', async () => {
     let refusals = 2
     const { reports } = world.bench.store
     const process = world.startProcess({

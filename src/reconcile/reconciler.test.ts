@@ -67,7 +67,7 @@ describe('a request that has just ended', () => {
     expect(await world.show('R1')).toBe('final 210')
   })
 
-  test('is found at once after a call of `scanNow`', async () => {
+  test('is found at once by a call of `scanNow`', async () => {
     const process = await world.running()
     world.ran('gen-1', 0.0001)
     await world.leave('R1', unresolved('gen-1'))
@@ -93,7 +93,7 @@ describe('a request that has just ended', () => {
     expect(process.asked.length).toBe(2)
   })
 
-  test('is found at once after a call of `scanNow` during a scan', async () => {
+  test('is found at once by a call of `scanNow` during a scan', async () => {
     const goOn = Promise.withResolvers<void>()
     let scans = 0
     const process = world.startProcess({
@@ -127,7 +127,7 @@ describe('a request that has just ended', () => {
   })
 })
 
-describe('the cost that the provider names', () => {
+describe('the cost that the provider reports', () => {
   test('is posted as the exact difference to the charge', async () => {
     const process = world.startProcess()
     world.ran('gen-more', 0.000_123_457)
@@ -190,7 +190,7 @@ describe('the cost that the provider names', () => {
 })
 
 describe('a request that the provider never knows', () => {
-  test('is settled at its current charge after a day, and not a moment before', async () => {
+  test('is settled at its current charge after exactly a day', async () => {
     const process = await world.running()
     for (const [requestId, resolution] of [
       ['charged', estimated('gen-1', 500)],
@@ -232,7 +232,7 @@ describe('a request that the provider never knows', () => {
     ])
   })
 
-  test('is settled after other times if the settings say so', async () => {
+  test('is settled after the times in the settings', async () => {
     const settings = { settleAfterMs: 5 * SECOND_MS }
     const process = await world.running({ settings })
     process.reconciler.noticed(await world.leave('charged', estimated('gen-1', 500)))
@@ -263,7 +263,7 @@ describe('at an upstream without look-ups', () => {
     expect(await world.show('unsure')).toBe('released 0')
   })
 
-  test('hardly anything is asked, however many requests wait', async () => {
+  test('few look-ups are sent, however many requests wait', async () => {
     const process = world.startProcess()
     for (let place = 0; place < 100; place++) {
       await world.leave(`R${place}`, estimated(`gen-${place}`, 500))
@@ -289,7 +289,7 @@ describe('at an upstream without look-ups', () => {
     expect(await world.show('R1')).toBe('provisional 500')
   })
 
-  test('a look-up that appears is used for all requests that still wait', async () => {
+  test('look-ups that become available are used for all waiting requests', async () => {
     const process = await world.running()
     for (let place = 0; place < 20; place++) {
       world.ran(`gen-${place}`, 0.0001)

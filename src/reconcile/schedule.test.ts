@@ -35,7 +35,7 @@ const scheduled: fc.Arbitrary<ScheduleInput> = fc.record({
   askingSinceMs: moments,
 })
 
-test('the next look-up is later, at most five minutes, and never past the end that it is for', () => {
+test("look-ups get rarer, at most five minutes apart, and never pass the request's deadline", () => {
   fc.assert(
     fc.property(scheduled, moments, (input, nowMs) => {
       const nextAtMs = nextLookupAtMs({ ...input, nowMs })
@@ -55,7 +55,7 @@ test('the first look-up is within two seconds, however the clock was set', () =>
   )
 })
 
-test('a less certain silence never settles a request sooner', () => {
+test('the less certain it is that a record is missing, the later its request is settled', () => {
   fc.assert(
     fc.property(scheduled, (input) => {
       const standsAtMs = (silence: ScheduleInput['silence']) =>
@@ -67,7 +67,7 @@ test('a less certain silence never settles a request sooner', () => {
   )
 })
 
-test('only a reported cost that does not stand waits for a look-up', () => {
+test('only a reported cost that needs checking waits for a look-up', () => {
   const waits = (stands: boolean) => {
     const resolution = {
       kind: 'provisional',

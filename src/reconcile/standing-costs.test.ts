@@ -114,7 +114,7 @@ function standingOf(
 }
 
 describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
-  test('become final when their time is up, and nothing else does: no estimated, lost or doubted one', async () => {
+  test('become final when their time is up, but not estimated, lost or doubted ones', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(ended, { minLength: 1, maxLength: 20 }),
@@ -162,7 +162,7 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
     )
   })
 
-  test('are final to a correction that comes behind them in the same commit, and corrected before', async () => {
+  test('are corrected by an earlier correction in the same commit, and are final for a later one', async () => {
     const bench = await open({ limits: LIMITS })
     await prepare(bench)
     const request = { kind: 'stands', modelId: 'acme/one', instanceId: 'I' } as const
@@ -186,7 +186,7 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
     await bench.close()
   })
 
-  test('of a unit that came into doubt are looked up, also before their time is up', async () => {
+  test('of a unit that became doubted are looked up, even before their time is up', async () => {
     const bench = await open({ limits: LIMITS })
     await prepare(bench)
     const request = { kind: 'stands', instanceId: 'other', openedMs: 0, tookMs: 0 } as const

@@ -15,7 +15,7 @@ function request(requestId: string): UnsettledRequest {
   }
 }
 
-test('the earliest due request comes first, each once, after any adds and takes', () => {
+test('the request that is due first comes first, each once, after any adds and takes', () => {
   const steps = fc.array(
     fc.oneof(
       fc.record({ add: fc.nat(30), dueAtMs: fc.nat(100) }),
@@ -48,7 +48,7 @@ test('the earliest due request comes first, each once, after any adds and takes'
   )
 })
 
-test('cleared requests are gone, and leave room', () => {
+test('cleared requests are gone and free their places', () => {
   const list = new WaitingList({ requestsMax: 1 })
   list.add(request('R1'), 5)
   list.clear()

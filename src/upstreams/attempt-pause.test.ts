@@ -51,7 +51,7 @@ test('a paused answer is not read: the provider can send no more than the socket
   expect(diary.body.length).toBe(CHUNKS * MIB)
 })
 
-test('a paused answer does not stall, and a resumed one may', async () => {
+test('a paused answer does not time out, and a resumed one can', async () => {
   const { baseUrl } = await serverThat(async (socket) => {
     await wholeRequest(socket)
     socket.write(`${HEAD}1\r\n{\r\n`)

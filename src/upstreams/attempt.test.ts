@@ -76,7 +76,7 @@ describe('a request that was not written in full was never opened', () => {
     await expectNeverOpened(upstream, { body: LARGE, deadlines: { headersTimeoutMs: 200 } })
   })
 
-  test('the upstream was closed before', async () => {
+  test('the upstream was closed earlier', async () => {
     const upstream = upstreamAt('http://127.0.0.1:9/v1')
     await upstream.destroy()
     await expectNeverOpened(upstream)
@@ -222,23 +222,20 @@ describe('a whole answer', () => {
   test.each([
     ['the whole body', 1],
     ['a part of the body', 0],
-  ])(
-    'that was written before %s was read: that it was sent is known %d times',
-    async (_, times) => {
-      const upstream = await upstreamThat(async (socket) => {
-        if (times === 1) await wholeRequest(socket)
-        const head = WHOLE.slice(0, -2)
-        socket.write(head)
-        if (times === 0) await wholeRequest(socket)
-        socket.write('{}')
-      })
-      let sent = 0
-      const { diary } = send(upstream, { body: LARGE, onBodySent: () => sent++ })
-      await diary.ended
-      await upstream.close()
-      expect(sent).toBe(times)
-    },
-  )
+  ])('that was written before %s was read: the number of known sends is %d', async (_, times) => {
+    const upstream = await upstreamThat(async (socket) => {
+      if (times === 1) await wholeRequest(socket)
+      const head = WHOLE.slice(0, -2)
+      socket.write(head)
+      if (times === 0) await wholeRequest(socket)
+      socket.write('{}')
+    })
+    let sent = 0
+    const { diary } = send(upstream, { body: LARGE, onBodySent: () => sent++ })
+    await diary.ended
+    await upstream.close()
+    expect(sent).toBe(times)
+  })
 
   test('a large body arrives byte for byte', async () => {
     const body = Buffer.alloc(5 * MIB)

@@ -12,7 +12,7 @@ const chat = wire(openaiCompatible, 'chat')
 const prompt = { prompt_tokens: 30 }
 const ofPrompt = usageOf('30 in, 0 out')
 
-test('an answer that counts its prompt alone is not counted, but embeddings are', () => {
+test('an answer with counts of only its prompt is not counted, unless it is of embeddings', () => {
   const answer = answerOf({ usage: prompt })
   expect(chat.readAnswer(answer).reported).toEqual({ ...NOTHING, usage: ofPrompt })
   const counted = { ...NOTHING, usage: ofPrompt, countsAreCost: true }
@@ -21,7 +21,7 @@ test('an answer that counts its prompt alone is not counted, but embeddings are'
   expect(chat.readAnswer(total).reported).toEqual(counted)
 })
 
-test('an answer that counts its prompt and none of its text is estimated like a stream', () => {
+test('an answer with counts of its prompt and none of its text is estimated like a stream', () => {
   const ofCounts = (usage: object, choice: object = { message: { content: 'Hello there.' } }) =>
     answerOf({ choices: [choice], usage })
   const partly = { ...NOTHING, usage: ofPrompt }
@@ -53,14 +53,14 @@ test.each([
   ],
   ['messages', { content: [{ type: 'text', text: 'Hello there.' }] }],
   ['messages', { content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 'bcd' } }] }],
-] as const)('an answer of %s that counts none of %j is estimated', (format, text) => {
+] as const)('an answer of %s with text %j and no count of it is estimated', (format, text) => {
   const usage = { prompt_tokens: 30, completion_tokens: 0, input_tokens: 30, output_tokens: 0 }
   const { reported } = wire(openaiCompatible, format).readAnswer(answerOf({ ...text, usage }))
   expect(reported).toMatchObject({ usage: ofPrompt, uncountedTokens: expect.any(Number) })
   expect(reported.countsAreCost).toBeUndefined()
 })
 
-test('an answer without text may count none', () => {
+test('an answer without text can have a count of zero', () => {
   const answer = answerOf({
     choices: [{ message: { role: 'assistant', content: '' } }],
     usage: { ...prompt, completion_tokens: 0 },

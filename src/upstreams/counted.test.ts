@@ -44,14 +44,14 @@ const COUNTED = usageOf('30 in, 7 out')
 describe('a chat stream of OpenAI', () => {
   const chat = wire(openai, 'chat')
 
-  test('has counts that are its cost from its last chunk on, and no generation', () => {
+  test('has counts that are its cost as soon as its last chunk is read, and no generation ID', () => {
     expect(read(chat, [TEXT]).reported).toEqual(NOTHING)
     const counted = { ...NOTHING, usage: COUNTED, countsAreCost: true }
     expect(read(chat, [TEXT, LAST]).reported).toEqual(counted)
     expect(read(chat, [TEXT, LAST, '[DONE]']).reported).toEqual(counted)
   })
 
-  test('without its last chunk has no counts, and no estimate', () => {
+  test('without its last chunk has no counts and no estimate', () => {
     expect(read(chat, [TEXT, '[DONE]']).reported).toEqual(NOTHING)
   })
 
@@ -63,7 +63,7 @@ describe('a chat stream of OpenAI', () => {
     })
   })
 
-  test('is relayed as it is to a client that asked', () => {
+  test('is relayed unchanged to a client that asked for counts', () => {
     const { readings } = read(chat, [TEXT, LAST, '[DONE]'], { asksForUsage: true })
     expect(readings.map(({ kind }) => kind)).toEqual(['relay', 'relay', 'terminal'])
   })
@@ -73,7 +73,7 @@ describe('a chat stream of OpenAI', () => {
     expect(read(chat, [first, TEXT]).readings.map(({ kind }) => kind)).toEqual(['relay', 'relay'])
   })
 
-  test('keeps bytes that are no ASCII in the replaced chunk', () => {
+  test('keeps bytes that are not ASCII in the replaced chunk', () => {
     const last = LAST.replace('chatcmpl-1', 'chatcmpl-é')
     const [reading] = read(chat, [last]).readings
     expect(
@@ -82,7 +82,7 @@ describe('a chat stream of OpenAI', () => {
   })
 })
 
-test('legacy completions have an empty text in theirs', () => {
+test('has an empty text in the last chunk of legacy completions', () => {
   const last = JSON.stringify({ object: 'text_completion', choices: [], usage: COUNTS })
   const [reading] = read(wire(openai, 'completions'), [last]).readings
   expect(reading?.kind === 'replaced' && JSON.parse(reading.data)).toMatchObject({
@@ -98,7 +98,7 @@ describe('a stream of a server like OpenAI', () => {
       usage: { prompt_tokens: 30, completion_tokens: completionTokens },
     })
 
-  test('that counts in every chunk is counted whole at its end alone', () => {
+  test('that counts in every chunk has its whole counts only at its end', () => {
     const cut = read(chat, [growing(1), growing(2)]).reported
     expect(cut).toEqual({ ...NOTHING, usage: usageOf('30 in, 2 out') })
     expect(read(chat, [growing(1), growing(7), '[DONE]']).reported).toEqual({
@@ -114,7 +114,7 @@ describe('a stream of a server like OpenAI', () => {
     ['with counts of zero at its end', [TEXT, chunk({ choices: [], usage: zero })]],
     ['with counts of zero in each chunk', [TEXT.replace('null', JSON.stringify(zero))]],
     ['with an answer counted for no prompt', [TEXT, LAST.replace('30', '0')]],
-  ])('%s is estimated by all of its text, also where its client left', (_, chunks) => {
+  ])('%s is estimated by all of its text, even if its client left', (_, chunks) => {
     const tokens = 3
     expect(read(chat, chunks).relayedTokens).toBe(tokens)
     expect(read(chat, [...chunks, '[DONE]']).reported).toEqual({
@@ -153,7 +153,7 @@ describe('a stream of a server like OpenAI', () => {
       0,
     ],
     ['its answer before it is written', [LAST, TEXT], 7],
-  ])('that counts %s is estimated by its text beside its prompt', (_, chunks, outputTokens) => {
+  ])('that counts %s is estimated by its prompt and its text', (_, chunks, outputTokens) => {
     const tokens = 3
     const partly = { ...NOTHING, usage: { ...ofPrompt, outputTokens } }
     expect(read(chat, chunks)).toMatchObject({ reported: partly, relayedTokens: tokens })
@@ -164,7 +164,7 @@ describe('a stream of a server like OpenAI', () => {
     expect(read(wire(openai, 'chat'), [...chunks, '[DONE]']).reported).toEqual(partly)
   })
 
-  test('a cost that it names is not believed: its prices are those of the settings', () => {
+  test('has the prices of the settings: a cost in its answers is ignored', () => {
     const { reported } = chat.readAnswer(answerOf({ id: 'gen-1', usage: { ...COUNTS, cost: 9 } }))
     expect(reported).toEqual({ ...NOTHING, usage: COUNTED, countsAreCost: true })
   })
@@ -181,7 +181,7 @@ describe('a stream of a server like OpenAI', () => {
   })
 })
 
-describe('the longest answer, which is held and a server may not know,', () => {
+describe('the longest answer, which a server may not know,', () => {
   const offer = offerWith({ outputTokensMax: 4_096, contextTokens: 32_768 })
   const sent = (format: WireFormat, source: BodySource): Record<string, unknown> => {
     const body = bodyOf(source)
@@ -215,7 +215,7 @@ describe('the longest answer, which is held and a server may not know,', () => {
     expect(sent(responses, own)).toEqual({ ...own, store: false })
   })
 
-  test('bounds the cap of messages, which are held no higher', () => {
+  test('is the upper bound of the cap of messages, and of their hold', () => {
     const refuse = (max_tokens: number) => {
       const body = bodyOf({ ...MESSAGES, max_tokens })
       const call = callOf(messagesFormat, { ...MESSAGES, max_tokens })
@@ -271,7 +271,7 @@ describe('the cap of a client', () => {
     [{ parameters: BOTH, max_completion_tokens: 9 }, { max_completion_tokens: 9 }],
     [{ parameters: [], max_completion_tokens: 9 }, { max_completion_tokens: 9 }],
   ])(
-    'goes in the field that the model takes, since a server may ignore the other: %j',
+    'is sent in the field that the model accepts, because a server may ignore the other: %j',
     (members, caps) => {
       expect(sent(chatFormat, members)).toEqual(caps)
     },
@@ -293,13 +293,13 @@ describe('the cap of a client', () => {
     [completions, { max_tokens: 1e9 }, { max_tokens: 32_768 }],
     [responses, { max_output_tokens: 1e9 }, { max_output_tokens: 32_768 }],
   ])(
-    'is no longer than the window, up to which it is held: a server may write on beyond it',
+    'is lowered to the context window, because a server may write beyond it',
     (format, members, caps) => {
       expect(sent(format, members)).toEqual(caps)
     },
   )
 
-  test('bounds messages of a model that lists no longest answer by its window', () => {
+  test('is the window for messages of a model that lists no longest answer', () => {
     const source = { model: 'acme/sage-pro', messages: [], max_tokens: 32_769 }
     const offer = offerWith({ contextTokens: 32_768, outputTokensMax: null })
     const refuse = () =>
@@ -373,7 +373,7 @@ describe('messages of Anthropic', () => {
   }
   const prompt = '10 in, 5 read, 20 written, 10 written long'
 
-  test('count the prompt first, and the whole answer at the end, merged field by field', () => {
+  test('have the counts of the prompt first and of the whole answer at the end, merged field by field', () => {
     const text = [start, delta, { type: 'message_stop' }].map((event) => JSON.stringify(event))
     expect(read(messages, text.slice(0, 1)).reported).toEqual({
       ...NOTHING,

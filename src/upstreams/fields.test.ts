@@ -187,14 +187,14 @@ test.each(ROWS)('%s refuses on %s: %j', (dialect, format, fields, param) => {
   expect(problem?.message).toContain(`\`${param}\``)
 })
 
-describe('a field that the operator vouches for', () => {
-  test('passes at the root and in messages', () => {
+describe('a field that the operator allows', () => {
+  test('is sent at the root and in messages', () => {
     const fields = { ...said('x', { partial: true }), priority: 3, own_field: 1 }
     const vouched = ['priority', 'messages.partial', 'own_field']
     expect(refusalOf({ dialect: 'openai-compatible', format: 'chat', fields, vouched })).toBeNull()
   })
 
-  test('passes nowhere else', () => {
+  test('is not sent anywhere else', () => {
     const fields = said([{ type: 'text', text: 'x', priority: 1 }])
     const vouched = ['priority']
     const problem = refusalOf({ dialect: 'openai-compatible', format: 'chat', fields, vouched })
@@ -202,14 +202,14 @@ describe('a field that the operator vouches for', () => {
   })
 })
 
-test('a name that may be a key is not shown', () => {
+test('a name that may be a key is hidden', () => {
   const fields = { 'sk-proj-abcdefghijklmnop': 1 }
   const problem = refusalOf({ dialect: 'openai', format: 'chat', fields })
   expect([problem?.code, problem?.param]).toEqual(['unsupported_parameter', null])
   expect(problem?.message).not.toContain('sk-proj')
 })
 
-test('the model searches only where a search has a price', () => {
+test('a model can search only if a search has a price', () => {
   const format = FORMATS.find(({ endpoint }) => endpoint === 'messages')
   if (format === undefined) throw new TypeError('no messages')
   const content = [{ type: 'server_tool_use', id: 'b', name: 'web_search', input: {} }]

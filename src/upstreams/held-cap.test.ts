@@ -34,12 +34,12 @@ function sentCaps(content: unknown, contextTokens: number | null): readonly numb
 
 const textTokensOf = (content: unknown) => callOf(chat, asked(content)).textTokens
 
-test('the held cap is sent as it is where the window has room for it, or is not known', () => {
+test('the held cap is sent unchanged if the window has room for it or is unknown', () => {
   expect(sentCaps('hi', 100_000)).toEqual([8_000, 8_000])
   expect(sentCaps('hi', null)).toEqual([8_000, 8_000])
 })
 
-test('the held cap is lowered to what the prompt, its template and its pictures leave of the window', () => {
+test('the held cap is lowered to the part of the window that the prompt, its template and its pictures leave', () => {
   const textTokens = textTokensOf('hi')
   expect(sentCaps('hi', 6_000)).toEqual(Array(2).fill(6_000 - textTokens - 512))
   const content = [{ type: 'text', text: 'hi' }, PICTURE, PICTURE]
@@ -47,6 +47,6 @@ test('the held cap is lowered to what the prompt, its template and its pictures 
   expect(sentCaps(content, 8_192)).toEqual(Array(2).fill(8_192 - beside))
 })
 
-test('an answer of 1,024 tokens is still tried where the prompt is estimated to fill the window', () => {
+test('an answer of 1,024 tokens is still requested if the prompt is estimated to fill the window', () => {
   expect(sentCaps('word '.repeat(4_000), 4_096)).toEqual([1_024, 1_024])
 })

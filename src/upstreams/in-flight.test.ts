@@ -9,7 +9,7 @@ afterEach(() => {
 })
 
 describe('the calls of an upstream', () => {
-  test('are refused once too many wait, of one key and of all, and say when to come back', () => {
+  test('are refused if too many wait, of one key or of all, with the time to retry', () => {
     const calls = openInFlight({ inFlightMax: 1, queueTimeoutMs: 1_000 })
     void calls.take({ owner: 'key_1' })
     const wait = (owner: string): void =>
@@ -23,7 +23,7 @@ describe('the calls of an upstream', () => {
     expect(() => calls.take({ owner: 'another' })).toThrow(/too many requests/)
   })
 
-  test('wait no longer than the limit, and say when to come back', async () => {
+  test('wait no longer than the limit, and are then refused with the time to retry', async () => {
     const calls = openInFlight({ inFlightMax: 1, queueTimeoutMs: 1_000 })
     void calls.take({ owner: 'key_1' })
     const late = expect(calls.take({ owner: 'key_1' })).rejects.toMatchObject({

@@ -132,6 +132,6 @@ const PASSED: readonly (readonly [keyof typeof COUNTED_DIALECTS, string, object]
   ],
 ]
 
-test.each(PASSED)('%s lets pass on %s: %j', (dialect, format, fields) => {
+test.each(PASSED)('%s accepts on %s: %j', (dialect, format, fields) => {
   expect(refusalOf({ dialect, format, fields })).toBeNull()
 })

@@ -63,7 +63,7 @@ describe('counts of chat that contradict each other', () => {
   })
 
   test.each([-1, 1.5, '20', 1e308, 1e15, null, true, [20], { tokens: 20 }])(
-    'a count that is none, as %j, is left out',
+    'a count that is not a number of tokens, such as %j, is left out',
     (none) => {
       const details = { cached_tokens: none, cache_write_tokens: none }
       const parts = { reasoning_tokens: none, image_tokens: none }
@@ -81,7 +81,7 @@ describe('counts of chat that contradict each other', () => {
   )
 })
 
-describe('cached tokens beside the prompt, and reasoning beside the output, are told by the total alone', () => {
+describe('only the total shows whether cached tokens are part of the prompt, and reasoning part of the output', () => {
   /** A prompt of 100 and an output of 20. By position: cached, reasoning, total. */
   test.each<[string, [number, number, number], string]>([
     ['both within', [60, 15, 120], '40 in, 60 read, 20 out'],
@@ -107,7 +107,7 @@ describe('cached tokens beside the prompt, and reasoning beside the output, are 
     expect(chatUsage(usage)).toEqual({ ...usageOf(counts), reasoningTokens })
   })
 
-  test('tokens that are written to a cache count as those that are read from it', () => {
+  test('tokens that are written to a cache count like tokens that are read from it', () => {
     const details = { cached_tokens: 30, cache_write_tokens: 20 }
     expect(chatUsage({ ...SAID, total_tokens: 170, prompt_tokens_details: details })).toEqual(
       usageOf('100 in, 30 read, 20 written, 20 out'),

@@ -15,7 +15,7 @@ function read(heads: InterimHeads, text: string, chunkBytes: number): string {
 }
 
 test.each([1, 2, 3, 5, 7, 11, 12, 13, 40, 1_000])(
-  'every 100 before an answer is read as 102, and nothing else is changed, in chunks of %i bytes',
+  'every 100 before an answer is read as 102, with no other change, in chunks of %i bytes',
   (chunkBytes) => {
     const asked = CONTINUE + HINTS + CONTINUE.replace('1.1', '1.0') + CONTINUE + ANSWER
     const got = asked.replaceAll(/(HTTP\/1\.\d) 100 Continue/g, '$1 102 Continue')
@@ -23,7 +23,7 @@ test.each([1, 2, 3, 5, 7, 11, 12, 13, 40, 1_000])(
   },
 )
 
-test('the next answer on a connection may have one again, once its request was written', () => {
+test('the next answer on a connection can have a 100 again after its request was written', () => {
   const heads = new InterimHeads()
   expect(read(heads, ANSWER, 9)).toBe(ANSWER)
   expect(read(heads, CONTINUE, 9)).toBe(CONTINUE)
@@ -32,7 +32,7 @@ test('the next answer on a connection may have one again, once its request was w
 })
 
 test.each(['HTTP/2 100', 'HTTQ/1.1 100', '100', 'HTTP/1.1 204 No Content\r\n\r\n'])(
-  'what is no interim answer, as %j, is left as it is',
+  'text that is not an interim answer, such as %j, is unchanged',
   (text) => {
     const whole = text + CONTINUE
     expect(read(new InterimHeads(), whole, 3)).toBe(whole)

@@ -24,7 +24,7 @@ describe.each(MADE_DATABASES)('on $engine, after a rotation', ({ create }) => {
     return rotated.text
   }
 
-  test('both texts are the same caller, and the one before ends with its grace, cached or not', async () => {
+  test('the new and the previous secret are the same caller, and the previous one ends after its grace period, cached or not', async () => {
     await authenticate(world.text)
     const next = await rotate(60_000)
     expect([await authenticate(world.text), await authenticate(next)]).toEqual([CALLER, CALLER])
@@ -39,7 +39,7 @@ describe.each(MADE_DATABASES)('on $engine, after a rotation', ({ create }) => {
     expect(await authenticate(next)).toEqual(CALLER)
   })
 
-  test('a second one ends the first text, and one without grace the text before', async () => {
+  test('a second rotation ends the first secret, and a rotation without grace ends the previous one at once', async () => {
     await authenticate(world.text)
     const second = await rotate(60_000)
     await authenticate(world.text)
@@ -52,7 +52,7 @@ describe.each(MADE_DATABASES)('on $engine, after a rotation', ({ create }) => {
     expect(await authenticate(fourth)).toEqual(CALLER)
   })
 
-  test('another process refuses the ended text with its next reading of changes', async () => {
+  test('another process refuses the ended secret after it next reads changes', async () => {
     const other = world.createAuthenticator()
     await other.readChanges()
     await authenticate(world.text, other)

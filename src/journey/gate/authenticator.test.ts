@@ -83,7 +83,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       await expectRefused(own(), 'invalid_api_key')
     })
 
-    test('api_key_disabled with a disabled key, account_suspended with any of a suspended account', async () => {
+    test('api_key_disabled with a disabled key, account_suspended with any key of a suspended account', async () => {
       await world.ledger.updateApiKey({ id: 'key_1', disabled: true })
       await expectRefused(own(), 'api_key_disabled')
       await world.ledger.updateAccount({ id: 'acct_1', disabled: true })
@@ -94,7 +94,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       })
     })
 
-    test('api_key_expired: from the moment of its expiry, cached or not', async () => {
+    test('api_key_expired from the moment of the expiry, cached or not', async () => {
       const expiring = { 'x-api-key': await world.newKey('key_2', world.nowMs + 1_000) }
       world.nowMs += 999
       expect(await authenticate(expiring)).toMatchObject({ apiKeyId: 'key_2' })
@@ -172,7 +172,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       expect(world.queries).toHaveLength(3)
     })
 
-    test('never for text without the shape of a key', async () => {
+    test('never for a text that does not have the shape of a key', async () => {
       await expect(authenticate({ 'x-api-key': 'sk-tollgate-short' })).rejects.toThrow()
       expect(world.queries).toEqual([])
     })
@@ -206,7 +206,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
         authenticateAmongGuesses(makeApiKey('tollgate').text).catch(({ code }) => code),
       )
 
-    test('all keys that arrive at once cost one query, and all that arrive within the next tenth of a second another', async () => {
+    test('all keys that arrive together cost one query, and all that arrive within the next tenth of a second a second one', async () => {
       const first = guesses(500)
       await Promise.all(first)
       expect(world.queries).toHaveLength(1)
@@ -217,7 +217,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       expect(world.queries).toHaveLength(2)
     })
 
-    test('text that is no key, and a key that was just found unknown, cost no query', async () => {
+    test('a text that is not a key, and a key that was just found unknown, cost no query', async () => {
       const unknown = makeApiKey('tollgate').text
       await expect(authenticate({ 'x-api-key': unknown })).rejects.toThrow()
       world.queries = []
@@ -229,7 +229,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       expect(world.queries).toEqual([])
     })
 
-    test('a known key is found among the guesses', async () => {
+    test('a known key is accepted among the guesses', async () => {
       const flood = guesses(2_500)
       const caller = authenticateAmongGuesses(world.text)
       const more = guesses(10)
@@ -246,7 +246,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       expect(world.queries).toHaveLength(3)
     })
 
-    test('a key that was ever known before does not wait among the guesses', async () => {
+    test('a key that was known before does not wait behind the guesses', async () => {
       await authenticate(own())
       await Promise.all(guesses(1))
       world.nowMs += 3_600_000
@@ -290,7 +290,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     })
   })
 
-  test('a caller has whether its account ever had paid credit', async () => {
+  test('a caller says whether its account ever had paid credit', async () => {
     await world.store.db.updateTable('accounts').set({ has_backed_credit: 1 }).execute()
     expect(await authenticate(own())).toEqual({
       ...CALLER,

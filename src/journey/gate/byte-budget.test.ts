@@ -22,7 +22,7 @@ function reserved(budget: ByteBudget, bytes: number, over: Partial<ByteOwner> = 
   return reservation
 }
 
-test('a full budget refuses with a retry time, and reserved bytes stay reserved', () => {
+test('a full budget refuses with a retry time, and keeps its reserved bytes', () => {
   const budget = createByteBudget({ bytesMax: 1_000 })
   const body = reserved(budget, 0)
   body.grow(400)
@@ -37,7 +37,7 @@ test('a full budget refuses with a retry time, and reserved bytes stay reserved'
   expect(budget.bytesReserved).toBe(600)
 })
 
-test('the reserved bytes are the sum of living reservations, and never above the budget', () => {
+test('the reserved bytes are the sum of all live reservations, and never above the budget', () => {
   const step = fc.record({
     kind: fc.constantFrom('reserve', 'grow', 'release'),
     pick: fc.nat(20),
@@ -128,7 +128,7 @@ describe('an account that takes a large part of a budget', () => {
     expect(() => reserved(budget, 1, { requestBytesMax: 1 })).toThrow(refusal)
   })
 
-  test('is dropped with its last request, and released bytes no longer count', () => {
+  test('is forgotten after its last request, and released bytes no longer count', () => {
     const budget = open()
     reserved(budget, MAX / 2, { accountId: 'acct_other' })
     for (let round = 0; round < 100; round++) {

@@ -15,7 +15,7 @@ describe.each(MADE_DATABASES)('on $engine the store is queried', ({ create }) =>
 
   const authenticate = () => world.authenticate({ 'x-api-key': world.text })
 
-  test('once for one key, however long, while each reading of changes finds none', async () => {
+  test('once for one key for any time in which no reading finds a change', async () => {
     for (let second = 0; second < 100; second++) {
       await world.authenticator.readChanges()
       world.queries = []

@@ -72,7 +72,7 @@ describe('a client is counted under', () => {
   })
 })
 
-test('the first peer that sends x-forwarded-for and is not named is reported, once', () => {
+test('the first peer that sends x-forwarded-for and is not a configured proxy is reported once', () => {
   const told: string[] = []
   const addresses = new ClientAddresses({
     trustedProxies: ['10.0.0.1'],

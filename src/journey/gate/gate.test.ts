@@ -55,7 +55,7 @@ describe('places in flight', () => {
 })
 
 describe('calls that are read on without their clients', () => {
-  test('give their places back, and are at most 16 for each key', () => {
+  test('free their places, and are at most 16 for each key', () => {
     const { gate } = openGate()
     const slots: GateSlot[] = []
     for (let left = 0; left < 16; left++) {
@@ -114,7 +114,7 @@ describe('requests that are not admitted', () => {
 })
 
 describe('the clock', () => {
-  test('set back by an hour makes no request wait for the same hour again', () => {
+  test('set back by an hour does not make requests wait for that hour again', () => {
     const { gate, clock } = openGate()
     clock.now += 3_600_000
     enterAndFail(gate, { caller: backed('key_1'), times: 300 })
@@ -184,7 +184,7 @@ describe('any events in any order', () => {
     admitted: boolean
   }
 
-  test('the gate lets in and refuses as its rules, applied to the whole history, require', () => {
+  test('the gate admits and refuses exactly as its rules require for the whole history', () => {
     const settings: GateSettings = {
       inFlightMax: 2,
       requestsPerMinuteMax: 5,

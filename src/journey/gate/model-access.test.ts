@@ -33,7 +33,7 @@ test.each<[Parameters<typeof accessOf>[0], readonly string[]]>([
   }
 })
 
-test('a list that can not be read lets nothing through', () => {
+test('a list that cannot be read allows no model', () => {
   for (const stored of ['{}', '[1]', 'null', '{"a":1}', '"acme/*"']) {
     const apiKey = { allow: null, deny: stored }
     expect(() => ModelAccess.of({ account: NONE, apiKey })).toThrow(TypeError)

@@ -64,7 +64,7 @@ test('after each turn the thread rests for three times as long as the turn took'
   expect(await runAll()).toEqual(['a at 0', 'b at 400', 'c at 440'])
 })
 
-test('an owner with many turns waits for its own; another owner waits for one of them', async () => {
+test('an owner with many turns waits for all of its own, and another owner waits for only one of them', async () => {
   const { ask, runAll } = openShare()
   for (let turn = 0; turn < 4; turn++) ask('many', 100)
   ask('one', 100)
@@ -79,7 +79,7 @@ test('an owner with many turns waits for its own; another owner waits for one of
   ])
 })
 
-test('between the parts of a turn another owner has one, and the same owner has none', async () => {
+test("between the parts of a turn another owner can have a turn, and the same owner can't", async () => {
   const { ask, askTwice, runAll } = openShare()
   askTwice('a', 100)
   ask('a', 100)
@@ -87,7 +87,7 @@ test('between the parts of a turn another owner has one, and the same owner has 
   expect(await runAll()).toEqual(['a, first, at 0', 'b at 400', 'a, second, at 800', 'a at 1200'])
 })
 
-test('the thread is left alone for a second at most, however long a turn seems to have taken', async () => {
+test('the thread rests for at most a second, however long a turn seems to have taken', async () => {
   const { ask, runAll } = openShare()
   ask('a', 60_000)
   ask('b', 1)

@@ -275,7 +275,7 @@ test('a hold covers the estimate for a call without counts', () => {
   )
 })
 
-test('the least is never above the need, and equal to it if no cap is sent', () => {
+test('the smallest grant is never above the need, and equals it if no cap is sent', () => {
   fc.assert(
     fc.property(call, offer, (call, offer) => {
       fc.pre(isSizable(call, offer))

@@ -11,7 +11,7 @@ describe('the cap that a grant pays for', () => {
     expect(capForGrant(size, size.neededMicros)).toBe(8_000)
   })
 
-  test('is 16 if the least is granted', () => {
+  test('is 16 for the smallest grant', () => {
     expect(capForGrant(size, size.leastMicros)).toBe(16)
   })
 
@@ -52,7 +52,7 @@ describe('the cap that a grant pays for', () => {
     expect(capForGrant(free, micros(0))).toBe(8_000)
   })
 
-  test('does not exist for a grant below the least', () => {
+  test('does not exist below the smallest grant', () => {
     expect(() => capForGrant(size, micros(size.leastMicros - 1))).toThrow(RangeError)
   })
 })

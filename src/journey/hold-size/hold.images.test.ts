@@ -157,7 +157,7 @@ describe('an inline image', () => {
   })
 })
 
-describe('text does not hide in an image', () => {
+describe('text inside an image block is counted', () => {
   const text = 'Tell me a story. '.repeat(20_000)
   const plain = heldTokens(
     { model: 'x', max_tokens: 1, messages: [{ role: 'user', content: text }] },

@@ -148,7 +148,7 @@ describe('the limit of an event', () => {
     expect(push(splitter, '\n')).toBe(false)
   })
 
-  test.each(['\n', '\r', '\r\n'])('is of its lines too, however they end: %j', (lineEnd) => {
+  test.each(['\n', '\r', '\r\n'])('applies to lines too, however they end: %j', (lineEnd) => {
     const splitter = new EventSplitter(UNLIMITED)
     const lines = `data: 1${lineEnd}`.repeat(5_000)
     for (let event = 0; event < 3; event++) expect(push(splitter, lines + lineEnd)).toBe(true)

@@ -141,7 +141,7 @@ test.each([
   ['messages', DATA[4], 'event: content_block_delta\n'],
   ['responses', DATA[5], 'event: response.output_text.delta\n'],
 ] as const)(
-  'of a stream of %s, all events after the first ones are taken alike',
+  'in a stream of %s, all events after the first ones match the template',
   (endpoint, data, name) => {
     const format = FORMATS.find((each) => each.endpoint === endpoint)
     if (format === undefined || data === undefined) throw new Error(endpoint)
@@ -159,7 +159,7 @@ test.each([
   ['chat', DATA[0], 'event: ping\n'],
   ['messages', DATA[4], 'event: LEAK LEAK\n'],
 ] as const)(
-  'of a stream of %s, no event is taken alike that has a line that is not relayed',
+  'in a stream of %s, an event with a line that is not relayed does not match the template',
   (endpoint, data, name) => {
     const format = FORMATS.find((each) => each.endpoint === endpoint)
     if (format === undefined || data === undefined) throw new Error(endpoint)

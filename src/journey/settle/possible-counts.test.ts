@@ -20,7 +20,7 @@ function believed(counts: string, call: Partial<TestCall> = {}, offer = OFFER) {
 
 const UNCOUNTED: Outcome = { kind: 'completed', reported: NOTHING_REPORTED }
 
-describe('counts that no call of this size can count are as if none were sent', () => {
+describe('counts that are too large for a call of this size are ignored', () => {
   test.each<[string, string]>([
     ['a prompt above the window', '100,001 in'],
     ['a cached prompt above the window', '1 in, 100,000 read'],
@@ -31,7 +31,7 @@ describe('counts that no call of this size can count are as if none were sent', 
     expect(withPossibleCounts(outcome, { call: callWith(), offer: OFFER })).toEqual(UNCOUNTED)
   })
 
-  test('of an answer that the provider does not bill, whose cost stays zero', () => {
+  test('of an answer that the provider does not bill, with a cost of zero', () => {
     const free = { ...NOTHING_REPORTED, costUsd: { digits: 0n, exponent: 0 } }
     const usage = usageOf('100,001 in, 0 out')
     const outcome: Outcome = {
@@ -42,7 +42,7 @@ describe('counts that no call of this size can count are as if none were sent', 
     expect(bounded).toEqual({ kind: 'completed', reported: free })
   })
 
-  test('a window that is not known is a million tokens', () => {
+  test('an unknown window counts as a million tokens', () => {
     const offer = offerWith({}, { contextTokens: null, outputTokensMax: null })
     expect(believed('900,000 in, 900,000 out', {}, offer)).toBe(true)
     expect(believed('1,000,001 in', {}, offer)).toBe(false)
@@ -50,7 +50,7 @@ describe('counts that no call of this size can count are as if none were sent', 
   })
 })
 
-describe('counts are believed', () => {
+describe('counts are accepted', () => {
   test.each<[string, string, Partial<TestCall>]>([
     ['of a prompt and an answer that fill the window each', '100,000 in, 100,000 out', {}],
     ['of a prompt above a window that is listed too low', '300,000 in', { textTokens: 300_000 }],
@@ -89,14 +89,14 @@ describe('counts are believed', () => {
   })
 })
 
-test('an ending without counts stays as it is', () => {
+test('an ending without counts is unchanged', () => {
   const neverOpened: Outcome = { kind: 'neverOpened' }
   const both = { call: callWith(), offer: OFFER }
   expect(withPossibleCounts(neverOpened, both)).toBe(neverOpened)
   expect(withPossibleCounts(UNCOUNTED, both)).toBe(UNCOUNTED)
 })
 
-test('counts that are not the cost are kept: the provider reports the cost, or is asked for it', () => {
+test('counts are kept if the provider reports the cost or can be asked for it', () => {
   const usage = usageOf('1,000,000,000 out')
   const outcome: Outcome = { kind: 'completed', reported: { ...NOTHING_REPORTED, usage } }
   expect(withPossibleCounts(outcome, { call: callWith(), offer: OFFER })).toBe(outcome)

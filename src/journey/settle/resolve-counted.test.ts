@@ -56,7 +56,7 @@ describe('counts of a whole answer are its cost', () => {
     expect(resolution.kind === 'final' && formatDecimal(resolution.costUsd)).toBe(costUsd)
   })
 
-  test('also of one that breaks off after them, times out, fails, or is left', () => {
+  test('even if the answer breaks off after them, times out, fails, or its client leaves', () => {
     const stage = 'afterHeaders'
     expect(resolve({ kind: 'lost', stage, reported: COUNTED })).toMatchObject(FINAL)
     expect(resolve({ kind: 'timedOut', stage, reported: COUNTED })).toMatchObject(FINAL)
@@ -65,7 +65,7 @@ describe('counts of a whole answer are its cost', () => {
     expect(resolve(left(COUNTED, 0))).toMatchObject(FINAL)
   })
 
-  test('a cost of nothing, of a model without a price, is final', () => {
+  test('a cost of zero, for a model without a price, is final', () => {
     const offer = offerWith({ input: 0n, output: 0n })
     const outcome = { kind: 'completed', reported: COUNTED } as const
     const grantedMicros = micros(0)
@@ -76,7 +76,7 @@ describe('counts of a whole answer are its cost', () => {
   })
 })
 
-test('counts at a more expensive tier that the call did not ask for are no cost: unresolved', () => {
+test('counts at a more expensive tier that the call did not ask for leave the request unresolved', () => {
   const reported = { ...COUNTED, servedTier: 'priority' } as const
   expect(resolve({ kind: 'completed', reported })).toEqual(UNRESOLVED)
   expect(resolve({ kind: 'completed', reported }, { stream: false })).toEqual(UNRESOLVED)
@@ -90,7 +90,7 @@ test('an answer without counts is unresolved, streamed or not', () => {
   expect(resolve(outcome, { stream: false })).toEqual(UNRESOLVED)
 })
 
-test('a stream that was to be counted and was not is estimated by its text, within the hold', () => {
+test('a stream without its expected counts is estimated by its text, within the hold', () => {
   const outcome: Outcome = {
     kind: 'completed',
     reported: { ...NOTHING_REPORTED, uncountedTokens: 25 },
@@ -103,7 +103,7 @@ test('a stream that was to be counted and was not is estimated by its text, with
   expect(resolve(outcome, { grantedMicros })).toEqual({ ...estimate, chargeMicros: grantedMicros })
 })
 
-test('a stream that counted its prompt alone is charged that, and its text by an estimate', () => {
+test('a stream that counted only its prompt is charged for the prompt, and for its text by an estimate', () => {
   const reported = { ...NOTHING_REPORTED, usage: usage('0 out'), uncountedTokens: 25 }
   expect(resolve({ kind: 'completed', reported })).toEqual({
     kind: 'provisional',
@@ -132,16 +132,16 @@ describe('a client that leaves', () => {
     expect(chargeOf(left(PARTIAL, 9))).toBe(147)
   })
 
-  test('never more than the hold', () => {
+  test('is never charged more than the hold', () => {
     const outcome = left(PARTIAL, 1_000)
     expect(resolve(outcome, { grantedMicros: micros(100) })).toMatchObject({ chargeMicros: 100 })
   })
 
-  test('before it has any text is charged its prompt', () => {
+  test('before any text is charged for its prompt', () => {
     expect(chargeOf(left(NOTHING_REPORTED, 0))).toBe(105)
   })
 
-  test('while it shows no text is charged 50 tokens for each second too, up to its cap', () => {
+  test('while the answer has no text is also charged 50 tokens for each second, up to the cap', () => {
     expect(chargeOf(left(NOTHING_REPORTED, 0, 2_000))).toBe(105 + 420)
     const call = callWith({ stream: true, textTokens: 100, outputCapTokens: 10 })
     const outcome = left(NOTHING_REPORTED, 0, 2_000)
@@ -150,7 +150,7 @@ describe('a client that leaves', () => {
     expect(resolveOutcome(input)).toMatchObject({ chargeMicros: 105 + 42 })
   })
 
-  test('before the headers is charged the prompt of a request that was sent: it may run', () => {
+  test('before the headers is charged for the prompt if the request was sent, because it may run', () => {
     const gone = { kind: 'clientGone', reported: NOTHING_REPORTED, relayedTokens: 0 } as const
     expect(resolve({ ...gone, stage: 'beforeHeaders' })).toMatchObject({ chargeMicros: 105 })
     expect(resolve({ ...gone, stage: 'notWritten' })).toEqual({ kind: 'released' })
@@ -158,7 +158,7 @@ describe('a client that leaves', () => {
 })
 
 test.each(['lost', 'timedOut'] as const)(
-  'a stream that is %s without its last counts costs nothing, and its hold is free at once',
+  'a stream that is %s without its last counts costs nothing, and its hold is released at once',
   (kind) => {
     for (const stage of ['beforeHeaders', 'afterHeaders'] as const) {
       for (const reported of [NOTHING_REPORTED, PARTIAL]) {
@@ -173,14 +173,14 @@ test.each(['lost', 'timedOut'] as const)('a whole answer that is %s is unresolve
   expect(resolve(outcome, { stream: false })).toEqual(UNRESOLVED)
 })
 
-describe('an answer that can not be read on', () => {
-  test('is unresolved if its client received nothing, or received the whole counts', () => {
+describe('an answer that becomes unreadable', () => {
+  test('is unresolved if its client received nothing, or all counts', () => {
     expect(resolve({ kind: 'unreadable', reported: NOTHING_REPORTED })).toEqual(UNRESOLVED)
     expect(resolve({ kind: 'unreadable', reported: PARTIAL })).toEqual(UNRESOLVED)
     expect(resolve({ kind: 'unreadable', reported: COUNTED })).toMatchObject(FINAL)
   })
 
-  test('is charged the text that its client has, within the hold', () => {
+  test('is charged for the text that its client received, within the hold', () => {
     const unreadable = {
       kind: 'unreadable',
       reported: NOTHING_REPORTED,

@@ -166,7 +166,7 @@ describe('a stream that was lost or timed out', () => {
     },
   )
 
-  test('is looked up by its id, although nothing is charged for it', () => {
+  test('is looked up by its ID, although nothing is charged yet', () => {
     for (const how of ['lost', 'late'] as const) {
       const resolution = resolve(ended[how](ID_ALONE), callWith({ stream: true, endpoint: 'chat' }))
       expect(resolution).toEqual({ kind: 'released', billedAs: ID })
@@ -270,7 +270,7 @@ describe('an estimate for a client that left', () => {
     expect(inWords(resolve(left(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
   })
 
-  test("that is the provider's own cost is not bounded by the hold: an overrun is recorded", () => {
+  test("is not bounded by the hold if it is the provider's own cost: the overrun is recorded", () => {
     expect(inWords(resolve(ended.completed(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
     expect(inWords(resolve(ended.lost(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
   })
@@ -288,7 +288,7 @@ test.each<[string, boolean, Reported['servedTier'], string]>([
   expect(inWords(resolution)).toBe(expected)
 })
 
-test('a cost or counts above any real amount count as none', () => {
+test('a cost or counts above any real amount are ignored', () => {
   const absurd: Reported = { ...ALL, costUsd: cost('1e30') }
   expect(resolved(ended.completed(absurd), WHOLE)).toBe(ESTIMATE)
   expect(resolved(ended.completed({ ...absurd, generationId: null }), WHOLE)).toBe(UNRESOLVED)

@@ -134,7 +134,7 @@ test('a settle that the store refused is durable as soon as the store takes it',
   expect(durable).toEqual(['req_1 released'])
 })
 
-test('a settle that a rule refuses is given up, and its promise does not reject', async () => {
+test('a settle that a rule refuses is not retried, and its promise does not reject', async () => {
   const { ledger, settler, failures, durable } = start()
   const cause = new CommandImpossible('no hold of req_1 was opened')
   const settled = settler.settle(INPUT)
@@ -147,7 +147,7 @@ test('a settle that a rule refuses is given up, and its promise does not reject'
   expect(durable).toEqual([])
 })
 
-test('a refusal by a rule after an outage of the store ends the retries too', async () => {
+test('a rule that refuses a settle after an outage of the store also ends the retries', async () => {
   const { ledger, settler } = start()
   const settled = settler.settle(INPUT)
   await ledger.answer(new StoreUnavailable('gone'))
@@ -156,7 +156,7 @@ test('a refusal by a rule after an outage of the store ends the retries too', as
   expect(await settled).toBeNull()
 })
 
-test('`settleInTime` resolves when the settle is durable, and one timer of all is left for a while', async () => {
+test('`settleInTime` resolves when the settle is durable, and leaves at most one timer', async () => {
   const { ledger, settler } = start()
   for (let count = 0; count < 100; count++) {
     const settled = settler.settleInTime(INPUT)
@@ -183,7 +183,7 @@ test('each `settleInTime` resolves after its own `waitMs`', async () => {
   expect(ended).toEqual(['req_1', 'req_2', 'req_3'])
 })
 
-test('`settleInTime` resolves after `waitMs`, and the settle continues', async () => {
+test('`settleInTime` resolves after `waitMs` while the settle continues', async () => {
   const { ledger, settler, durable } = start()
   const settled = settler.settleInTime(INPUT)
   await vi.advanceTimersByTimeAsync(WAIT_MS)
@@ -226,7 +226,7 @@ describe('a stop', () => {
     expect(durable).toEqual(['req_1 released'])
   })
 
-  test('ends while the store is down, says what is left, and tries nothing again', async () => {
+  test('ends while the store is down, reports the settles that are left, and retries none', async () => {
     const { ledger, settler } = start()
     const settled = settler.settle(INPUT)
     settler.abandon('req_2')
@@ -245,7 +245,7 @@ describe('a stop', () => {
     expect([ledger.asked.length, ledger.abandoned.length]).toEqual(asked)
   })
 
-  test('stops waiting for a store whose file was moved away once the file is back', async () => {
+  test('waits for a store whose file was moved away only until the file is back', async () => {
     const { ledger, settler } = start()
     const settled = settler.settle(INPUT)
     const moved = new StoreUnavailable('moved', { fault: 'moved' })
@@ -262,7 +262,7 @@ describe('a stop', () => {
 })
 
 describe('a hold that is abandoned before its attempt has ended', () => {
-  test('is queued in the ledger in that tick, and retried until the ledger answers', async () => {
+  test('is queued in the ledger in the same tick, and retried until the ledger answers', async () => {
     const { ledger, settler } = start()
     settler.abandon('req_1')
     expect(ledger.abandoned.map(({ requestId }) => requestId)).toEqual(['req_1'])

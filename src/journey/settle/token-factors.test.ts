@@ -72,7 +72,7 @@ function estimateAt(
 }
 
 test.each(early)(
-  '%s, as %s counts it, is estimated within half and double at first',
+  '%s, as %s counts it, is at first estimated between half and double',
   (_, __, of) => {
     const ratio = estimateAt(1, of)
     expect(ratio).toBeGreaterThanOrEqual(1 / 2)
@@ -95,7 +95,7 @@ test.each(late)(
   },
 )
 
-test('the text of an answer is guessed by its bytes as the text of a prompt is', () => {
+test("the tokens of an answer's text are guessed from its bytes, like those of a prompt", () => {
   const guess = (text: string) => asked(text).call.promptGuess - asked('').call.promptGuess
   for (const text of [...Object.values(TEXTS), '🌲🌳 a é 中', '']) {
     expect(guessBytes(Buffer.from(text))).toBe(guess(text))
@@ -123,7 +123,7 @@ describe('a factor', () => {
     expect(learned(0.001)).toBe(0.25)
   })
 
-  test('is one for each upstream and model', () => {
+  test('is separate for each upstream and model', () => {
     const factors = new TokenFactors()
     const call = callWith({ promptGuess: 60 * 1_000 })
     factors.learn(call, { offer: OFFER, usage: usageOf(2_000) })

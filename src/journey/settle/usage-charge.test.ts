@@ -84,7 +84,7 @@ describe('a charge from token counts', () => {
 describe('the estimate for a call without counts', () => {
   const LIKELY = { offer: SAGE, tokenFactor: 1, outputTokens: 0 }
 
-  test('has the texts of its body as they are guessed, and the text of its answer', () => {
+  test('has the guessed tokens of its body and of its answer', () => {
     const usage = estimateUsage({ ...LIKELY, call: callWith(), outputTokens: 70 })
     expect(usage).toEqual({ ...NO_TOKENS, inputTokens: 600, outputTokens: 70 })
   })
@@ -92,12 +92,12 @@ describe('the estimate for a call without counts', () => {
   test.each([
     [2, 1_200],
     [0.25, 150],
-  ])('is %d times the guess of its texts with that factor', (tokenFactor, tokens) => {
+  ])('is %d times the guess with that factor', (tokenFactor, tokens) => {
     const usage = estimateUsage({ ...LIKELY, call: callWith(), tokenFactor })
     expect(usage.inputTokens).toBe(tokens)
   })
 
-  test('has the pixels of each picture, and 1,000 for one of unknown size and for any other file', () => {
+  test('has the pixels of each picture, and 1,000 tokens for a picture of unknown size or any other file', () => {
     const media = { ...NO_MEDIA, imagesInline: 4, imagesByUrl: 2, files: 1, videosByUrl: 1 }
     const sized = (width: number, height: number) => ({
       pixels: { width, height },
@@ -119,7 +119,7 @@ describe('the estimate for a call without counts', () => {
     expect(counted(5_000)).toBe(5_000)
   })
 
-  test('has no more output than the call was held for', () => {
+  test("has no more output than the call's hold covers", () => {
     const call = callWith({ outputCapTokens: 16, completions: 2 })
     expect(estimateUsage({ ...LIKELY, call, outputTokens: 70 }).outputTokens).toBe(32)
   })

@@ -155,7 +155,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('a statement has the balance of both purses after each entry, however it is paged', async () => {
+  test('a statement has the balance of paid and free credit after each entry, with pages of any size', async () => {
     await runScript(
       bench,
       `credit A1 backed -10 r3
@@ -181,7 +181,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await read({ accountId: 'none' })).toEqual({ lines: [], next: null })
   })
 
-  test('a statement of a range has its entries with their balances, however it is paged', async () => {
+  test('a statement of a range has its entries with their balances, with pages of any size', async () => {
     for (const [place, hour] of [11, 14, 14, 18].entries()) {
       await runScript(bench, `at ${hour * HOUR}\ncredit A1 backed 10 s${place}`)
     }
@@ -211,7 +211,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
   })
 
-  test('purchases are top-ups and activations alone, newest first, by pages', async () => {
+  test('the list of purchases has only top-ups and activations, newest first, by pages', async () => {
     await runScript(
       bench,
       `code C 50
@@ -252,7 +252,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await getBalance(bench.store.db, { accountId: 'A9', nowMs: 0 })).toBeNull()
     })
 
-    test('names all that is held: by running, estimated and unresolved requests of the account', async () => {
+    test('has the sum of all holds: of running, estimated and unresolved requests of the account', async () => {
       await runScript(
         bench,
         `at ${50 * HOUR}
@@ -281,7 +281,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await freeAt(60_000)).toEqual({ ...held, balanceMicros: 20, availableMicros: 0 })
     })
 
-    test('is posted while either purse has credit, also when all of it is held', async () => {
+    test('is posted while the account has paid or free credit, even if all of it is held', async () => {
       const { db } = bench.store
       const postedAt = (accountId: string, nowMs = 0) => hasPostedCredit(db, { accountId, nowMs })
       expect(await postedAt('A1')).toBe(true)
@@ -294,7 +294,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await postedAt('A9')).toBe(false)
     })
 
-    test('is posted on free credit until its expiry, also if some is held', async () => {
+    test('is posted on free credit until it expires, even if some is held', async () => {
       const until = 60 * HOUR
       await runScript(
         bench,
@@ -325,7 +325,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await read()).toEqual([{ ...row, heartbeat_at_ms: 7, stopped_at_ms: 7 }])
   })
 
-  test('abandoning takes the holds of every other instance and none of its own', async () => {
+  test('abandoning ends the holds of every other instance and none of its own', async () => {
     await runScript(
       bench,
       `open req_a K1 1 by I1

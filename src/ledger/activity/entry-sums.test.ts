@@ -90,7 +90,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     return (await sums.execute()).map(({ number }) => number)
   }
 
-  test('entries whose times went back by seconds are in order of their numbers', async () => {
+  test('entries are ordered by their numbers, even if their times went back by seconds', async () => {
     const later = (number: number, byMs: number) =>
       sql`update entries set created_at_ms = created_at_ms + ${byMs} where number = ${number}`.execute(
         bench.store.db,
@@ -110,7 +110,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await differences()).toEqual([`A ${2 * ENTRIES_A_SUM}`])
   })
 
-  test('if no sum is missing, one statement finds that for all accounts', async () => {
+  test('one statement checks all accounts if no sum is missing', async () => {
     const statements = async (): Promise<number> => {
       let count = 0
       await sumEntries(bench.store, async () => void count++)
@@ -120,7 +120,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await statements()).toBe(1)
   })
 
-  test('adding up ends with the statement that is under way', async () => {
+  test('when stopped, adding up ends with its current statement', async () => {
     const stopped = async () => {
       throw new Error('stopped')
     }
@@ -128,7 +128,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await numbersOf()).toEqual([])
   })
 
-  test('no sum is written of entries that are not there', async () => {
+  test('no sum is written for missing entries', async () => {
     const { db, reports } = bench.store
     await sql`update accounts set entry_count = ${ENTRIES - 600} where id = 'A'`.execute(db)
     await sumEntries({ db, reports }, async () => {})

@@ -23,7 +23,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   const sum = (accountId: string | null, fromMs: number, toMs: number) =>
     sumTopUps(bench.store.reports, { accountId, fromMs, toMs })
 
-  test('paid credit of a range is added up, of all accounts or of one, its end left out', async () => {
+  test('the paid credit of a range is added up, without its end, for all accounts or one', async () => {
     const ofTopUps = (top_up: number) => ({ entries: { top_up } })
     expect(await sum(null, 0, 2_001)).toEqual({ amountMicros: 600, ...ofTopUps(3) })
     expect(await sum('A', 0, 2_001)).toEqual({ amountMicros: 570, ...ofTopUps(2) })
@@ -31,7 +31,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await sum('B', 0, 2_000)).toEqual({ amountMicros: 0, entries: {} })
   })
 
-  test('more paid credit than a number can have is shown as the most that it can', async () => {
+  test('more paid credit than the largest exact number is shown as that number', async () => {
     const most = 1_000_000_000_000_000
     for (let count = 0; count < 10; count++) {
       const script = `credit A backed ${most - 600} full${count}\ncredit A backed ${600 - most} empty${count}`

@@ -112,7 +112,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.audit()
   })
 
-  test('an empty store has none of any state, and no oldest', async () => {
+  test('an empty store has no unsettled requests and no oldest one', async () => {
     expect(await countHolds(bench.store.reports)).toEqual([
       { state: 'open', holds: 0, oldestOpenedAtMs: null },
       { state: 'provisional', holds: 0, oldestOpenedAtMs: null },
@@ -120,7 +120,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('holds are counted by state over all instances, each with when its oldest came', async () => {
+  test('holds are counted by state over all instances, each state with the time of its oldest hold', async () => {
     for (let place = 0; place < 20; place++) {
       bench.setNowMs(1_000 + place)
       const requestId = `R${String(place).padStart(2, '0')}`

@@ -31,7 +31,7 @@ function isRead({ query }: LogEvent): boolean {
   return query.sql.trim().startsWith('select')
 }
 
-test('on PostgreSQL no page of an audit reads more than its own rows', async () => {
+test('on PostgreSQL a page of an audit reads only its own rows', async () => {
   const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
   await fill(bench)
   const asked: Query[] = []
@@ -54,7 +54,7 @@ test('on PostgreSQL no page of an audit reads more than its own rows', async () 
   await bench.close()
 })
 
-test('on SQLite a page of entries begins where the one before ended', async () => {
+test('on SQLite a page of entries begins at the end of the page before', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await fill(bench)
   const asked = new Set<string>()

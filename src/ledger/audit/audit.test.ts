@@ -125,7 +125,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await auditStore(bench.store)).ok).toBe(false)
   })
 
-  test('a charge without its cost is found, unless a program that keeps none wrote it', async () => {
+  test('a charge without its cost is found, unless a release that stores no cost wrote it', async () => {
     const lost = ['R1', 'R2', 'R6', 'R7'].flatMap((id) =>
       ['cost_micros', 'cost_rest_pico'].map((column) => ({ what: `requests.${column}`, id })),
     )

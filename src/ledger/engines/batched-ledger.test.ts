@@ -29,7 +29,7 @@ const ENGINE: LedgerEngine = {
   close: async () => {},
 }
 
-test('commits are held apart only while many holds are open', async () => {
+test('commits are spaced only while many holds are open', async () => {
   const delaysMs: number[] = []
   const ledger = batchedLedger({
     engine: ENGINE,
@@ -46,7 +46,7 @@ test('commits are held apart only while many holds are open', async () => {
   await ledger.close()
 })
 
-test('holds that are released because nothing may run on them hold no commit apart', async () => {
+test('holds that are released at once do not cause commits to be spaced', async () => {
   const delaysMs: number[] = []
   const ledger = batchedLedger({
     engine: ENGINE,

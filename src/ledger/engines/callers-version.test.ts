@@ -61,7 +61,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       (ledger) => ledger.updateAccount({ id: 'A', modelsAllow: ['a/*'] }),
     ],
   ]
-  test.each(RAISING)('it is one more once %s', async (_, change) => {
+  test.each(RAISING)('it is one higher after %s', async (_, change) => {
     const before = await version()
     await change(bench.ledger)
     expect(await version()).toBe(before + 1)
@@ -70,7 +70,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await version()).toBe(before + 1)
   })
 
-  test('it is one more after the first paid credit of an account, and not after more', async () => {
+  test('it is one higher after the first paid credit of an account, and unchanged after later credit', async () => {
     await bench.createAccount('B')
     const before = await version()
     await runScript(bench, 'credit B backed 5 first')
@@ -79,7 +79,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await version()).toBe(before + 1)
   })
 
-  test('holds, settles, new accounts and keys, and names and limits of keys leave it as it is', async () => {
+  test('holds, settles, new accounts and keys, and names and limits of keys do not change it', async () => {
     const before = await version()
     await bench.ledger.openHold(HOLD)
     await bench.ledger.settle(RELEASE)

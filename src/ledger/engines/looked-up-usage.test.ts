@@ -37,7 +37,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     expect(await usageAfter({}, ON_RECORD)).toEqual(ON_RECORD)
   })
 
-  test('the counts of a whole answer stand, because they are finer', async () => {
+  test('the counts of a whole answer are kept, because they are more detailed', async () => {
     expect(await usageAfter({ usage: COUNTED }, ON_RECORD)).toEqual(COUNTED)
   })
 
@@ -50,7 +50,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     expect(await usageAfter({ usage: COUNTED, errorCode: 'upstream_error' })).toEqual(COUNTED)
   })
 
-  test('an estimate that comes after the release leaves the cost that was learned before it', async () => {
+  test('an estimate that arrives after the release does not replace the known cost', async () => {
     const resolution = { kind: 'released' } as const
     await bench.ledger.settle({ requestId: 'R1', resolution, facts: FACTS })
     await runScript(bench, 'correct R1 final 21\ncorrect R1 provisional 30 estimate')

@@ -62,7 +62,7 @@ describe('a connection that is lost', () => {
     expect(await ledger.openHold(holdOf('R3', 'KA'))).toMatchObject({ kind: 'opened' })
   })
 
-  test('without an error is waited for until a time-out, and then counts as lost', async () => {
+  test('without an error counts as lost after a time-out', async () => {
     await neighbours.setUp(['A'])
     const { proxy, ledger } = await neighbours.severable({
       unsureRetryMs: 1,
@@ -79,7 +79,7 @@ describe('a connection that is lost', () => {
     expect(await next(3)).toMatchObject({ kind: 'opened' })
   })
 
-  test('because the server has no room for it is a store that is unavailable', async () => {
+  test('because the server has too many connections makes the store unavailable', async () => {
     await neighbours.setUp(['A'])
     const { rows } = await outsider.query<{ name: string }>('select current_database() as name')
     const name = rows[0]?.name ?? ''

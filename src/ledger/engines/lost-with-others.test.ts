@@ -21,7 +21,7 @@ afterEach(async () => {
   await world.close()
 })
 
-test('an account whose owner is lost too is there again with its key and its credit, and so is what a lost operator and a lost token did', async () => {
+test('an account whose owner is lost too is restored with its key and credit, and so are changes by a lost operator or token', async () => {
   await world.keep()
   const { db } = world.bench.store
   const times = { createdAtMs: 0, updatedAtMs: 0 }
@@ -55,7 +55,7 @@ test('an account whose owner is lost too is there again with its key and its cre
   ])
 })
 
-test('an account whose owner is not lost has its owner again', async () => {
+test('an account whose owner is not lost gets its owner back', async () => {
   const { db } = world.bench.store
   const times = { createdAtMs: 0, updatedAtMs: 0 }
   const ada = { ...USERS.start, id: 'user_ada', name: 'Ada', email: 'ada@example.org', ...times }
@@ -221,7 +221,7 @@ test.each(REFUSED_CASES)(
   },
 )
 
-test('a command that was refused is not run again, and nothing of it counts as lost', async () => {
+test('a refused command is not run again and does not count as lost', async () => {
   await world.run('account A')
   await world.keep()
   await world.ledger.redeemCode({ accountId: 'A', codeHash: 'mistyped' })
@@ -231,7 +231,7 @@ test('a command that was refused is not run again, and nothing of it counts as l
   expect(world.gaps).toMatchObject([{ commits: 1, commands: 1, lost: 0 }])
 })
 
-test('credit of a payment that another account has got since is not booked again, and counts as lost', async () => {
+test('credit of a payment that another account has received since is not booked again, and counts as lost', async () => {
   await world.run('account A')
   await world.run('account B')
   await world.keep()

@@ -46,7 +46,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await places()).toEqual({ holds: [], requests: ['R1'] })
   })
 
-  test('holds that an earlier program has opened end in its table', async () => {
+  test("holds that an earlier release opened end in that release's table", async () => {
     await runScript(bench, 'open R1 K 10\nopen R2 K 10\nopen R3 K 10 by J\nopen R4 K 10')
     await sql`insert into requests (id, account_id, api_key_id, instance_id, endpoint, upstream, model_id, stream,
         backed_granted_micros, free_granted_micros, backed_held_micros, price_snapshot_id, opened_at_ms, state)

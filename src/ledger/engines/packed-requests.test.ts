@@ -53,13 +53,13 @@ const RESOLUTIONS: readonly Resolution[] = [
   { kind: 'unresolved', generationId: 'G' },
 ]
 
-test('a packed hold is read as it was, on one line', () => {
+test('a packed hold reads back unchanged, on one line', () => {
   expect(packHold(OPENED)).not.toContain('\n')
   expect(unpackHold(packHold(OPENED))).toEqual(OPENED)
 })
 
 test.each(RESOLUTIONS)(
-  'a packed request that ended as $kind is read as it was, on one line',
+  'a packed request that ended as $kind reads back unchanged, on one line',
   (resolution) => {
     const facts = { httpStatus: 200, errorCode: null, generationId: 'G', firstByteAtMs: 12 }
     for (const usage of [EACH_COUNT, null]) {
@@ -71,12 +71,12 @@ test.each(RESOLUTIONS)(
   },
 )
 
-test('a packed request that is open is read as it was', () => {
+test('a packed open request reads back unchanged', () => {
   const open = packRequest(packHold(OPENED), null)
   expect(unpackRequest(open)).toEqual({ opened: OPENED, settle: null })
 })
 
-test('every text that is kept is read as it was, across blocks and in one that is longer than a block', () => {
+test('every packed text reads back unchanged, across blocks and if it is longer than a block', () => {
   const texts = new PackedTexts()
   const given = ['one', 'ünë 中文 🙂', 'a'.repeat(700_000), '', '中'.repeat(500_000), 'last']
   const kept = given.map((text) => texts.keep(text))

@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => neighbours.close())
 
-test('a count of a period that the server cancels refuses its command alone', async () => {
+test('a count of a period that the server cancels refuses only its own command', async () => {
   await neighbours.setUp(['A', 'B'])
   bench.setNowMs(Date.parse('2026-11-22T12:00:00Z'))
   await bench.ledger.openHold(holdOf('req_zzzz', 'KA'))
@@ -64,7 +64,7 @@ test('a count of a period that the server cancels refuses its command alone', as
   expect((await bench.apiKey('KA')).allowance).toBeNull()
 })
 
-test('columns that a newer gateway adds break no statement of one that runs', async () => {
+test('columns that a newer gateway adds break no statement of a running older gateway', async () => {
   await neighbours.setUp(['A'])
   await bench.ledger.openHold(holdOf('R1', 'KA'))
   for (const table of [
@@ -149,7 +149,7 @@ describe('several instances', () => {
 })
 
 describe('a row that another transaction has', () => {
-  test('in a deadlock is waited for again, and nothing is dropped', async () => {
+  test('in a deadlock is waited for again, and no command is lost', async () => {
     await neighbours.setUp(['A', 'B'])
     // The ledger finds the deadlock, and so is given up. It looks once, when there is one on a busy machine too.
     await outsider.query("set deadlock_timeout = '60s'")
@@ -184,7 +184,7 @@ describe('a row that another transaction has', () => {
     expect(await stood).toBe(0)
   })
 
-  test('for too long fails the commands that need it, and none of their neighbours', async () => {
+  test('for too long fails only the commands that need it', async () => {
     await neighbours.setUp(['A', 'B'])
     const ledger = neighbours.beside({ lockTimeoutMs: 50 })
     await outsider.query("begin; select from accounts where id = 'A' for update")
@@ -256,7 +256,7 @@ test('no statement of a batch reads a whole table, for any statistics of the pla
   }
 })
 
-test('a hold that another gateway opens again under another key is settled as that of the first', async () => {
+test('a hold that another gateway opens again with another key is settled with the first key', async () => {
   await neighbours.setUp(['A', 'B'])
   await bench.ledger.openHold(holdOf('req_r', 'KA', 'A'))
   const other = neighbours.beside({ clock: { nowMs: () => 1 } })

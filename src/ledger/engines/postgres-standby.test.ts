@@ -212,7 +212,7 @@ describe('requests of a gateway', () => {
     await served()
   })
 
-  test('that knows both servers go on after a failover, without a proxy, and lose nothing', async () => {
+  test('that knows both servers continue after a failover, without a proxy, and lose nothing', async () => {
     const [a, b] = [new URL(primary.url('postgres')), new URL(standby.url('postgres'))]
     const url = `postgres://${a.username}:${a.password}@${a.host},${b.host}/postgres`
     const both = ledgerAt(url)

@@ -24,7 +24,7 @@ async function numbers(): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries(rows.map((row) => [row.id, Number(row.receipt_number)]))
 }
 
-test('purchases that are booked again keep their numbers, and the next one counts on behind them', async () => {
+test('purchases that are booked again keep their numbers, and the next purchase gets the next number', async () => {
   await world.ledger.postPurchase(paidLook('1'))
   await world.keep()
   await world.ledger.postPurchase(paidLook('2'))

@@ -43,7 +43,7 @@ async function setUp(input: { readonly credit: number; readonly keys: number }):
   return keys
 }
 
-describe('at once', () => {
+describe('at the same time', () => {
   test('200 requests on credit for exactly 50 open exactly 50', async () => {
     const keys = await setUp({ credit: 500, keys: 50 })
     const verdicts = await Promise.all(
@@ -77,7 +77,7 @@ describe('at once', () => {
     expect(await runScript(bench, 'show A →')).toBe('show A → backed 70 held 0, free 0 held 0')
   })
 
-  test('a settle makes room for the opens of its own commit, in either order', async () => {
+  test('a settle frees credit for the opens of its own commit, in either order', async () => {
     await setUp({ credit: 10, keys: 1 })
     await bench.ledger.openHold(holdOf('R1', 'K1'))
     const [opened, settled] = await Promise.all([

@@ -16,7 +16,7 @@ function placeOf(line: string, salt: number): number {
   return sum % 2
 }
 
-test('two gateways that change the same accounts lose no answered request or credit, and the books are exact, whichever books first', async () => {
+test('two gateways that change the same accounts lose no answered request or credit, and the ledger is exact, in either order of booking', async () => {
   await fc.assert(
     fc.asyncProperty(
       randomScript,

@@ -41,7 +41,7 @@ describe('a database that went back', () => {
     return asked
   }
 
-  test('has in its next period what is booked again under a clock that was set back before it', async () => {
+  test('counts requests in the next period that are booked again under a clock that was set back before it', async () => {
     await world.run(`${PAID}\nset K allowance 100/day UTC\nopen req_z0 K 1`)
     await world.keep()
     await world.run('at 86401\nopen req_z1 K 10\nsettle req_z1 final 10\nat 86300')
@@ -52,7 +52,7 @@ describe('a database that went back', () => {
     expect(await world.run(script)).toBe(script)
   })
 
-  test('has every request that was answered again, charged as it was, and says what was gone', async () => {
+  test('gets back every answered request with its charge, and the loss is reported', async () => {
     await world.run(PAID)
     await world.run('open R1 K 100\nopen R2 K 50')
     await world.keep()
@@ -88,7 +88,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('has credit again that was added before a hold that was asked for twice', async () => {
+  test('gets back credit that was added before a repeated hold', async () => {
     await world.run(`${PAID}\nopen R1 K 100`)
     await world.keep()
     await world.run('credit A backed 5 second')
@@ -100,7 +100,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('restores credit that was added with a hold whose first answer was lost', async () => {
+  test('gets back credit that was added with a hold whose first answer was lost', async () => {
     await world.run(PAID)
     const asked = await openUnconfirmed()
     await world.keep()
@@ -117,7 +117,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('has a hold again whose first answer was lost, wherever the database went back to', async () => {
+  test('gets back a hold whose first answer was lost, wherever the database went back to', async () => {
     await world.run(PAID)
     await world.keep()
     const asked = await openUnconfirmed()
@@ -128,7 +128,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('has the end of a request again whose first answer was lost', async () => {
+  test('gets back the end of a request whose first answer was lost', async () => {
     await world.run(`${PAID}\nopen R1 K 100`)
     await world.keep()
     const other = world.beside()
@@ -155,7 +155,7 @@ describe('a database that went back', () => {
     await world.bench.audit()
   })
 
-  test('holds no credit of a released hold, also if the answer to the release was lost too', async () => {
+  test('holds no credit for a released hold, even if the answer to the release was lost too', async () => {
     await world.run(PAID)
     const asked = await openUnconfirmed()
     await world.keep()
@@ -179,7 +179,7 @@ describe('a database that went back', () => {
     expect(await world.bench.request('R1')).toMatchObject({ state: 'final' })
   })
 
-  test('has accounts, keys and codes of operators again, that no request shows', async () => {
+  test('gets back accounts, keys and codes that operators created and no request used', async () => {
     await world.ledger.createAccount({ id: 'A', name: 'before' })
     await world.keep()
     await world.ledger.updateAccount({ id: 'A', name: 'after' })
@@ -190,7 +190,7 @@ describe('a database that went back', () => {
     expect((await world.bench.account('B')).name).toBe('new')
   })
 
-  test('books the remaining free credit, and the rest as paid credit, below zero if necessary', async () => {
+  test('charges the remaining free credit first and paid credit for the rest, below zero if necessary', async () => {
     await world.run('account A\nkey K A\ncredit A free 100 gift until 100')
     await world.keep()
     await world.run('open R1 K 60 free\nsettle R1 final 60')
@@ -302,7 +302,7 @@ async function waitingFor(locking: Client): Promise<number> {
   return rowCount ?? 0
 }
 
-test('after a random script every command that was answered is there, however far the database went back', async () => {
+test('after a random script every answered command is restored, however far the database went back', async () => {
   await fc.assert(
     fc.asyncProperty(randomScript, fc.nat(), async (script, place) => {
       const world = await RewoundBench.open()

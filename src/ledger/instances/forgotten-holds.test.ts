@@ -106,7 +106,7 @@ for (const { engine, open } of STORE_BENCHES) {
       expect({ abandoned, failures }).toEqual({ abandoned: [], failures: [] })
     })
 
-    test('when the store does not answer, the next look ends the holds', async () => {
+    test('if the store does not answer, the next look ends the holds', async () => {
       await runScript(bench, 'open R1 K 1 by I1')
       const away = new StoreUnavailable('away')
       const holds = forgottenHolds({ ledger: { abandonHolds: () => Promise.reject(away) } })

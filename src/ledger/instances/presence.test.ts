@@ -82,7 +82,7 @@ test('an instance that was wrongly taken for dead is recorded again with its nex
   expect(await read()).toEqual({ stopped_at_ms: null })
 })
 
-test('its time follows the clock of the database', async () => {
+test('an instance takes its time from the clock of the database', async () => {
   const databaseMs = async () => {
     const { rows } = await sql<{ now: string }>`select
       floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(bench.store.db)
@@ -99,7 +99,7 @@ test('its time follows the clock of the database', async () => {
   expect(presence.nowMs()).toBe(beatMs + 1_234)
 })
 
-test('two that abandon the same instance at once end each hold once', async () => {
+test('two instances that abandon the same instance at the same time end each hold once', async () => {
   const watchers = ['I1', 'I2', 'I3'].map(createPresence)
   await runScript(bench, 'open R1 K 1 by I9\nopen R2 K 1 by I9')
   for (const watcher of watchers) await watcher.beat()

@@ -3,7 +3,7 @@ import { describeScripts } from '../testing/scripts.ts'
 
 // The dates are in 1970: the 1st of January was a Thursday.
 describeScripts(['account A', 'key K A', 'key K2 A', 'credit A backed 1000 r1'], (holds) => {
-  test('an allowance is refused to the millisecond before it resets, and whole from then on', () =>
+  test('a used allowance refuses requests until the millisecond before its reset, and is whole from the reset', () =>
     holds(`
     at 86000
     set K allowance 30/day UTC
@@ -63,7 +63,7 @@ describeScripts(['account A', 'key K A', 'key K2 A', 'credit A backed 1000 r1'],
     show K                        → spend 46 held 0 open 0, from 86400 spend 4 held 0
     `))
 
-  test('set in the middle of a period, taken away and set again, it counts all that the period has', () =>
+  test('an allowance that is set, removed and set again in a period counts all charges of that period', () =>
     holds(`
     at 100
     open req_z1 K 10              → opened 10 = backed 10 + free 0
@@ -87,7 +87,7 @@ describeScripts(['account A', 'key K A', 'key K2 A', 'credit A backed 1000 r1'],
     open req_z5 K 1               → key_limit_reached needs 1 of 0, held 16, resets 432000
     `))
 
-  test('a clock that is set back over the start of a period gives neither period more', () =>
+  test("a clock that is set back over the start of a period increases neither period's allowance", () =>
     holds(`
     at 86390
     set K allowance 30/day UTC
@@ -108,7 +108,7 @@ describeScripts(['account A', 'key K A', 'key K2 A', 'credit A backed 1000 r1'],
     show K                        → spend 24 held 16 open 2, from 86400 spend 4 held 6
     `))
 
-  test('under a clock that was set back, an allowance is set with what opened before and after', () =>
+  test('an allowance that is set under a clock that was set back counts requests from before and after the step', () =>
     holds(`
     at 86401
     open req_z1 K 5               → opened 5 = backed 5 + free 0

@@ -2,7 +2,7 @@ import { test } from 'vitest'
 import { describeScripts } from '../testing/scripts.ts'
 
 describeScripts(['account A', 'key K A'], (holds) => {
-  test('an account can have a billion dollars, of paid and free credit together, and no credit of any kind beyond', () =>
+  test('an account can have at most a billion dollars of paid and free credit together', () =>
     holds(`
     credit A backed 900000000000000 r1                → added top_up 900000000000000
     credit A free 200000000000000 r2 until 100        → beyondBalance added 100000000000000
@@ -22,7 +22,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     credit A backed 1 r3                              → beyondBalance added 0
   `))
 
-  test('free credit that has expired leaves its room, less what of it is held', () =>
+  test('expired free credit frees its part of the limit, except for the held part', () =>
     holds(`
     credit A free 1000000000000000 r1 until 100       → added grant 1000000000000000
     open R1 K 7 free                                  → opened 7 = backed 0 + free 7
@@ -39,7 +39,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show A                                            → backed 999999999999993 held 0, free 0 held 0
   `))
 
-  test('an account can owe a billion dollars by removals, and charges go on from there', () =>
+  test('removals can take an account to a billion dollars of debt, and charges can go below that', () =>
     holds(`
     credit A backed 100 r1                            → added top_up 100
     open R1 K 100                                     → opened 100 = backed 100 + free 0
@@ -53,7 +53,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     credit A backed 2000000000000100 r5               → added top_up 2000000000000100
   `))
 
-  test('a refund that fails gives its credit back also where the account was filled up since', () =>
+  test('a refund that fails returns its credit even if the account has reached its limit since', () =>
     holds(`
     look L1 P A 1000000000000000 paid 10
     land L1                                           → posted credited 1000000000000000 back 0 in 0

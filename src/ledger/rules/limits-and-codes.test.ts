@@ -48,7 +48,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show A2                       → backed 100 held 0, free 0 held 0
     `))
 
-  test('a key has so many admitted requests in any 60 seconds, exact to a second', () =>
+  test('the limit of requests of a key applies to any 60 seconds, exact to a second', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     at 100.9
@@ -76,7 +76,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R8 K 1                   → rate_limited retry after 30
     `))
 
-  test('an account that never had paid credit has fewer, over all its keys; credit lifts it', () =>
+  test('an account that never had paid credit has a lower limit over all its keys, until it gets credit', () =>
     holds(`
     key K1 A
     key K2 A
@@ -133,7 +133,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R4 K 1 free              → opened 1 = backed 0 + free 1
   `))
 
-  test('no other credit is posted under the id of a code', () =>
+  test('no other credit is posted with the ID of a code', () =>
     holds(`
     code C 100
     credit A backed 100 code_C    → rejects: StoreRefused
@@ -143,7 +143,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
 })
 
 test.each(STORE_BENCHES)(
-  'of 50 accounts that redeem a code at once, over two connections to $engine, one has it',
+  'of 50 accounts that redeem a code at the same time, over two connections to $engine, one gets its credit',
   async ({ open }) => {
     const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
     const accounts = Array.from({ length: 50 }, (_, place) => `A${place}`)

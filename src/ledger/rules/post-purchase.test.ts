@@ -13,7 +13,7 @@ import { describeScripts } from '../testing/scripts.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 
 describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
-  test('a purchase becomes credit once it is paid, however often a look finds it so', () =>
+  test('a paid purchase becomes credit once, however often a look finds it paid', () =>
     holds(`
     look L1 P A 100 open
     land L1                       → posted open 100 back 0 in 0
@@ -29,7 +29,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     entries A                     → purchase backed 100
   `))
 
-  test('a payment of a source that the store does not know is credited at the first look', () =>
+  test('a payment that the store does not know is credited at the first look', () =>
     holds(`
     look L1 P A 100 paid 10 back 3
     land L1                       → posted credited 100 back 30 in 1
@@ -117,7 +117,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     show A                        → backed 130 held 0, free 0 held 0
   `))
 
-  test('a held payment whose worth is not known is not credited, even with an approval', () =>
+  test('a held payment of unknown value is not credited, even with an approval', () =>
     holds(`
     look L1 P A 100 paid 10 hold -
     land L1                       → posted held 100 back 0 in 0
@@ -127,7 +127,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     show A                        → backed 0 held 0, free 0 held 0
   `))
 
-  test('a dispute is noted, also of a purchase that is held, until it is won', () =>
+  test('a dispute is recorded until it is won, even for a held purchase', () =>
     holds(`
     look L1 P A 100 paid 10 hold 100
     land L1                       → posted held 100 back 0 in 0
@@ -188,7 +188,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     show A                        → backed 0 held 0, free 0 held 0
   `))
 
-  test('a look that names another account or another payment changes nothing', () =>
+  test('a look that finds another account or another payment changes nothing', () =>
     holds(`
     look L1 P A 100 paid 10
     look L2 P A2 100 paid 10
@@ -219,7 +219,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     show P                        → none
   `))
 
-  test('no other credit is posted under the id of a purchase', () =>
+  test('no other credit is posted with the ID of a purchase', () =>
     holds(`
     look L1 P A 100 paid 10 back 1
     land L1                       → posted credited 100 back 10 in 1
@@ -263,7 +263,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
 
   const ledgerOf = (place: number): Ledger => (place % 2 === 0 ? bench.ledger : other)
 
-  test('of 50 looks that find a payment at once, one adds its credit', async () => {
+  test('of 50 looks that find a payment at the same time, one adds its credit', async () => {
     const verdicts = await Promise.all(
       Array.from({ length: 50 }, (_, place) =>
         ledgerOf(place).postPurchase({ ...paidLook('P'), id: `pur_${place}` }),
@@ -281,7 +281,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
     expect((await bench.account('A')).backedBalanceMicros).toBe(1_000)
   })
 
-  test('of 50 looks that find a refund at once, one takes the credit back', async () => {
+  test('of 50 looks that find a refund at the same time, one removes the credit', async () => {
     await bench.ledger.postPurchase(paidLook('P'))
     const verdicts = await Promise.all(
       Array.from({ length: 50 }, (_, place) =>
@@ -293,7 +293,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
     expect((await bench.account('A')).backedBalanceMicros).toBe(700)
   })
 
-  test('of a payment that two accounts claim at once, one has the credit', async () => {
+  test('if two accounts claim a payment at the same time, one gets the credit', async () => {
     for (let round = 0; round < 10; round++) {
       const claimed = await Promise.allSettled(
         ['A', 'A2'].map((accountId, place) =>
@@ -310,7 +310,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
     expect(one.backedBalanceMicros + two.backedBalanceMicros).toBe(10_000)
   })
 
-  test('however looks race with refunds and each other, the last look leaves the exact credit', async () => {
+  test('the credit is exact after the last look, however looks race with refunds and each other', async () => {
     let number = 0
     const history = fc.array(fc.bigInt({ min: 0n, max: 10n }), { minLength: 2, maxLength: 8 })
     await fc.assert(

@@ -44,7 +44,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     return rows.map((row) => Number(row.receipt_number)).sort((one, next) => one - next)
   }
 
-  test('20 purchases that are credited at once by two processes have the numbers 1 to 20', async () => {
+  test('20 purchases that two processes credit at the same time have the numbers 1 to 20', async () => {
     const ledgers = [bench.ledger, other]
     await Promise.all(upTo(20).map((place) => ledgers[place % 2]?.postPurchase(paid(place))))
     expect(await numbers()).toEqual(upTo(20))
@@ -58,7 +58,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await numbers()).toEqual(upTo(8))
   })
 
-  test('a number is taken once, and refunds, repeats and unpaid purchases take none', async () => {
+  test('a number is used once, and refunds, repeats and unpaid purchases use none', async () => {
     const open = { kind: 'open', expiresAtMs: null } as const
     await bench.ledger.postPurchase({ ...paid(1), fact: open })
     expect((await getPurchase(bench.store.db, 'pur_1'))?.receiptNumber).toBeNull()

@@ -74,21 +74,21 @@ async function createInstancesBench(): Promise<Bench> {
 }
 
 describe('random commands', () => {
-  test('are answered by the rules as by the model', async () => {
+  test("get the model's answers from the rules", async () => {
     await fc.assert(
       answersAsTheModel(async () => createMemoryBench({ limits: LIMITS })),
       { numRuns: 400 },
     )
   })
 
-  test('are answered by the SQLite ledger as by the model, and stay exact', async () => {
+  test("get the model's answers from the SQLite ledger, and its sums stay exact", async () => {
     await fc.assert(
       answersAsTheModel(() => createSqliteBench({ limits: LIMITS })),
       { numRuns: 30 },
     )
   })
 
-  test('are answered by two PostgreSQL ledgers in turns as by the model, and stay exact', async () => {
+  test("get the model's answers from two PostgreSQL ledgers in turns, and their sums stay exact", async () => {
     await fc.assert(answersAsTheModel(createInstancesBench), { numRuns: 30 })
   })
 
@@ -251,7 +251,7 @@ describe('random commands', () => {
     ],
   ]
 
-  test.each(canaries)('are answered otherwise where %s', async (_bug, apply) => {
+  test.each(canaries)('get other answers if %s', async (_bug, apply) => {
     const found = await fc.check(
       answersAsTheModel(async () => createMemoryBench({ limits: LIMITS, apply })),
       // The rarest is met once in a thousand scripts: none is missed once in a million runs.

@@ -2,7 +2,7 @@ import { test } from 'vitest'
 import { describeScripts } from '../testing/scripts.ts'
 
 describeScripts(['account A', 'key K A'], (holds) => {
-  test('a hold is reserved, charged once, and its rest comes back', () =>
+  test('credit is held, charged once, and the rest of the hold is returned', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 60                  → opened 60 = backed 60 + free 0
@@ -18,7 +18,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     entries A                     → top_up backed 100, charge backed -25
     `))
 
-  test('a repeated open answers the hold it has, and nothing runs on one that has ended', () =>
+  test('a repeated open returns the existing hold, and no request runs on an ended hold', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 60                  → opened 60 = backed 60 + free 0
@@ -30,7 +30,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     settle R9 released            → rejects: StoreRefused
     `))
 
-  test('the grant is the most that fits, from the least to the whole hold', () =>
+  test('the grant is the largest part of the hold that credit covers, from the least to the whole', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 300 least 101       → insufficient_credit needs 101 of 100, held 0
@@ -44,7 +44,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R3 K 20                  → opened 20 = backed 20 + free 0
     `))
 
-  test('without credit nothing runs, not even a free model', () =>
+  test('without credit no request runs, not even for a free model', () =>
     holds(`
     open R1 K 0                   → insufficient_credit
     credit A backed 10 r1         → added top_up 10
@@ -73,7 +73,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show A                        → backed 40 held 0, free 18 held 0
     `))
 
-  test('free credit pays only for qualifying requests, and the refusal says so if there is no other credit', () =>
+  test('free credit pays only for qualifying requests, and the refusal says so if the account has no other credit', () =>
     holds(`
     credit A free 30 r1 until 999 → added grant 30
     open R1 K 10                  → free_credit_not_eligible needs 10 of 0, held 0
@@ -156,7 +156,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     entries A                     → grant free 30, charge free -40, write_off free 10
     `))
 
-  test('free credit lapses at its expiry; a hold opened before it may still be charged', () =>
+  test('free credit expires at its time, but a hold that opened before can still be charged', () =>
     holds(`
     credit A free 30 r1 until 60  → added grant 30
     open R1 K 10 free             → opened 10 = backed 0 + free 10
@@ -171,7 +171,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     entries A                     → grant free 30, charge free -8, expiry free -17, expiry free -5
     `))
 
-  test('a second grant adds to the credit that has not lapsed, and the later expiry applies', () =>
+  test('a second grant adds to the unexpired credit, and the later expiry applies', () =>
     holds(`
     credit A free 30 r1 until 60  → added grant 30
     credit A free 10 r2 until 40  → added grant 10
@@ -184,7 +184,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R2 K 5 free              → opened 5 = backed 0 + free 5
     `))
 
-  test('an estimated charge keeps the rest of its hold reserved until final, its place free', () =>
+  test('an estimated charge keeps the rest of its hold until it is final, and frees its place in flight', () =>
     holds(`
     credit A backed 100 r1            → added top_up 100
     open R1 K 60                      → opened 60 = backed 60 + free 0
@@ -213,7 +213,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show K                        → spend 5 held 0 open 0
     `))
 
-  test('a reported cost that stands becomes final without a look-up, or is looked up after all', () =>
+  test('a reported cost that needs no look-up becomes final, and can still be looked up', () =>
     holds(`
     credit A backed 100 r1          → added top_up 100
     open R1 K 60                    → opened 60 = backed 60 + free 0
@@ -249,7 +249,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show A                        → backed 42 held 0, free 0 held 0
     `))
 
-  test('the credit of an unresolved request stays held, its place free, until something is learned', () =>
+  test('the credit of an unresolved request stays held until its cost is known, and its place in flight is free', () =>
     holds(`
     credit A backed 100 r1            → added top_up 100
     open R1 K 30                      → opened 30 = backed 30 + free 0
@@ -268,7 +268,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     correct R9 final 9                → unknown
     `))
 
-  test('a cost that is learned after a release is recorded and never charged', () =>
+  test('a cost that becomes known after a release is recorded and never charged', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 30                  → opened 30 = backed 30 + free 0
@@ -281,7 +281,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     entries A                     → top_up backed 100
     `))
 
-  test('abandoning makes the open holds of a dead instance unresolved, and its reported facts still count', () =>
+  test('abandoning a dead instance makes its open holds unresolved, and what the instance reports later still counts', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 10 by I1            → opened 10 = backed 10 + free 0
@@ -301,7 +301,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     settle R1 final 7             → unresolved 0 before
     `))
 
-  test('a hold that was forgotten becomes unresolved as if its instance were dead, and others stay', () =>
+  test('a forgotten hold becomes unresolved, as if its instance were dead, and other holds stay open', () =>
     holds(`
     credit A backed 100 r1        → added top_up 100
     open R1 K 10 by I1            → opened 10 = backed 10 + free 0
@@ -318,7 +318,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     settle R2 final 7             → final 7
     `))
 
-  test('credit is added once a reference, and a repeat for other credit says so', () =>
+  test('credit is added once for each reference, and a repeat with another amount is reported', () =>
     holds(`
     account A1
     account A2

@@ -2,7 +2,7 @@ import { test } from 'vitest'
 import { describeScripts } from '../testing/scripts.ts'
 
 describeScripts(['account A', 'key K A', 'key L A', 'credit A backed 100 r1'], (holds) => {
-  test('a request counts as the most that it can use, and once it has ended as all that it used, cached tokens too', () =>
+  test('a running request counts as the most tokens that it can use, and an ended one as all that it used, with cached tokens', () =>
     holds(`
     set K tokens 100
     open R1 K 1 tokens 60         → opened 1 = backed 1 + free 0
@@ -12,7 +12,7 @@ describeScripts(['account A', 'key K A', 'key L A', 'credit A backed 100 r1'], (
     open R2 K 1 tokens 45         → opened 1 = backed 1 + free 0
     `))
 
-  test('a released request counts no tokens, and one that ended without counts as the most that it could use', () =>
+  test('a released request counts no tokens, and a request that ended without counts has the most that it could use', () =>
     holds(`
     set K tokens 100
     open R1 K 1 tokens 60         → opened 1 = backed 1 + free 0
@@ -22,7 +22,7 @@ describeScripts(['account A', 'key K A', 'key L A', 'credit A backed 100 r1'], (
     open R3 K 1 tokens 1          → rate_limited tokens retry after 60
     `))
 
-  test('while a clock is set back, a request counts in one second for its key and its account, where its end finds it', () =>
+  test('while a clock is set back, a request counts in the same second for its key and its account, and its end corrects that second', () =>
     holds(`
     set A tokens 100
     set L tokens 100

@@ -31,7 +31,7 @@ function reportsOf(served: object): readonly object[] {
 
 describe('an answer of Anthropic', () => {
   test.each(['priority', 'standard'])(
-    'at the tier %s costs the listed prices: capacity that an organization has bought ahead has no others',
+    'at the tier %s costs the listed prices, because capacity bought in advance has no other prices',
     (tier) => {
       expect(reportsOf({ service_tier: tier })).toEqual([COUNTED, COUNTED])
     },

@@ -24,7 +24,7 @@ test("OpenAI's prices are exact decimals of one token", async () => {
   })
 })
 
-test("Anthropic's have both lifetimes of cache writes, and searches", async () => {
+test("Anthropic's prices have both lifetimes of cache writes, and searches", async () => {
   expect(await pricesOf('anthropic', 'claude-opus-4-5-20251101')).toMatchObject({
     input: perMillion('5'),
     cacheRead: perMillion('0.5'),
@@ -43,13 +43,13 @@ test('prices of longer prompts are tiers', async () => {
   })
 })
 
-test('a price that changed on a day is that of the moment', async () => {
+test('a price that changed on a day is the current one', async () => {
   const input = async (day: string) => (await pricesOf('openai', 'o3', Date.parse(day)))?.input
   expect(await input('2025-06-09')).toBe(perMillion('10'))
   expect(await input('2025-06-11')).toBe(perMillion('2'))
 })
 
-test('embeddings have a price for their input alone', async () => {
+test('embeddings have only a price for input', async () => {
   expect(await pricesOf('openai', 'text-embedding-3-small')).toMatchObject({
     input: perMillion('0.02'),
     output: 0n,
@@ -68,7 +68,7 @@ test.each([
   expect(prices).toEqual(await pricesOf(vendor, id))
 })
 
-test('a dated id that the data prices apart has its own price', async () => {
+test('a dated ID with a price of its own in the data has that price', async () => {
   expect((await pricesOf('openai', 'gpt-4o-2024-05-13'))?.input).toBe(perMillion('5'))
 })
 

@@ -15,7 +15,7 @@ async function listOf(status: string, body: string) {
   return fetchVendorModels(upstreamAt(baseUrl), '/models')
 }
 
-test("a list of models that is refused in Gemini's words, as a 400, refuses our account", async () => {
+test('a list of models that Gemini refuses with a 400 about the key counts as a refusal of our account', async () => {
   const message = 'API key not valid. Please pass a valid API key.'
   for (const body of [{ error: { message } }, [{ error: { code: 400, message } }]]) {
     await expect(listOf('400 Bad Request', JSON.stringify(body))).rejects.toThrow(
@@ -30,7 +30,7 @@ test("a list of models that is refused in Gemini's words, as a 400, refuses our 
 const BODIES = ['', '404 page not found', '<h1>No</h1>', '{"error":"no"}']
 
 describe.each(BODIES)('a list of models with the body %j', (body) => {
-  test.each(['404 Not Found', '405 Method Not Allowed'])('and %s is not there', async (status) => {
+  test.each(['404 Not Found', '405 Method Not Allowed'])('and %s is missing', async (status) => {
     expect(await listOf(status, body)).toBeNull()
   })
 

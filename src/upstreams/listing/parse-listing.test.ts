@@ -110,7 +110,7 @@ describe('a readable row', () => {
   })
 
   test.each([undefined, null, '1788000000', -1, 1.5, 253_402_300_800, Number.MAX_SAFE_INTEGER])(
-    'that says it was made at %s is listed as of unknown age',
+    'with the creation time %s is listed with an unknown age',
     (created) => {
       const { listing } = only(upstreamRow({ created }))
       expect([listing.created, listing.created_at]).toEqual([0, '1970-01-01T00:00:00.000Z'])
@@ -126,7 +126,7 @@ describe('a readable row', () => {
     ])
   })
 
-  test('without a price for one-hour cache writes bills them as any cache write', () => {
+  test('without a price for one-hour cache writes bills them like other cache writes', () => {
     const pricing = { prompt: '0.000003', completion: '0', input_cache_write: '0.00000375' }
     expect(only(upstreamRow({ pricing })).offer.prices.cacheWriteLong).toBe(3_750_000n)
   })
@@ -192,7 +192,7 @@ describe('a model bills per search', () => {
     expect(only(row).offer.billsPerSearch).toBe(expected)
   })
 
-  test('if a setting adds it, and not if another setting removes it', () => {
+  test('if a setting adds searches, and not if another setting removes them', () => {
     const perSearch = searching(['web_search_options'], { web_search: '0.005' })
     const plain = upstreamRow({ id: 'acme/plain' })
     const settings = {
@@ -241,7 +241,7 @@ describe('price overrides', () => {
     ])
   })
 
-  test('by time of day count at the highest of all of them and the base', () => {
+  test('by time of day count as the highest of them and the base', () => {
     const cheapNow = {
       overrides: [
         { utc_start: 30, utc_end: 1630, prompt: '0.000004', completion: '0.000010' },
@@ -257,7 +257,7 @@ describe('price overrides', () => {
     expect([prices.input, prices.imageOutput]).toEqual([500_000_000_000n, 250_000_000_000n])
   })
 
-  test('by prompt size that are cheaper leave no tier, as an estimate may overshoot the threshold', () => {
+  test('by prompt size that are cheaper make no tier, because an estimate can exceed the threshold', () => {
     expect(
       pricesOf({ overrides: [{ min_prompt_tokens: 1_000, prompt: '0.000001' }] }).tiers,
     ).toEqual([])

@@ -47,7 +47,7 @@ describe('a price table', () => {
     )
   })
 
-  test('has, between two thresholds, the prices of the lower one', () => {
+  test('has the prices of the lower threshold between two thresholds', () => {
     const prices = buildPriceTable([100, 200], (name, step) =>
       name === 'input' ? BigInt(step ?? 1) : 0n,
     )
@@ -127,7 +127,7 @@ describe('the highest of two tables', () => {
     )
   })
 
-  test('still writes caches unasked if one of them does', () => {
+  test('still has unrequested cache writes if one of them does', () => {
     const priced = (write: bigint, writeLong: bigint) =>
       buildPriceTable([], (name) => {
         if (name === 'cacheWrite') return write

@@ -45,8 +45,8 @@ async function openaiKnowledge(): Promise<VendorKnowledge> {
   return { author: 'openai', authoredIdOf: openaiId, knownModel, factsOf: openaiFacts }
 }
 
-describe("OpenAI's list of ids", () => {
-  test('is met with prices and facts, and offered by catalog ids', async () => {
+describe("OpenAI's list of IDs", () => {
+  test('is joined with prices and facts, and offered with catalog IDs', async () => {
     const ids = ['gpt-5-mini', 'gpt-4o-2024-11-20', 'text-embedding-3-small', 'gpt-5-pro']
     const { models } = meetVendorList(
       ids.map((id) => listed(id, { created: 1_700_000_000 })),
@@ -74,7 +74,7 @@ describe("OpenAI's list of ids", () => {
     expect(embedding?.offer.outputModalities).toEqual(new Set(['embeddings']))
   })
 
-  test('leaves out what has no price or no facts, and says which lines to write', async () => {
+  test('leaves out models without a price or facts, and says which lines to add to the settings', async () => {
     const { models, skipped } = meetVendorList(
       ['gpt-5-mini', 'gpt-99', 'gpt-4.5-preview'].map((id) => listed(id)),
       await openaiKnowledge(),
@@ -93,7 +93,7 @@ describe("OpenAI's list of ids", () => {
     ])
   })
 
-  test('a written id takes the place of the listed model that would have it', async () => {
+  test('an ID in the settings replaces the listed model that would have it', async () => {
     const { models, unreadableIds } = meetVendorList(
       [listed('gpt-4o'), listed('gpt-4o-2024-08-06')],
       await openaiKnowledge(),
@@ -111,7 +111,7 @@ describe("OpenAI's list of ids", () => {
     expect(unreadableIds).toEqual(new Set())
   })
 
-  test('written figures outrank the known ones; written prices stand alone', async () => {
+  test('limits in the settings take precedence over known ones, and prices in the settings replace all known ones', async () => {
     const { models } = meetVendorList([listed('gpt-5-mini')], await openaiKnowledge(), {
       ...SETTINGS,
       written: [writtenModel('mine/mini', { upstreamModelId: 'gpt-5-mini', prices: PRICES })],
@@ -145,7 +145,7 @@ test('every model of the tables that has a price is offered', async () => {
 })
 
 describe('a server without prices', () => {
-  test('offers the models that are written, listed or not', () => {
+  test('offers the models in the settings, listed or not', () => {
     const { models, skipped } = meetVendorList([listed('a'), listed('b')], NOTHING_KNOWN, {
       ...SETTINGS,
       written: [
@@ -162,7 +162,7 @@ describe('a server without prices', () => {
     expect(models.map(({ listing }) => listing.hugging_face_id)).toEqual([null, null])
   })
 
-  test('takes a cap unless its parameters are written: without one its answer has no bound', () => {
+  test('accepts a cap unless the settings list its parameters, because without a cap its answer has no bound', () => {
     const { models } = meetVendorList([], NOTHING_KNOWN, {
       ...SETTINGS,
       written: [
@@ -176,7 +176,7 @@ describe('a server without prices', () => {
     ])
   })
 
-  test('and one model under two ids, at two prices', () => {
+  test('can have one model with two IDs at two prices', () => {
     const { models } = meetVendorList([listed('a')], NOTHING_KNOWN, {
       ...SETTINGS,
       written: [
@@ -187,13 +187,13 @@ describe('a server without prices', () => {
     expect(models.map(({ offer }) => offer.prices.input)).toEqual([50_000n, 100_000n])
   })
 
-  test('says that it lists no prices, and what to write, where nothing is written', () => {
+  test('reports that it lists no prices, and the lines to add, if the settings have none', () => {
     expect(() =>
       meetVendorList([listed('a'), listed('b')], NOTHING_KNOWN, NOTHING_WRITTEN),
     ).toThrow('the upstream lists 2 models and no prices. Write the models to offer')
   })
 
-  test("a vendor's own limits count before the table's", () => {
+  test("a vendor's own limits take precedence over the table's", () => {
     const figures = { contextTokens: 500_000, outputTokensMax: 64_000 }
     const { models } = meetVendorList([listed('a', figures)], NOTHING_KNOWN, {
       ...SETTINGS,
@@ -202,7 +202,7 @@ describe('a server without prices', () => {
     expect(models[0]?.offer).toMatchObject(figures)
   })
 
-  test('every written price has its place', () => {
+  test('every price in the settings has its place in the table', () => {
     const prices = {
       input: 1n,
       output: 2n,
@@ -223,14 +223,14 @@ describe('a server without prices', () => {
   })
 })
 
-describe("the author's id of a model", () => {
+describe("the author's ID of a model", () => {
   test.each([
     ['anthropic', 'claude-opus-5', 'anthropic/claude-opus-5'],
     ['openai', 'gpt-5', 'openai/gpt-5'],
     ['openai', 'ft:gpt-4o-mini-2024-07-18:acme::1', 'openai/gpt-4o-mini-2024-07-18:acme::1'],
     ['openai-compatible', 'anthropic/claude-opus-5', null],
   ])(
-    'follows from the dialect %s and its id %s, not from what the operator calls it',
+    "follows from the dialect %s and its ID %s, not from the operator's name for it",
     async (name, upstreamModelId, authoredId) => {
       const dialect = await loadDialect(name)
       const server = createServer((_, answer) => answer.end('{"data":[]}')).listen(0, '127.0.0.1')

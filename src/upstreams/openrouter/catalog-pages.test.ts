@@ -52,7 +52,7 @@ describe('the list of models', () => {
     ['401 Unauthorized', 'it does not know the API key'],
     ['402 Payment Required', "the provider's account has no credit left"],
   ])(
-    'that is answered %s says that our own account is refused, and why',
+    'that is answered %s is reported as a refusal of our own account, with the reason',
     async (httpStatus, why) => {
       answering(httpStatus, '{"error":{"message":"LEAK"}}')
       const error = await fetchModels(upstream).catch((cause: unknown) => cause)
@@ -99,7 +99,7 @@ describe('the list of models', () => {
   })
 
   test.each([[7], [''], ['/v1/models'], ['http://[']])(
-    'whose next page is at %j, which is nowhere, is none',
+    'whose next page is the invalid address %j is refused',
     async (next) => {
       answering('200 OK', page(['a/1'], next))
       await expect(fetchModels(upstream)).rejects.toThrow()
@@ -114,7 +114,7 @@ describe('the list of models', () => {
   })
 
   test.each([[undefined], [null], [{}], [{ next: null }]])(
-    'with links of %j is whole',
+    'with links of %j is complete',
     async (links) => {
       answering('200 OK', JSON.stringify({ data: [], links }))
       expect(await fetchModels(upstream)).toMatchObject({ data: [] })
@@ -122,7 +122,7 @@ describe('the list of models', () => {
     },
   )
 
-  test('has ten seconds for all its pages together', async () => {
+  test('has ten seconds for all of its pages together', async () => {
     const allowedMs: number[] = []
     const slow = {
       async getJson(_: string, { timeoutMs }: { readonly timeoutMs: number }) {

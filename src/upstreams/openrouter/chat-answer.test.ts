@@ -114,12 +114,12 @@ describe('the report of a whole answer', () => {
     [{ choices: [{ text: 'Half', finish_reason: 'error' }] }],
     [{ choices: [{ message: { tool_calls: [{ id: 'call_1' }] }, finish_reason: 'error' }] }],
     [{ choices: [{ finish_reason: 'error' }, { message: { content: 'Whole' } }] }],
-  ])('%j is no error', (answer) => {
+  ])('%j is not an error', (answer) => {
     expect(chat.readAnswer(answerOf(answer)).kind).toBe('success')
   })
 
   test.each([[''], [7], [null], ['a b'], ['gen-\u00e9'], ['g'.repeat(201)]])(
-    'an id of %j names no generation',
+    'an ID of %j is not a generation ID',
     (id) => {
       expect(chat.readAnswer(answerOf({ id })).reported.generationId).toBeNull()
     },

@@ -87,7 +87,7 @@ describe('a stream', () => {
     },
   )
 
-  test('a stream that was cut off has its id and the tokens of its relayed text', () => {
+  test('a stream that was cut off has its ID and the tokens of its relayed text', () => {
     const observer = chat.observeStream({})
     kindsOf(observer, eventsFixture('chat-stream-drop.sse'))
     expect(plainReport(observer.reported())).toEqual({
@@ -152,7 +152,7 @@ describe('a stream', () => {
     expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'error'])
   })
 
-  test('the latest usage counts, and null does not undo it', () => {
+  test('the latest usage counts, and a later null does not replace it', () => {
     const observer = chat.observeStream({})
     const usage = (costUsd: number | null) =>
       eventOf(`{"id":"gen-1","usage":{"prompt_tokens":1,"completion_tokens":2,"cost":${costUsd}}}`)

@@ -136,7 +136,7 @@ describe('an answer', () => {
     expect(await fetchGeneration(upstream, { generationId: 'gen-1' })).toEqual({ kind: 'unknown' })
   })
 
-  test('is about exactly this id, with any characters', async () => {
+  test('is about exactly this ID, with any characters', async () => {
     const generationId = 'gen-1&id=gen-2#%2F?"\u{1F600}'
     await fetchGeneration(upstream, { generationId })
     const { query } = await simulator.waitFor(({ path }) => path === '/generation')
@@ -160,7 +160,7 @@ describe('an answer', () => {
     expect(await answerTo(fault)).toEqual({ kind: 'noEndpoint' })
   })
 
-  test.each([400, 410, 422])('of %i is about the id', async (status) => {
+  test.each([400, 410, 422])('of %i is about the ID', async (status) => {
     expect(await answerTo({ status })).toEqual({ kind: 'unknown' })
   })
 

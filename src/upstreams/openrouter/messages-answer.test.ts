@@ -95,7 +95,7 @@ describe('a stream', () => {
     })
   })
 
-  test('an error event does not undo earlier reports', () => {
+  test('an error event does not remove earlier reports', () => {
     const observer = messages.observeStream({})
     const kinds = kindsOf(observer, eventsFixture('messages-stream-error.sse'))
     expect(kinds).toEqual(['relay', 'relay', 'relay', 'error'])

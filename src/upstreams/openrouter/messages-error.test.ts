@@ -22,7 +22,7 @@ test.each([
   [429, 'rate_limit_error'],
   [503, 'api_error'],
 ])(
-  'a %i in another layout has the type of its status, %s, whatever type it names',
+  'a %i in another layout has the type of its status, %s, and not its own type',
   (status, type) => {
     expect(typeFor(status, { error: OTHER_ERROR })).toBe(type)
     const metadata = { error_type: 'overloaded_error' }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { messages } from '../../formats/messages.ts'
 import { sentBody } from './testing/exchange.ts'
 
-describe('what goes upstream', () => {
-  test('a body that needs no change goes upstream unchanged, without a cap', () => {
+describe('the body that is sent upstream', () => {
+  test('a body that needs no change is sent unchanged, without a cap', () => {
     const source = '{"model":"acme/sage-pro","messages":[],"stream":true}'
     expect(sentBody(messages, source, { outputCapTokens: 4_096 })).toBe(source)
   })
@@ -44,7 +44,7 @@ describe('what goes upstream', () => {
     ['"max_uses":99,"parameters":{"max_uses":1}', '"max_uses":2,"parameters":{"max_uses":1}'],
     ['"max_uses":1,"parameters":{"max_uses":99}', '"max_uses":1,"parameters":{"max_uses":2}'],
     ['"max_uses":"9","parameters":{"max_uses":null}', '"max_uses":2,"parameters":{"max_uses":2}'],
-  ])('of two caps of one search tool both are lowered: %s', (given, capped) => {
+  ])('both caps of one search tool are lowered: %s', (given, capped) => {
     for (const type of ['"type":"openrouter:web_search"', TYPE]) {
       expect(sent(`{${type},${given}}`, ',"max_tool_calls":2')).toBe(
         `{"model":"acme/sage-pro","messages":[],"tools":[{${type},${capped}}],"max_tool_calls":2}`,

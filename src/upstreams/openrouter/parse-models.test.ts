@@ -65,7 +65,7 @@ describe('other names', () => {
     ).toEqual(['acme/sage-pro-20260901', '~acme/sage-latest', '~acme/sage-newest'])
   })
 
-  test('do not exist for an id with a suffix: its slug is that of the model without it', () => {
+  test('do not exist for an ID with a suffix, because its slug is that of the model without the suffix', () => {
     const free = upstreamRow({
       id: 'acme/sage-pro:free',
       pricing: { prompt: '0', completion: '0' },

@@ -257,7 +257,7 @@ describe('retry-after', () => {
     expect(problem.retryAfterSeconds).toBe(seconds)
   })
 
-  test.each([[401], [502], [529]])('is kept with a %j too', (httpStatus) => {
+  test.each([[401], [502], [529]])('is also kept with a %j', (httpStatus) => {
     expect(problemFor({ httpStatus, body: null, retryAfter: '7' }).retryAfterSeconds).toBe(7)
   })
 })

@@ -57,7 +57,7 @@ describe('the report of a whole answer', () => {
     [{ status: 'completed', error: null }],
     [{ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }],
     [{}],
-  ])('%j is no error', (answer) => {
+  ])('%j is not an error', (answer) => {
     const reading = responses.readAnswer(answerOf(answer))
     expect(reading.kind).toBe('success')
     expect(plainReport(reading.reported)).toEqual(NOTHING)
@@ -204,7 +204,7 @@ describe('the error event', () => {
   }
   const jsonOf = (frame: string) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6))
 
-  test("of a failed response has our words and none of the provider's", () => {
+  test("of a failed response has our text and none of the provider's", () => {
     const frame = frameFor(
       eventOf(
         JSON.stringify({

@@ -91,7 +91,7 @@ describe('a body of embeddings goes upstream', () => {
 })
 
 describe('a body of images goes upstream', () => {
-  test('with nothing but model and user replaced', () => {
+  test('with only model and user replaced', () => {
     const source = '{"size":"1024x1024" ,"seed":1e2,"prompt":"x","n":2,"model":"Acme/Draw-One[1m]"}'
     expect(
       sentBody(images, source, {
@@ -159,7 +159,7 @@ test.each([
   [embeddings, '/embeddings', 'gen-1'],
   [images, '/images', null],
 ])(
-  '%# has its path, and its answers a generation id in a header, but of images',
+  'call %# has its path, and a generation ID in a header of its answer unless it is of images',
   (format, path, generationId) => {
     const wire = wireOf(format)
     expect(wire.path).toBe(path)
