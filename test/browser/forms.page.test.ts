@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { test } from './page-test.ts'
 import { json, type StandIn } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { HELIX, KEYS } from './stand-in-data.ts'
 
 /** Forms in dialogs: what they say is wrong, where they say it, and what ends them. */
 
@@ -67,6 +67,18 @@ describe('a form', () => {
     await send()
     await dialog.getByText('Must be 1 to 100 characters without control characters.').waitFor()
     expect(await name.evaluate(isFocused)).toBe(true)
+  })
+
+  test('is sent once, however fast its button is pressed again', async ({ page, server }) => {
+    server.answer('POST /keys', json({ ...KEYS[0], key: 'sk-tollgate-new' }))
+    const { dialog, name } = await openCreateKey(page, server)
+    await name.fill('staging')
+    await dialog.locator('form').evaluate((form: HTMLFormElement) => {
+      form.requestSubmit()
+      form.requestSubmit()
+    })
+    await page.getByText(/^Key “.*” is ready$/).waitFor()
+    expect(server.asked.filter((asked) => asked.startsWith('POST'))).toHaveLength(1)
   })
 
   test('keeps what was typed when the session has ended, and leads to the sign-in', async ({

@@ -1,4 +1,30 @@
-import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query'
+import {
+  type QueryKey,
+  type UseMutationOptions,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+
+/**
+ * A change that is sent once at a time: what is sent again before its answer is shown, as by a double click, is ignored. A
+ * button is disabled only after the page was drawn again, which is later than a second press of Enter.
+ */
+export function useSend<Answer, Input = void>(options: UseMutationOptions<Answer, Error, Input>) {
+  const mutation = useMutation(options)
+  const { isPending, submittedAt } = mutation
+  const isSending = useRef(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an answer may come before the sending was drawn
+  useEffect(() => {
+    if (!isPending) isSending.current = false
+  }, [isPending, submittedAt])
+  const mutate: typeof mutation.mutate = (...sent) => {
+    if (isSending.current) return
+    isSending.current = true
+    mutation.mutate(...sent)
+  }
+  return { ...mutation, mutate }
+}
 
 interface UseWriteInput<Answer> {
   /** The data that are read again afterwards. */
@@ -13,7 +39,7 @@ export function useWrite<Input, Answer>(
   { reads, onDone }: UseWriteInput<Answer>,
 ) {
   const queries = useQueryClient()
-  return useMutation({
+  return useSend({
     mutationFn: send,
     // The answer may have a secret, such as the text of a new key, which stays out of what is kept.
     gcTime: 0,

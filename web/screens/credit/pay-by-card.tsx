@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { showDollarText } from '../../../src/vocabulary/money.ts'
 import { beginPayment, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
+import { useSend } from '../../api/use-write.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { DollarField } from '../../parts/field.tsx'
@@ -21,7 +22,7 @@ const USUAL = [10_000_000, 25_000_000, 50_000_000, 100_000_000]
 export function PayByCard({ method, onClose }: PayByCardProps) {
   const accountId = useAccountId()
   const [typed, setTyped] = useState('25')
-  const begin = useMutation({
+  const begin = useSend({
     mutationFn: (amountMicros: number) =>
       beginPayment({ account_id: accountId, method: method.id, amount: amountMicros }),
     onSuccess: ({ url }) => window.location.assign(paymentPage(url)),

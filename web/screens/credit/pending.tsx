@@ -1,9 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { purchaseIdOf } from '../../../src/vocabulary/purchase.ts'
 import type { Entry, PendingPurchase } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { boughtQuery, paymentPage } from '../../api/sale.ts'
+import { useSend } from '../../api/use-write.ts'
 import { money } from '../../format/money.ts'
 import { ago } from '../../format/time.ts'
 import { Prose } from '../../parts/prose.tsx'
@@ -77,7 +78,7 @@ function PendingItem({ purchase }: { purchase: PendingPurchase }) {
 /** Returns to the page of an unfinished payment. */
 function Continue({ purchaseId }: { purchaseId: string }) {
   const accountId = useAccountId()
-  const resume = useMutation({
+  const resume = useSend({
     mutationFn: () =>
       asMember('resumePurchase', { account_id: accountId, purchase_id: purchaseId }),
     onSuccess: ({ url }) => window.location.assign(paymentPage(url)),

@@ -1,10 +1,11 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { Entered, Me } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
 import { ApiError } from '../../api/client.ts'
 import { meQuery, startQuery } from '../../api/queries.ts'
+import { useSend } from '../../api/use-write.ts'
 import { CodeField, MailedCodeField } from '../../parts/code-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -60,7 +61,7 @@ function OtherWay({ onClick }: { onClick: () => void }) {
 
 function ByPassword({ me, onRight, onClose, children }: StepProps & { children: ReactNode }) {
   const factor = useFactor(me)
-  const confirm = useMutation({
+  const confirm = useSend({
     mutationFn: async (password: string) =>
       asBrowser('confirmPassword', { password, ...(await factor.shown()) }),
     gcTime: 0,
@@ -104,7 +105,7 @@ function SignInAgain({ me, onRight, onClose }: StepProps) {
     void asBrowser('endSession', { session_id: me.session_id }).catch(() => undefined)
     onRight()
   }
-  const ask = useMutation({
+  const ask = useSend({
     mutationFn: () => asBrowser('mailSignInLink', { email: me.user.email }),
     onSuccess: (asked) => setTicket(asked.ticket),
   })
@@ -146,7 +147,7 @@ interface EnterProps {
 }
 
 function CodeStep({ ticket, onEntered, onClose }: EnterProps & { readonly ticket: string }) {
-  const enter = useMutation({
+  const enter = useSend({
     mutationFn: (code: string) => asBrowser('signInByCode', { ticket, code }),
     gcTime: 0,
     onSuccess: onEntered,
@@ -170,7 +171,7 @@ function CodeStep({ ticket, onEntered, onClose }: EnterProps & { readonly ticket
 
 function FactorStep({ me, onEntered, onClose }: EnterProps & Pick<StepProps, 'me'>) {
   const factor = useFactor(me)
-  const enter = useMutation({
+  const enter = useSend({
     mutationFn: async () => asBrowser('showFactor', await factor.shown()),
     gcTime: 0,
     onSuccess: onEntered,

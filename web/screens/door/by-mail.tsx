@@ -1,8 +1,9 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
+import { useSend } from '../../api/use-write.ts'
 import { MailedCodeField } from '../../parts/code-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
@@ -109,7 +110,7 @@ interface AskFormProps<Answer> {
 }
 
 function AskForm<Answer>({ ask, submit, onAsked }: AskFormProps<Answer>) {
-  const mail = useMutation({
+  const mail = useSend({
     mutationFn: ask,
     onSuccess: (answer, email) => onAsked(email, answer),
   })

@@ -1,9 +1,10 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Entered } from '../../api/answers.ts'
 import { ApiError, forgetAnswers } from '../../api/client.ts'
 import { meQuery } from '../../api/queries.ts'
+import { useSend } from '../../api/use-write.ts'
 import { counted } from '../../format/numbers.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
@@ -27,7 +28,7 @@ export interface DoorFormProps {
 /** A form whose answer is a session: its fields by name, and refusals that belong to no field. */
 export function DoorForm({ send, submit, next = '/', ownFields = [], children }: DoorFormProps) {
   const enter = useEnter()
-  const entry = useMutation({
+  const entry = useSend({
     mutationFn: send,
     // The fields have a password, which stays out of what is kept.
     gcTime: 0,

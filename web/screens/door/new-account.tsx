@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { asOperator } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
+import { useSend } from '../../api/use-write.ts'
 import { Field } from '../../parts/field.tsx'
 import { useSignOut } from '../../shell/use-sign-out.ts'
 import { Door } from './door.tsx'
@@ -41,7 +42,7 @@ function Leave({ email }: { email: string }) {
 function NewAccountForm() {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const create = useMutation({
+  const create = useSend({
     mutationFn: (name: string) => asOperator('createOwnAccount', { name, email: null }),
     async onSuccess({ id }) {
       await queries.invalidateQueries({ queryKey: meQuery.queryKey })

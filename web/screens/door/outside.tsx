@@ -1,8 +1,9 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
+import { useSend } from '../../api/use-write.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { Door } from './door.tsx'
 import { messageOf, useEnter } from './door-form.tsx'
@@ -19,7 +20,7 @@ interface OutsideWaysProps {
 /** A button for each provider at which people may sign in. */
 export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
   const { data: start } = useQuery(startQuery)
-  const leave = useMutation({
+  const leave = useSend({
     mutationFn: (provider: string) => asBrowser('beginOutsideSignIn', { provider, token }),
     onSuccess({ url }) {
       sessionStorage.setItem(NEXT, next)

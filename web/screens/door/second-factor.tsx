@@ -1,7 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
+import { useSend } from '../../api/use-write.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
 import { Problem } from '../../parts/problem.tsx'
@@ -53,7 +54,7 @@ interface ByPasskeyProps {
 
 function ByPasskey({ next, onCode }: ByPasskeyProps) {
   const enter = useEnter()
-  const sign = useMutation({
+  const sign = useSend({
     mutationFn: async () => asBrowser('showFactor', { passkey: await signByPasskey() }),
     onSuccess: (entered) => enter(entered, next),
   })

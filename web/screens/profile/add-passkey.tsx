@@ -1,6 +1,6 @@
-import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
+import { useSend } from '../../api/use-write.ts'
 import { Field } from '../../parts/field.tsx'
 import { makePasskey } from '../../parts/passkey.ts'
 import { Problem } from '../../parts/problem.tsx'
@@ -17,7 +17,7 @@ interface AddPasskeyProps {
 /** Adds a passkey: the browser asks for the finger, the face or the key that keeps it. */
 export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
   const [name, setName] = useState(() => browserName(navigator.userAgent))
-  const add = useMutation({
+  const add = useSend({
     mutationFn: async (typed: string) =>
       asBrowser('addPasskey', { name: typed, passkey: await makePasskey() }),
     gcTime: 0,

@@ -1,6 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { asBrowser } from '../../api/calls.ts'
 import { meQuery, startQuery } from '../../api/queries.ts'
+import { useSend } from '../../api/use-write.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { useMe } from '../../shell/use-account.ts'
 
@@ -9,7 +10,7 @@ export function AlertMails() {
   const { user, accounts } = useMe()
   const { data: start } = useQuery(startQuery)
   const queries = useQueryClient()
-  const change = useMutation({
+  const change = useSend({
     mutationFn: (on: boolean) => asBrowser('changeAlertMails', { on }),
     onSuccess: () => queries.invalidateQueries({ queryKey: meQuery.queryKey }),
   })

@@ -1,8 +1,8 @@
-import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Me } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
+import { useSend } from '../../api/use-write.ts'
 import { roleLabel } from '../../format/roles.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Heads } from '../../parts/list-card.tsx'
@@ -64,7 +64,7 @@ interface LeaveProps {
 }
 
 function LeaveAccount({ account, onClose }: LeaveProps) {
-  const leave = useMutation({
+  const leave = useSend({
     mutationFn: () => asMember('leaveAccount', { account_id: account.id }),
     // The pages that are open may be of this account.
     onSuccess: () => location.assign('/app/'),

@@ -1,7 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Session } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
+import { useSend } from '../../api/use-write.ts'
 import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
@@ -50,7 +51,7 @@ export function ProfileScreen() {
 function PasswordForm() {
   const queries = useQueryClient()
   const [isDone, setDone] = useState(false)
-  const change = useMutation({
+  const change = useSend({
     mutationFn: (typed: Input<'changePassword', 'browser'>) => asBrowser('changePassword', typed),
     gcTime: 0,
     onSuccess: () => {
@@ -134,7 +135,7 @@ function Sessions() {
 /** Leaves this session alone. */
 function EndOthers() {
   const queries = useQueryClient()
-  const end = useMutation({
+  const end = useSend({
     mutationFn: () => asBrowser('endOtherSessions', {}),
     onSuccess: () => queries.invalidateQueries({ queryKey: SESSIONS }),
   })
@@ -150,7 +151,7 @@ function EndOthers() {
 
 function SessionRow({ session }: { session: Session }) {
   const queries = useQueryClient()
-  const end = useMutation({
+  const end = useSend({
     mutationFn: () => asBrowser('endSession', { session_id: session.id }),
     onSuccess: () => {
       if (session.current) location.assign('/app/sign-in')

@@ -1,9 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Factors } from '../../api/answers.ts'
 import { asBrowser } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
+import { useSend } from '../../api/use-write.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { hasPasskeys } from '../../parts/passkey.ts'
@@ -142,7 +143,7 @@ interface RemoveFactorProps extends ChangeProps<() => void> {
 }
 
 function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
-  const remove = useMutation({
+  const remove = useSend({
     mutationFn: () => asBrowser('removeFactor', { factor_id: factor.id }),
     onSuccess: onDone,
   })
@@ -165,7 +166,7 @@ function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
 }
 
 function RenewCodes({ onDone, onClose }: ChangeProps<(codes: readonly string[]) => void>) {
-  const renew = useMutation({
+  const renew = useSend({
     mutationFn: () => asBrowser('renewRecoveryCodes', {}),
     gcTime: 0,
     onSuccess: (answer) => onDone(answer.recovery_codes),

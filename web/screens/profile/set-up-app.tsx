@@ -1,6 +1,6 @@
-import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { type Answer, asBrowser } from '../../api/calls.ts'
+import { useSend } from '../../api/use-write.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Problem } from '../../parts/problem.tsx'
@@ -19,7 +19,7 @@ interface SetUpAppProps {
 /** Adds an authenticator app: a QR code to scan, and a code of the app that proves it. */
 export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
   const [begun, setBegun] = useState<Begun | null>(null)
-  const begin = useMutation({
+  const begin = useSend({
     mutationFn: () => asBrowser('beginAppFactor', {}),
     // The answer has the secret of the app, which stays out of what is kept.
     gcTime: 0,
@@ -50,7 +50,7 @@ export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
 
 function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: Begun }) {
   const [code, setCode] = useState('')
-  const add = useMutation({
+  const add = useSend({
     mutationFn: (typed: string) => asBrowser('addAppFactor', { secret: begun.secret, code: typed }),
     gcTime: 0,
     onSuccess: (added) => onAdded(added.recovery_codes),
