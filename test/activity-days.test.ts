@@ -75,7 +75,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
     return world
   }
 
-  test('a server removes requests that were settled longer ago than TOLLGATE_ACTIVITY_DAYS, and logs it', async () => {
+  test('a server removes requests that were settled more than TOLLGATE_ACTIVITY_DAYS ago, and logs it', async () => {
     const { log } = await serve({ TOLLGATE_ACTIVITY_DAYS: '1' }, 'requests pruned from Activity')
     expect(log.filter((text) => text.includes('requests pruned from Activity'))).toHaveLength(1)
     expect(await line.run('request', 'show', requestId)).toMatchObject({
@@ -90,7 +90,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
     expect(await world.audit()).toMatchObject({ ok: true, checked: { requests: 0, entries: 1 } })
   })
 
-  test('a server keeps it for the set time, and forever without a setting', async () => {
+  test('a server keeps Activity for the configured time, and forever without a setting', async () => {
     await serve({ TOLLGATE_ACTIVITY_DAYS: '4' })
     await serve({})
     expect(await line.json('request', 'show', requestId)).toMatchObject({ state: 'released' })

@@ -53,7 +53,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
     expect((await ask(gateway, texts[0] ?? '')).httpStatus).toBe(200)
   })
 
-  test('one code that is redeemed 52 times at once, for two accounts, gives credit once', async () => {
+  test('one code that is redeemed 52 times at the same time, for two accounts, adds credit once', async () => {
     const made = await gateway.post('/v1/admin/codes', { amount: 2_000_000 })
     const code = textOf(made.json, 'code')
     const accountIds = [await gateway.account(), await gateway.account()]

@@ -90,7 +90,7 @@ const ENDED_INSIDE: readonly (readonly [string, string | Buffer])[] = [
   ],
 ]
 
-describe('a client that ends its side in the middle of', () => {
+describe('a client that ends its side of the connection in the middle of', () => {
   test.each(ENDED_INSIDE)('%s leaves its place in flight at once', async (_, sent) => {
     const to = await start()
     // One for each place in flight. Their connections linger: these clients never close them.
@@ -133,7 +133,7 @@ describe('a body that is broken by', () => {
     client.socket.destroy()
   })
 
-  test.each(BROKEN)('%s lets the request before it have its answer', async (_, sent) => {
+  test.each(BROKEN)('%s does not affect the answer to the request before it', async (_, sent) => {
     const to = await start()
     const client = dial(to, WHOLE + CHUNKED + sent)
     const answer = await client.received(/"code":"bad_request"/)
@@ -142,7 +142,7 @@ describe('a body that is broken by', () => {
   })
 
   test.each(BROKEN)(
-    '%s after an early refusal ends the connection and no more',
+    '%s after an early refusal ends the connection and has no other effect',
     async (_, sent) => {
       const to = await start({
         replace: () => ({ authenticate: () => Promise.reject(new Problem('invalid_api_key')) }),
@@ -156,7 +156,7 @@ describe('a body that is broken by', () => {
   )
 })
 
-test('a client that is gone in the middle of its body is not waited for, also behind another', async () => {
+test('a client that leaves in the middle of its body is not waited for, even behind another request', async () => {
   const to = await start()
   const client = dial(to, `${WHOLE}${head('content-length: 1000')}{`)
   client.socket.end()

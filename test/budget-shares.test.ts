@@ -29,7 +29,7 @@ async function withheld(apiKey: string): Promise<string> {
   return String((await once(socket, 'data'))[0])
 }
 
-test('an account that withholds its bodies has its share of the memory, and others are served', async () => {
+test('an account that sends its bodies slowly takes only its share of the memory, and others are served', async () => {
   const [first = '', second = ''] = greedy.apiKeys
   // 150 MB: the last uploads were accepted while less than half of 256 MB was in use.
   for (let upload = 0; upload < 5; upload++)

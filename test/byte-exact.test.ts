@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { startWorld } from './world.ts'
 
-test('a body arrives upstream byte for byte but for the spans that are replaced', async () => {
+test('a body arrives upstream byte for byte, except for the replaced spans', async () => {
   const world = await startWorld()
   const { apiKey } = await world.account()
   const sent =

@@ -78,7 +78,7 @@ test.each(['PORT', 'METRICS_PORT'])(
   },
 )
 
-test('a copy that cannot be written is not blamed on the store', async () => {
+test('a copy that cannot be written is reported as a problem of the target, not of the store', async () => {
   await tollgate(['account', 'create', 'Ada'], { folder })
   const backup = await tollgate(['backup', 'a-file/copy'], { folder })
   expect(backup.code).toBe(1)
@@ -92,12 +92,12 @@ test('a copy that cannot be written is not blamed on the store', async () => {
   )
 })
 
-test('--help makes no store', async () => {
+test('--help creates no store', async () => {
   await tollgate(['account', 'create', '--help'], { folder })
   expect(readdirSync(folder)).toEqual(['a-file'])
 })
 
-test('a reader that has seen enough is no failure', async () => {
+test('a reader that closes the pipe early causes no failure', async () => {
   const { stdout, stderr } = await shell(
     'bash',
     [
@@ -111,7 +111,7 @@ test('a reader that has seen enough is no failure', async () => {
   expect([stdout, stderr]).toEqual(['0\n', ''])
 })
 
-test('results that a full disk does not take are a failure, without a stack', async () => {
+test('results that a full disk does not accept are a failure, reported without a stack trace', async () => {
   const full = openSync('/dev/full', 'w')
   const child = spawn(process.execPath, [LAUNCHER, 'account', '--help'], {
     cwd: folder,

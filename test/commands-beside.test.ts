@@ -37,7 +37,7 @@ async function keyIdOf(apiKey: string): Promise<string> {
   return /"id":"(key_\w+)"/.exec(await answer.text())?.[1] ?? ''
 }
 
-test('commands beside a server at work leave an exact ledger, and a disabled key opens no hold', async () => {
+test('commands next to a running server keep the ledger exact, and a disabled key opens no hold', async () => {
   const apiKeys = 40
   const busy = await world.account({ creditMicros: 1_000_000_000, apiKeys })
   const own = await world.account({ creditMicros: 1_000_000_000, apiKeys })

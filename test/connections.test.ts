@@ -58,7 +58,7 @@ describe('requests that are sent ahead of their turn', () => {
     expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(5)
   })
 
-  test('may go on for ever, as long as not too many wait at a time', async () => {
+  test('are answered without end, as long as not too many wait at a time', async () => {
     const to = await startJourneyWorld({ upstream: answerOk })
     const socket = dial(to, posted(CHAT_BODY).repeat(2))
     let sent = 2
@@ -93,7 +93,7 @@ describe('requests that are sent ahead of their turn', () => {
     expect(requests).toBe(1)
   })
 
-  test('are answered as far as sixteen wait at a time, and the connection ends behind them', async () => {
+  test('are answered up to sixteen waiting ones, and then the connection ends', async () => {
     const to = await startJourneyWorld({ upstream: answerOk })
     const socket = dial(to, posted(CHAT_BODY).repeat(20))
     const text = await received(socket, () => false)
@@ -103,7 +103,7 @@ describe('requests that are sent ahead of their turn', () => {
     expect(text.lastIndexOf('HTTP/1.1')).toBeLessThan(text.search(/connection: close/i))
   })
 
-  test('are not kept in any number while the first is under way', async () => {
+  test('are not all kept in memory while the first one runs', async () => {
     const to = await startJourneyWorld({ upstream: (socket) => socket.resume() })
     const socket = dial(to, posted(STREAM_BODY).repeat(10_000))
     socket.end()
@@ -182,7 +182,7 @@ async function send(
   return { httpStatus: answer.statusCode ?? 0, text, reused: sent.reusedSocket, continued }
 }
 
-test('a connection serves on after every kind of refusal and failure', async () => {
+test('a connection stays usable after every kind of refusal and failure', async () => {
   const script = [
     'HTTP/1.1 500 Bad\r\ncontent-length: 4\r\n\r\nLEAK',
     'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nLEAK',
@@ -239,7 +239,7 @@ describe('a client that offers another protocol is answered in HTTP/1.1', () => 
     `${line} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: ${protocol}\r\n` +
     `http2-settings: AAMAAABkAAQAoAAAAAIAAAAA\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-  test('as Java does with HTTP/2, on a connection that serves on', async () => {
+  test('as Java does with HTTP/2, on a connection that stays usable', async () => {
     const to = await startJourneyWorld({ upstream: answerOk })
     const asked = offered('POST /v1/chat/completions', 'h2c', CHAT_BODY)
     const socket = dial(to, asked)
@@ -263,7 +263,7 @@ describe('a client that offers another protocol is answered in HTTP/1.1', () => 
   })
 })
 
-describe('a client that asks before it uploads', () => {
+describe('a client that sends Expect: 100-continue', () => {
   const asking = { expect: '100-continue', 'content-length': CHAT_BODY.length }
 
   test('is answered 100 when its body is about to be read', async () => {

@@ -44,7 +44,7 @@ async function readiness(world: World) {
   return { httpStatus, message: checks.find(({ name }) => name === 'store')?.message }
 }
 
-test('a gateway that lands on a standby answers 503 and is not ready; then it serves again, and each stream is charged', async () => {
+test('a gateway that connects to a standby answers 503 and is not ready, and then serves again and charges each stream', async () => {
   const proxy = await startSeveringProxy(primary.url('postgres'))
   // Requests are sent until one is answered: a limit of the key would make the rest of a minute of them refusals.
   const settings = { DATABASE_URL: proxy.url, TOLLGATE_REQUESTS_PER_MINUTE: '1000000' }

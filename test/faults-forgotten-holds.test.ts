@@ -72,7 +72,7 @@ for (const { engine, create } of TEST_DATABASES) {
       await database.remove()
     })
 
-    test('a settle that the store refused is asked again, and charged once the store takes it', async () => {
+    test('a settle that the store refused is retried, and charged as soon as the store accepts it', async () => {
       const { id, apiKey } = await world.account()
       await runSql(REFUSE_FINAL)
       // The charge of an answer without a generation id is final at once.
@@ -91,7 +91,7 @@ for (const { engine, create } of TEST_DATABASES) {
       expect(await world.gateway.forgottenHolds.look()).toBe(0)
     })
 
-    test('a stream of ten minutes, and an answer that is waited for as long, are left alone', async () => {
+    test('a stream of ten minutes and an answer that takes ten minutes keep their holds', async () => {
       const { apiKey } = await world.account()
       world.simulator.script([
         { hold: { afterEvents: 2 }, gate: 'stream' },
@@ -115,7 +115,7 @@ for (const { engine, create } of TEST_DATABASES) {
       expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
     })
 
-    test('looking all the time while 200 requests come and go, no hold of theirs is ended', async () => {
+    test('constant looks for forgotten holds end no hold of 200 running requests', async () => {
       const { apiKeys } = await world.account({ apiKeys: 25 })
       let sending = true
       const looking = (async () => {

@@ -71,7 +71,7 @@ async function stateOf(pid: number): Promise<string | null> {
   return rows[0]?.state ?? null
 }
 
-test('a gateway that freezes within a transaction keeps an account from the others for five seconds at most, and its own request ends as 503 without a hold', async () => {
+test('a gateway that freezes within a transaction blocks an account for at most five seconds, and its own request ends as 503 without a hold', async () => {
   const blocked = await world.account()
   const neighbour = await world.account()
 

@@ -63,7 +63,7 @@ test('a second server on the same store ends with a message that says what to do
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a server on a real upstream says how to create an account while there is none, and only then', async () => {
+test('a server on a real upstream prints how to create an account only while none exists', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-live-'))
   const env = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1', UPSTREAM_API_KEY: 'real' }
   const first = await serve({ folder, env })

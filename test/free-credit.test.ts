@@ -53,7 +53,7 @@ async function qualifies({ format = chat, body = TEXT, model = {} }: Asked): Pro
   return holds[0]?.freeCreditQualifies === true
 }
 
-describe('free credit may pay', () => {
+describe('free credit can pay', () => {
   test.each<[string, Asked]>([
     ['chat', {}],
     ['completions', { format: completions, body: { prompt: 'Hi.', max_tokens: 100 } }],

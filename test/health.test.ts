@@ -62,7 +62,7 @@ test('from the first moment of stopping it is alive and not ready, while request
   await closed
 })
 
-test('while the database is away it is not ready, and once it answers it is', async () => {
+test('while the database is down the gateway is not ready, and it is ready as soon as the database answers', async () => {
   const database = await createPostgresDatabase()
   const proxy = await startSeveringProxy(database.url)
   world = await startWorld({ settings: { DATABASE_URL: proxy.url } })
@@ -81,7 +81,7 @@ test('while the database is away it is not ready, and once it answers it is', as
   await database.remove()
 })
 
-test('a store whose file was removed makes it unready, says why, and names no path', async () => {
+test('a store whose file was removed makes it unready, with the reason and without a path', async () => {
   world = await startWorld()
   const { apiKey } = await world.account()
   const file = world.gateway.store.location
@@ -146,7 +146,7 @@ test('prices past their age make it unready', async () => {
   expect(await readiness(world)).toEqual(READY)
 })
 
-test('an answer is given within the call that asks, so that no store can be in it', async () => {
+test('an answer is given within the same call, so that no store can delay it', async () => {
   const health = createHealth({
     ids: createIdSource({ clock: { nowMs: () => 0 }, fillRandom: (bytes) => bytes.fill(1) }),
     readiness: () => [{ name: 'store', fault: 'It is away.' }],
@@ -174,7 +174,7 @@ test('an answer is given within the call that asks, so that no store can be in i
   await once(server, 'close')
 })
 
-test('a proxy that is not named is one warning in the log, and a check that does not fail', async () => {
+test('a proxy that is not configured is one warning in the log, and a check that does not fail', async () => {
   world = await startWorld()
   const through = (address: string) =>
     request(world?.url('/v1/key') ?? '', {

@@ -210,7 +210,7 @@ test('a client with a dead key that keeps uploading sees 401 and no reset', asyn
   expect(answer).toContain('"code":"invalid_api_key"')
 })
 
-test('a header of 100 KB is answered 431 in the envelope, and no reset', async () => {
+test('a header of 100 KB is answered 431 in the envelope, without a reset', async () => {
   const answer = await rawExchange([
     `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(100_000)}\r\n\r\n`,
   ])
@@ -282,7 +282,7 @@ test.each([
   expect(answer).toContain(envelope)
 })
 
-test('no method and no content-type is answered 500, with or without a route', async () => {
+test('no method or content-type causes an answer of 500, with or without a route', async () => {
   // CONNECT asks for a tunnel: Node closes the connection.
   const methods = METHODS.filter((method) => method !== 'CONNECT')
   const contentTypes = [

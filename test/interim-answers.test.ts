@@ -69,14 +69,14 @@ describe('a 2xx other than 200', () => {
   )
 
   test.each(['202 Accepted', '206 Partial Content'])(
-    '%s is no whole answer: the call was accepted, so its hold stays until it is looked up',
+    '%s is not a whole answer: the call was accepted, so its hold stays until it is looked up',
     async (status) => {
       const lost = { httpStatus: 502, state: 'unresolved', generationId: 'gen-1' }
       expect(await askOne(CHAT_BODY, withStatus(status, WHOLE))).toMatchObject(lost)
     },
   )
 
-  test('without a body is one that was lost', async () => {
+  test('without a body counts as lost', async () => {
     const none = 'HTTP/1.1 204 No Content\r\n\r\n'
     expect(await askOne(CHAT_BODY, none)).toMatchObject({ httpStatus: 502, state: 'unresolved' })
   })

@@ -197,7 +197,7 @@ describe('a provider that answers', () => {
     expect(headers['content-type']).toBe('application/json')
   })
 
-  test('with more than yes or no in `x-should-retry` passes on no word of it', async () => {
+  test('with more than true or false in `x-should-retry` does not relay that header', async () => {
     const answer = answerOf('529 Busy\r\nx-should-retry: ask LEAK', '{}')
     const to = await startJourneyWorld({ upstream: answering(answer), format: messages })
     const { httpStatus, headers } = await post(to, CHAT_BODY)

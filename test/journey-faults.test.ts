@@ -79,7 +79,7 @@ const INTERNAL = {
 }
 
 describe('before the body is read', () => {
-  test('memory that cannot be counted: the client is answered 500, and no place in flight is kept', async () => {
+  test('memory that cannot be counted: the client is answered 500, and its place in flight is free', async () => {
     const to = await startJourneyWorld({
       upstream: fail,
       replace: () => ({ byteBudget: { reserve: fail, bytesReserved: 0 } }),
@@ -172,7 +172,7 @@ describe('while a stream is relayed', () => {
     },
   )
 
-  test('in the wording of an error: none of the provider is passed on instead', async () => {
+  test('in the wording of an error: no text of the provider is relayed in its place', async () => {
     const error = 'data: {"error":{"code":400,"message":"LEAK"}}\n\n'
     const to = await startJourneyWorld({
       upstream: answering(STREAM_HEAD + error),
@@ -182,7 +182,7 @@ describe('while a stream is relayed', () => {
     expect(await to.onlyRequest()).toMatchObject({ state: 'released' })
   })
 
-  test('when a deadline ends it: the process lives, and the hold ends', async () => {
+  test('when a deadline ends it: the process continues, and the hold ends', async () => {
     const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)

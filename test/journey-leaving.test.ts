@@ -63,7 +63,7 @@ const noUpstream = () => {
   throw new Error('nothing may be sent')
 }
 
-describe('a client that leaves before the hold leaves nothing behind', () => {
+describe('a client that leaves before the hold leaves no hold and no place in flight', () => {
   test('while it is authenticated, with all of its body sent or none', async () => {
     for (const sent of [whole(CHAT_BODY), head(1_000)]) {
       const asked = Promise.withResolvers<void>()
@@ -124,7 +124,7 @@ describe('a client that leaves before the hold leaves nothing behind', () => {
   })
 })
 
-test('a client that leaves between the hold and the provider: the hold is released, nothing is sent', async () => {
+test('a client that leaves between the hold and the provider: the hold is released and nothing is sent', async () => {
   const opened = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
   const slow = (ledger: HoldLedger): HoldLedger => ({

@@ -37,7 +37,7 @@ test.each([
   ['a small body, streamed', bodyOf(1_000, true), ['tree']],
   ['a large body, whole', bodyOf(2 * MIB, false), ['tree', 'bytes']],
   ['a large body, streamed', bodyOf(2 * MIB, true), ['tree', 'bytes']],
-])('what was parsed is dropped while the provider works: %s', async (_, body, names) => {
+])('the parsed body is freed while the provider works: %s', async (_, body, names) => {
   const provider = Promise.withResolvers<Socket>()
   const refs = new Map<string, WeakRef<object>>()
   const byteBudget = createByteBudget({ bytesMax: 64 * MIB })
@@ -71,7 +71,7 @@ test.each([
   expect([statusCode, await text.text()]).toEqual([200, answer])
 })
 
-test('a tree for which no memory is left is not parsed: 503, and all is given back', async () => {
+test('a body without memory for its tree is not parsed: the answer is 503, and all memory is released', async () => {
   const world = await startJourneyWorld({
     upstream: () => {},
     replace: () => ({ byteBudget: createByteBudget({ bytesMax: 3 * MIB }) }),
@@ -82,7 +82,7 @@ test('a tree for which no memory is left is not parsed: 503, and all is given ba
   expect(await text.json()).toMatchObject({ error: { code: 'service_unavailable' } })
 })
 
-test('other requests have a turn between the steps that a large body makes long', async () => {
+test('other requests get turns between the long steps of a large body', async () => {
   const usual = createByteBudget({ bytesMax: 64 * MIB })
   let turns = 0
   // The last reserved bytes are for the tree, right before the parse.
@@ -125,7 +125,7 @@ test('other requests have a turn between the steps that a large body makes long'
   expect(turnsBeforeReading).toEqual([0, 1])
 })
 
-test('other requests have turns while the text of a large body is sized', async () => {
+test('other requests get turns while the text of a large body is sized', async () => {
   let turns = 0
   let isSizing = false
   const countTurns = (): void => {
@@ -164,7 +164,7 @@ test('other requests have turns while the text of a large body is sized', async 
 test.each([
   ['is refused', 'sim/unknown'],
   ['waits for its prices', 'acme/some-model'],
-])('a large body that %s keeps no other from its turn', async (_, modelName) => {
+])('a large body that %s delays no other body', async (_, modelName) => {
   const isRefused = modelName === 'sim/unknown'
   let isFirst = !isRefused
   const asked = Promise.withResolvers<void>()

@@ -62,7 +62,7 @@ describe('an account without credit', () => {
     expect(error.message).toContain('was not read')
   })
 
-  test('is answered 402 before a large body that it declares has come', async () => {
+  test('is answered 402 before the body that it declares as large has arrived', async () => {
     const answer = await answerBeforeBody(`x-api-key: ${apiKey}\r\ncontent-length: ${20 * MIB}`)
     expect(answer).toMatch(/^HTTP\/1\.1 402 /)
     expect(answer).toContain('"code":"insufficient_credit"')
@@ -82,18 +82,18 @@ describe('an account without credit', () => {
         headers: { 'content-encoding': 'gzip' },
       }),
     ],
-  ])('is answered 402 as soon as a body is found large %s', async (_, init) => {
+  ])('is answered 402 as soon as a body turns out to be large %s', async (_, init) => {
     expect(await post(apiKey, init())).toEqual([402, 'insufficient_credit'])
   })
 
-  test('has 64 KB read, and is answered by their content', async () => {
+  test('gets bodies of up to 64 KB read, and an answer about their content', async () => {
     expect(await post(apiKey, { body: `{"no JSON${' '.repeat(64 * 1024 - 9)}` })).toEqual([
       400,
       'invalid_json',
     ])
   })
 
-  test('has large bodies read as soon as it has credit', async () => {
+  test('gets large bodies read as soon as it has credit', async () => {
     const account = await world.account({ creditMicros: 0 })
     const body = bodyOf(MIB)
     expect(await post(account.apiKey, { body })).toEqual([402, 'insufficient_credit'])

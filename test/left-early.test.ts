@@ -115,7 +115,7 @@ describe('a client that leaves a stream before its headers', () => {
     ['the headers', `${STREAM_HEAD}x-generation-id: gen-1\r\n\r\n`],
     ['the first event', `${STREAM_HEAD}\r\n${event({ id: 'gen-1', choices: [] })}`],
   ])(
-    'with an id in %s: it is cancelled, and waits unresolved for what the id cost',
+    'with an ID in %s: the call is cancelled, and stays unresolved until the cost is looked up',
     async (_, answer) => {
       const { to, leave } = await start()
       const provider = await leave()
@@ -129,7 +129,7 @@ describe('a client that leaves a stream before its headers', () => {
     },
   )
 
-  test('without an id, at the first counts: it is cancelled, and they are charged', async () => {
+  test('without an ID, at the first counts: the call is cancelled, and the counts are charged', async () => {
     const { to, leave } = await start({ format: messages })
     const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), max_tokens: 50 })
     const provider = await leave(body)
@@ -147,7 +147,7 @@ describe('a client that leaves a stream before its headers', () => {
     })
   })
 
-  test('with the cost at once: that is charged', async () => {
+  test('with the cost at once: the cost is charged', async () => {
     const { to, leave } = await start()
     const provider = await leave()
     const usage = { prompt_tokens: 10, completion_tokens: 1, cost: 0.001 }
@@ -161,7 +161,7 @@ describe('a client that leaves a stream before its headers', () => {
     })
   })
 
-  test('without an id or counts in time: it is cancelled, and stays unresolved', async () => {
+  test('without an ID or counts in time: the call is cancelled, and stays unresolved', async () => {
     const { to, leave } = await start({ timeouts: { readOnTimeoutMs: 50 } })
     const provider = await leave()
     provider.write(`${STREAM_HEAD}\r\n${event({ choices: [] })}`)
@@ -203,7 +203,7 @@ describe('a client that leaves a stream before its headers', () => {
     expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'released' })
   })
 
-  test('and has no headers in time is charged nothing', async () => {
+  test('without headers in time is charged nothing', async () => {
     const { to, leave } = await start({ timeouts: { headersTimeoutMs: 3_000 } })
     await leave()
     expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'released' })
@@ -230,7 +230,7 @@ describe('a client that leaves a stream before its headers', () => {
     expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'released' })
   })
 
-  test('gives its place back 16 times a key; the next are read on and keep theirs', async () => {
+  test('frees its place for 16 calls of a key, and further calls keep theirs until they are read to the end', async () => {
     const { to, leave } = await start()
     const providers: Socket[] = []
     for (let left = 0; left < 18; left++) providers.push(await leave())
@@ -297,7 +297,7 @@ describe('a stop of the server', () => {
     })
   })
 
-  test('leaves a stream unresolved that has begun and reported nothing when the time is up', async () => {
+  test('leaves a stream unresolved if it has begun and reported nothing when the time is up', async () => {
     const { to, leave } = await start()
     const provider = await leave()
     provider.write(`${STREAM_HEAD}\r\n${chunk(': working\n\n')}`)

@@ -172,7 +172,7 @@ describe.each([
     })
   })
 
-  test('while it shows nothing is read on to its counts, which are charged finally', async () => {
+  test('before any text is read on to its counts, which are the final charge', async () => {
     const { to, send } = await start(spoken, input)
     const { provider, leave, hears } = await send()
     provider.write(HEAD + eventOf(spoken.silent))
@@ -186,7 +186,7 @@ describe.each([
     })
   })
 
-  test('while it shows nothing, and that never counts, is charged its prompt and six times the read-on time', async () => {
+  test('before any text, without counts, is charged for its prompt and six times the read-on time', async () => {
     const { to, send } = await start(spoken, soon)
     const { provider, leave, hears } = await send()
     provider.write(HEAD + eventOf(spoken.silent))
@@ -200,7 +200,7 @@ describe.each([
     expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
   })
 
-  test('while it shows nothing, and that never counts, is charged the same if the clock steps forward meanwhile', async () => {
+  test('before any text, without counts, is charged the same if the clock steps forward meanwhile', async () => {
     let stepMs = 0
     const clock = { nowMs: () => Date.now() + stepMs }
     const { to, send } = await start(spoken, { ...soon, replace: () => ({ clock }) })
@@ -216,7 +216,7 @@ describe.each([
     expect(row.backedChargeMicros).toBeLessThan(row.backedGrantedMicros / 2)
   })
 
-  test('after text, and that never counts, is charged the prompt and the text', async () => {
+  test('after text, without counts, is charged for the prompt and the text', async () => {
     const { to, send } = await start(spoken, soon)
     const { provider, leave, hears } = await send()
     provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text).repeat(200))
@@ -230,7 +230,7 @@ describe.each([
     expect(row.backedChargeMicros).toBeLessThan(due * 2)
   })
 
-  test('35 times at once: the limit and sixteen more run, and none is free', async () => {
+  test('35 times at the same time: the limit and sixteen more run, and each is charged', async () => {
     const { to, send } = await start(spoken, soon)
     const providers: Socket[] = []
     for (let left = 0; left < 18; left++) {
@@ -249,7 +249,7 @@ describe.each([
     expect(charges.filter((micros) => micros > PROMPT_MICROS / 2)).toHaveLength(18)
   })
 
-  test('is charged at a stop of the server', async () => {
+  test('is charged when the server stops', async () => {
     const { to, send } = await start(spoken, input)
     const { provider, leave, hears } = await send()
     provider.write(HEAD + eventOf(spoken.silent))
@@ -261,7 +261,7 @@ describe.each([
     expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
   })
 
-  test('before the headers is charged its prompt at a stop of the server', async () => {
+  test('before the headers is charged for its prompt when the server stops', async () => {
     const { to, send } = await start(spoken, input)
     await (await send()).leave()
     await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
@@ -273,12 +273,12 @@ describe.each([
 })
 
 describe.each(['chat', 'completions', 'responses', 'messages'] as const)(
-  'a stream of a server of one’s own, %s, whose client leaves',
+  'a stream of a self-hosted server, %s, whose client leaves',
   (name) => {
     const spoken: Spoken = SPOKEN[name]
 
     test.each([20, 0])(
-      'after %i tokens is cancelled at once, and charged for them',
+      'after %i tokens is cancelled at once, and charged for those tokens',
       async (seen) => {
         const { to, send } = await start(spoken, { dialect: openaiCompatible })
         const { provider, leave, hears } = await send()
@@ -294,7 +294,7 @@ describe.each(['chat', 'completions', 'responses', 'messages'] as const)(
       },
     )
 
-    test('before the headers is cancelled at once, and charged its prompt', async () => {
+    test('before the headers is cancelled at once, and charged for its prompt', async () => {
       const { to, send } = await start(spoken, { dialect: openaiCompatible })
       const { provider, leave } = await send()
       await leave()
@@ -320,7 +320,7 @@ describe.each([
     ['ends', (provider: Socket) => provider.end('0\r\n\r\n'), 'upstream_disconnected', {}],
     ['stalls', () => {}, 'upstream_timeout', { stallTimeoutMs: 200 }],
   ])(
-    'and %s, costs nothing, and its hold is free at once',
+    'and %s, costs nothing, and its hold is released at once',
     async (__, end, errorCode, timeouts) => {
       const { to, send } = await start(spoken, { ...input, timeouts })
       const { provider, hears } = await send()

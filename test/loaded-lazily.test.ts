@@ -38,7 +38,7 @@ async function loadedWith(settings: Readonly<Record<string, string>>): Promise<S
   return new Set([...server.greeting.matchAll(/^loads (.*)$/gm)].map(([, name]) => name ?? ''))
 }
 
-test('a server without metrics and traces loads nothing of either, of sign-in before the first, and no part that it never uses', async () => {
+test('a server without metrics and traces loads neither, loads sign-in only at the first use, and loads no unused part', async () => {
   expect(await loadedWith({})).toEqual(new Set())
   const google = { GOOGLE_CLIENT_ID: 'gate', GOOGLE_CLIENT_SECRET: 'secret' }
   expect(await loadedWith(google)).toEqual(new Set())

@@ -43,7 +43,7 @@ async function send(to: World, apiKey: string, body: object = {}) {
 }
 
 test.each([{}, { METRICS_PORT: '0' }, { METRICS_PORT: '0', METRICS_TOKEN }])(
-  'with %j the path is answered on the clients’ port as any that nothing is at',
+  'with %j the path is answered on the clients’ port like any unknown path',
   async (settings) => {
     const to = await open(settings)
     const answer = await rawAnswer(to, '/metrics')
@@ -53,7 +53,7 @@ test.each([{}, { METRICS_PORT: '0' }, { METRICS_PORT: '0', METRICS_TOKEN }])(
   },
 )
 
-test('on the clients’ port metrics are for who has the token', async () => {
+test('on the clients’ port metrics require the token', async () => {
   const to = await open({ METRICS_TOKEN })
   expect(to.gateway.metricsAddress).toBeNull()
   for (const headers of [{}, { authorization: 'Bearer wrong' }, { authorization: METRICS_TOKEN }]) {
@@ -100,7 +100,7 @@ test('metrics can be read until the last request has ended', async () => {
   await closed
 })
 
-test('the work of the parts is in the metrics: commits, refreshes, holds and reconciled requests', async () => {
+test('the metrics count commits, refreshes, holds and reconciled requests', async () => {
   const to = await open({ METRICS_PORT: '0', TOLLGATE_LOOKUPS: 'all' })
   const { apiKey } = await to.account()
   await send(to, apiKey)

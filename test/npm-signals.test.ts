@@ -109,7 +109,7 @@ test.each([
   { ...NPM_START, signal: 'SIGINT' },
   { ...NPX, signal: 'SIGTERM' },
 ] as const)(
-  '$program that alone is sent $signal ends its server, whose port is free',
+  '$program that is sent $signal alone ends its server, and the port is free',
   async ({ program, args, signal }) => {
     const server = await startBelow(program, args)
     expect([isRunning(server.pid), await isServed(server.address)]).toEqual([true, true])
@@ -129,7 +129,7 @@ test('npm start ends when its server does, after the streams that were running, 
 })
 
 test.each([NPM_START, NPX])(
-  'a Ctrl-C, which the terminal sends to $program and its server both, lets streams end',
+  'a Ctrl-C, which the terminal sends to both $program and its server, lets streams end',
   async ({ program, args }) => {
     const server = await startBelow(program, args)
     const answer = await stream(server, 20)
@@ -139,7 +139,7 @@ test.each([NPM_START, NPX])(
   },
 )
 
-test('signals that go on coming end a server at once', async () => {
+test('repeated signals end a server at once', async () => {
   const server = await startBelow('npm', ['start'])
   const broken = expect((await stream(server, 1_000_000)).text()).rejects.toThrow()
   await expect

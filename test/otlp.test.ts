@@ -202,7 +202,7 @@ test('a sampler that keeps nothing sends nothing', async () => {
   expect(collector.batches).toEqual([])
 })
 
-test('a collector that refuses fails no request, and is logged once, and once when it is back', async () => {
+test('a collector that refuses fails no request, and is logged once, and once more when it is back', async () => {
   const to = await open(TRACES_ONLY)
   collector.answerWith(400)
   const away = () => to.log.filter((line) => line.includes('refuses traces'))
@@ -292,7 +292,7 @@ test('a call that failed says why, and a request that called no upstream is not 
   expect(collector.received).not.toContain(PROMPT)
 })
 
-test('metrics go out by their interval, and an export that was refused is in the next one', async () => {
+test('metrics are exported at their interval, and a refused export is part of the next one', async () => {
   const to = await open({ OTEL_METRIC_EXPORT_INTERVAL: '20', OTEL_TRACES_SAMPLER: 'always_off' })
   collector.answerWith(400)
   expect((await send(to)).statusCode).toBe(200)

@@ -160,7 +160,7 @@ for (const { engine, create, fleetName, start } of CASES) {
 
     afterEach(() => closing.disposeAsync())
 
-    test(`of ${REQUESTS} requests at once on credit for exactly ${FITTING}, so many run, all others get 402, and the balance is exact`, async () => {
+    test(`of ${REQUESTS} requests at once on credit for ${FITTING}, exactly ${FITTING} run, the others get 402, and the balance is exact`, async () => {
       const { worlds, addresses } = fleet
       const [first] = worlds
       const creditMicros = (await warm(fleet)) * FITTING

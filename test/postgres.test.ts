@@ -77,7 +77,7 @@ test('a gateway refuses to start behind a pooler whose connections share a sessi
   await pooler.close()
 })
 
-test('a key that one of two gateways disables runs on neither, and the other refuses it from memory after its next poll', async () => {
+test('a key that one of two gateways disables works on neither, and the other refuses it from memory after its next poll', async () => {
   const [one, other] = [await open(), await open()]
   const { apiKey } = await one.account()
   expect((await send(other, apiKey)).status).toBe(200)

@@ -172,7 +172,7 @@ describe('a standby is promoted', () => {
     migrating = await running.migrating.ended
   })
 
-  test('while a copy reads: nothing is copied, and a second one is whole', async () => {
+  test('while a copy reads: nothing is copied, and a second copy is complete', async () => {
     expect(reading).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(AWAY) })
     expect(reading.notes).toMatch(/^tollgate: nothing was copied: .+, then copy again$/m)
     expect(Object.values(await readRawRows(file('read'))).flat()).toEqual([])
@@ -180,7 +180,7 @@ describe('a standby is promoted', () => {
     expect(await readRawRows(file('read'))).toEqual(await readRawRows(primary.url('reading')))
   })
 
-  test('while a copy writes: nothing is copied, and a second one is whole', async () => {
+  test('while a copy writes: nothing is copied, and a second copy is complete', async () => {
     expect(writing).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(AWAY) })
     expect(writing.notes).toMatch(/^tollgate: nothing was copied: .+, then copy again$/m)
     expect(Object.values(await readRawRows(primary.url('writing'))).flat()).toEqual([])
@@ -189,17 +189,17 @@ describe('a standby is promoted', () => {
     expect(await readRawRows(primary.url('writing'))).toEqual(await readRawRows(file('full')))
   })
 
-  test('after the commit of a copy that was not confirmed: it is whole, and is not called so', async () => {
+  test('after the commit of a copy that was not confirmed: the copy is complete, and is not reported as complete', async () => {
     expect(copied).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(UNCONFIRMED) })
     expect(await readRawRows(primary.url('copied'))).toEqual(await readRawRows(file('full')))
   })
 
-  test('during an audit: it fails, and calls nothing exact', () => {
+  test('during an audit: the audit fails, and reports nothing as exact', () => {
     expect(auditing).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(AWAY) })
     expect(auditing.notes).toMatch(/DATABASE_URL is right, then try again\.$/m)
   })
 
-  test('during a migration: nothing of it is there, and the next start makes it', async () => {
+  test('during a migration: no part of the migration is stored, and the next start runs it', async () => {
     expect(migrating).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
     expect(await schemaOf('migrating')).toBe(PROGRAM_SCHEMA - 1)
     const server = await start('migrating')
@@ -207,7 +207,7 @@ describe('a standby is promoted', () => {
     expect(await schemaOf('migrating')).toBe(PROGRAM_SCHEMA)
   })
 
-  test('after the commit of a migration that was not confirmed: it is whole, and the next start serves', async () => {
+  test('after the commit of a migration that was not confirmed: the migration is complete, and the next start serves', async () => {
     expect(migrated).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
     expect(await schemaOf('migrated')).toBe(PROGRAM_SCHEMA)
     const server = await start('migrated')
@@ -231,7 +231,7 @@ describe('a standby that was behind is promoted', () => {
     await failOver(standby)
   })
 
-  test('after the commit of a copy: it has no row, and a second one is whole', async () => {
+  test('after the commit of a copy: the copy has no row, and a second copy is complete', async () => {
     expect(copied).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(UNCONFIRMED) })
     expect(Object.values(await readRawRows(primary.url('copy_lost'))).flat()).toEqual([])
     const again = await run(['copy', '--to', way('copy_lost').url], file('full'))
@@ -239,7 +239,7 @@ describe('a standby that was behind is promoted', () => {
     expect(await readRawRows(primary.url('copy_lost'))).toEqual(await readRawRows(file('full')))
   })
 
-  test('after the commit of a migration: nothing of it is there, and the next start makes it', async () => {
+  test('after the commit of a migration: no part of the migration is stored, and the next start runs it', async () => {
     expect(migrated).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
     expect(await schemaOf('migration_lost')).toBe(PROGRAM_SCHEMA - 1)
     const server = await start('migration_lost')

@@ -37,7 +37,7 @@ function snippet(language: string, word: string): string {
   throw new Error(`README has no ${language} block with ${word}`)
 }
 
-test('README and the tour show every picture that `npm run picture` takes, in its size', () => {
+test('README and the tour show every picture that `npm run picture` takes, with its size', () => {
   const { width, height } = PICTURE_SIZE
   const ofReadme = Object.entries(PICTURES).flatMap(([name, themes]) =>
     themes.length > 1 ? themes.map((theme) => picturePath(name, theme)) : [],
@@ -73,7 +73,7 @@ test('the SDK snippet of README streams an answer', async () => {
   expect(stdout.length).toBeGreaterThan(0)
 })
 
-test('the commands of README list requests, audit, and make an account that has credit and a key', async () => {
+test('the commands of README list requests, audit, and create an account with credit and a key', async () => {
   const commands = [...README.matchAll(/^npx tollgate (.+)$/gm)].map(([, line = '']) => line)
   expect(commands).toHaveLength(5)
   for (const command of commands) {

@@ -36,7 +36,7 @@ test.each([
   ['GET', 'http://gateway.example/healthz'],
   ['POST', 'http://gateway.example/v1/chat/completions'],
   ['POST', 'http://gateway.example/v1/messages?beta=true'],
-])('%s %s is answered as the path alone is', async (method, target) => {
+])('%s %s is answered like the path alone', async (method, target) => {
   expect(await answerTo(method, target)).toMatch(/^HTTP\/1\.1 200 /)
 })
 

@@ -51,7 +51,7 @@ async function sent(to: World): Promise<string[]> {
 }
 
 describe('several upstreams', () => {
-  test('each run the models that are theirs, and list each id once', async () => {
+  test('each run their own models, and list each ID once', async () => {
     const second = upstreamSettings({ name: 'second', baseUrl: other.baseUrl })
     const to = await start({ except: ['sim/text'] }, second)
     const { apiKey } = await to.account()
@@ -169,7 +169,7 @@ describe('of two upstreams, while one', () => {
     expect(await to.logged('accepts the gateway again')).toContain('"upstream":"second"')
   })
 
-  test('does not know its key, the log says so at the start, though its list of models is public', async () => {
+  test('does not know its key, the log says so at the start, although its list of models is public', async () => {
     const to = await startTwo({ apiKey: 'sk-bad' })
     const line = await to.logged('the provider refuses the gateway')
     expect(line).toContain('"upstream":"second"')
@@ -249,7 +249,7 @@ describe('an upstream with a limit of calls', () => {
     await expect.poll(next).toBe(200)
   })
 
-  test('gives a place back once an answer is whole, though its connection stays open', async () => {
+  test('frees a place as soon as an answer is complete, although its connection stays open', async () => {
     // The next one waits for the place however long that takes, and would hang without it.
     const to = await start({ inFlightMax: 1, timeouts: PATIENT_TIMEOUTS })
     const { apiKey } = await to.account()

@@ -57,7 +57,7 @@ test.each([
     gzipSync(Buffer.alloc(8 * MIB, ' ')).subarray(0, 4_000),
     'content-length: 1000000\r\ncontent-encoding: gzip',
   ],
-])('a body of %s that comes no further is given up after 30 seconds', async (_, sent, framing) => {
+])('a body of %s that stops arriving is dropped after 30 seconds', async (_, sent, framing) => {
   const socket = await uploading(sent, framing)
   vi.advanceTimersByTime(29_000)
   expect(world.ended).toEqual([])
@@ -69,7 +69,7 @@ test.each([
   socket.destroy()
 })
 
-test('while half of the budget is taken a body that comes no further is given up after 5 seconds', async () => {
+test('while half of the budget is taken a body that stops arriving is dropped after 5 seconds', async () => {
   const socket = await uploading('{', 'content-length: 1000000')
   const others = budget.reserve({
     accountId: 'acct_other',
@@ -85,7 +85,7 @@ test('while half of the budget is taken a body that comes no further is given up
   socket.destroy()
 })
 
-test('a body that has come whole is not timed', async () => {
+test('a body that has arrived in full has no time limit', async () => {
   const started = vi.spyOn(globalThis, 'setInterval')
   const socket = connect(world.port, '127.0.0.1')
   sockets.push(socket)
@@ -97,7 +97,7 @@ test('a body that has come whole is not timed', async () => {
   socket.destroy()
 })
 
-test('a declared length is taken from the budget before any of it has come, and given back', async () => {
+test('a declared length is reserved in the budget before any byte of it arrives, and released later', async () => {
   const socket = await uploading('{', `content-length: ${20 * MIB}`)
   expect(budget.bytesReserved).toBe(20 * MIB)
   const gone = once(socket, 'close')

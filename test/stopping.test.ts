@@ -85,7 +85,7 @@ test('at its limit a stream is cut off and charged as if its client had left', a
   })
 })
 
-test('at its limit a whole answer that is still to come leaves its hold reserved', async () => {
+test('at its limit a whole answer that has not arrived keeps its hold', async () => {
   const reached = Promise.withResolvers<void>()
   const to = await startJourneyWorld({
     upstream: async (socket) => {
@@ -103,7 +103,7 @@ test('at its limit a whole answer that is still to come leaves its hold reserved
   expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved' })
 })
 
-test('at its limit a request that is still uploading is let go', async () => {
+test('at its limit a request that is still uploading is dropped', async () => {
   const to = await startJourneyWorld({ upstream: () => {} })
   const uploading = connect(to.port, '127.0.0.1')
   uploading.on('error', () => {})
@@ -169,7 +169,7 @@ test('a server whose log reader has gone, as after Ctrl-C on a pipe, still ends'
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a server whose remarks nobody reads any longer, as with `head`, keeps serving and ends properly', async () => {
+test('a server whose messages are no longer read, as with `head`, keeps serving and ends properly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
   const server = await serve({ folder, endsNotes: true })
   for (const path of ['healthz', 'readyz', 'v1/models']) {
@@ -181,7 +181,7 @@ test('a server whose remarks nobody reads any longer, as with `head`, keeps serv
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a server whose log and remarks are on a full disk keeps serving and ends properly', async () => {
+test('a server whose log and messages are on a full disk keeps serving and ends properly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
   const full = openSync('/dev/full', 'w')
   const port = await freePort()

@@ -70,7 +70,7 @@ async function auditOfCopy(): Promise<string> {
   return out
 }
 
-test.each(SIGNALS)('after %s to a server, the one file has all of the store', async (signal) => {
+test.each(SIGNALS)('after %s to a server, the single file has all of the store', async (signal) => {
   const server = await serveHere()
   await send(server)
   const last = await send(server)
@@ -81,7 +81,7 @@ test.each(SIGNALS)('after %s to a server, the one file has all of the store', as
   expect(said).toContain(last)
 })
 
-test('the one file has all of the store while others still have it open for reading', async () => {
+test('the single file has all of the store while others still have it open for reading', async () => {
   const server = await serveHere()
   const last = await send(server)
   for (let reader = 0; reader < 16; reader++) {
@@ -94,7 +94,7 @@ test('the one file has all of the store while others still have it open for read
   expect(await auditOfCopy()).toContain(last)
 })
 
-test('after a start that failed, the one file has all of the store', async () => {
+test('after a start that failed, the single file has all of the store', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   closing.push(() => taken.close())
@@ -106,7 +106,7 @@ test('after a start that failed, the one file has all of the store', async () =>
 })
 
 test.each(SIGNALS)(
-  'a %s that comes while the server starts lets it start and stop, and the one file has all of the store',
+  'a server that gets a %s while it starts, starts and stops, and the single file has all of the store',
   async (signal) => {
     const asked = Promise.withResolvers<() => void>()
     const upstream = createHttpServer((_, answer) => asked.resolve(() => void answer.end('{}')))
@@ -137,14 +137,14 @@ test.each(SIGNALS)(
   },
 )
 
-test('after a command, the one file has the written rows', async () => {
+test('after a command, the single file has the written rows', async () => {
   const env = { DATABASE_URL: `sqlite:${file}` }
   await tollgate(['account', 'create', 'Ada'], { folder, env, program })
   expect(logBytes()).toBe(0)
   expect(await auditOfCopy()).toContain('1 account,')
 })
 
-test('a command next to a server leaves the log to it, and both find all of the store', async () => {
+test('a command next to a server leaves the write-ahead log to the server, and both find all of the store', async () => {
   const server = await serveHere()
   const last = await send(server)
   expect((await tollgate(['request', 'list'], { folder, program })).out).toContain(last)
@@ -155,7 +155,7 @@ test('a command next to a server leaves the log to it, and both find all of the 
 })
 
 test.each(['-wal', '-shm'])(
-  'a server whose %s was removed answers 503, and after it stops, the one file has everything that it answered before',
+  'a server whose %s was removed answers 503, and after it stops, the single file has everything that it answered before',
   async (end) => {
     const server = await serveHere()
     await send(server)
@@ -169,7 +169,7 @@ test.each(['-wal', '-shm'])(
   },
 )
 
-test('a killed server leaves its log, and the next one takes it up', async () => {
+test('a killed server leaves its write-ahead log, and the next server uses it', async () => {
   const server = await serveHere()
   const last = await send(server)
   await server.stop('SIGKILL')

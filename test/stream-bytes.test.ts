@@ -156,7 +156,7 @@ describe('a stream arrives byte for byte', () => {
   })
 })
 
-describe('events outside the format do not arrive', () => {
+describe('events outside the format are not relayed', () => {
   const id = Buffer.from('id: LEAK\r')
   test.each<[string, readonly (Buffer | string)[], string]>([
     [
@@ -234,7 +234,7 @@ test.each<[string, (socket: Socket) => void]>([
   },
 )
 
-test('an event over its limit breaks the stream off, and the call to the provider ends', async () => {
+test('an event over its limit ends the stream and the call to the provider', async () => {
   const left = Promise.withResolvers<void>()
   const to = await startJourneyWorld({
     upstream: async (socket) => {

@@ -100,7 +100,7 @@ test('a failed response that cost something is charged its cost', async () => {
   await world.close()
 })
 
-test('a provider that ends a response twice is heard once', async () => {
+test('the second end of a response is ignored', async () => {
   const world = await startWorld()
   const { apiKey } = await world.account()
   world.simulator.script({
@@ -129,7 +129,7 @@ test.each([
     '"message_stop"}',
   ],
 ])(
-  '%s: what a provider sends behind the end of its stream, which nobody pays for, is not relayed',
+  '%s: events after the end of a stream, which are not charged, are not relayed',
   async (path, body, end, more, last) => {
     const world = await startWorld()
     const { apiKey } = await world.account()
@@ -144,7 +144,7 @@ test.each([
   },
 )
 
-test('a client that leaves a messages stream pays for the text it has read, not for the first count of it', async () => {
+test('a client that leaves a stream of messages is charged for the text that it has read, not for the first count', async () => {
   const world = await startWorld()
   const { apiKey } = await world.account()
   world.simulator.script({ hold: { afterEvents: 6 } })

@@ -77,7 +77,7 @@ async function congested(to: JourneyWorld) {
 }
 
 test.each([['chunked'], ['toTheEnd']] as const)(
-  'a client that does not read makes the provider wait, and then gets all of it: %s',
+  'a client that does not read makes the provider wait, and then gets the whole stream: %s',
   async (framing) => {
     const flood = new Flood(framing)
     const begun = Promise.withResolvers<void>()
@@ -98,7 +98,7 @@ test.each([['chunked'], ['toTheEnd']] as const)(
   },
 )
 
-describe('a client that takes no byte for the stall time is gone', () => {
+describe('a client that reads no byte for the stall time is cut off', () => {
   test('from a stream, and the call to the provider ends', async () => {
     const flood = new Flood('chunked')
     const to = await startJourneyWorld({
@@ -131,7 +131,7 @@ describe('a client that takes no byte for the stall time is gone', () => {
   })
 })
 
-test('a provider that keeps the connection after the last word does not keep the client waiting', async () => {
+test('a provider that keeps the connection open after the last event does not keep the client waiting', async () => {
   const provider = Promise.withResolvers<Socket>()
   const to = await startJourneyWorld({
     upstream: async (socket) => {

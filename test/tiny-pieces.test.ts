@@ -52,7 +52,7 @@ function watchedBudget(budget: ByteBudget, bytesWanted: number) {
   return { told, reached: reached.promise }
 }
 
-test('a body of a megabyte in chunks of a byte takes its bytes, and not an object a chunk', async () => {
+test('a body of a megabyte in chunks of a byte takes the memory of its bytes, and not an object for each chunk', async () => {
   let reached = Promise.resolve()
   const to = await startJourneyWorld({
     upstream: () => {},
@@ -68,7 +68,7 @@ test('a body of a megabyte in chunks of a byte takes its bytes, and not an objec
   expect((keptBytes() - before) / MIB).toBeLessThan(24)
 })
 
-test('bytes that arrive before a body is read, also while requests wait, do not take an object for each chunk', async () => {
+test('bytes that arrive before a body is read, even while requests wait, do not take an object for each chunk', async () => {
   const authenticating = Promise.withResolvers<void>()
   const to = await startJourneyWorld({
     upstream: () => {},
@@ -89,7 +89,7 @@ test('bytes that arrive before a body is read, also while requests wait, do not 
   authenticating.resolve()
 })
 
-test("a provider's whole answer in chunks of a byte takes its bytes, and not an object a chunk", async () => {
+test("a provider's whole answer in chunks of a byte takes the memory of its bytes, and not an object for each chunk", async () => {
   let reached = Promise.resolve()
   const to = await startJourneyWorld({
     upstream: async (socket) => {
@@ -111,7 +111,7 @@ test("a provider's whole answer in chunks of a byte takes its bytes, and not an 
   expect((keptBytes() - before) / MIB).toBeLessThan(24)
 })
 
-test('an unfinished event keeps its bytes, and not the reads that its pieces were cut from', () => {
+test('an unfinished event keeps only its own bytes in memory, and not the reads that its pieces came from', () => {
   const splitter = new EventSplitter(Number.MAX_SAFE_INTEGER)
   const before = keptBytes()
   for (let piece = 0; piece < 2_000; piece++) {

@@ -34,7 +34,7 @@ test('an authority that .env names is trusted', async () => {
 test.each([
   ['is missing', null],
   ['has no certificate', 'company'],
-])('a file of authorities that %s is named, and nothing is started', async (_, authorities) => {
+])('a file of authorities that %s is reported, and nothing starts', async (_, authorities) => {
   expect(await check({ authorities })).toEqual({
     paths: [],
     notes:
@@ -42,7 +42,7 @@ test.each([
   })
 })
 
-test('a file with a certificate that cannot be read is named with its place, and nothing is started', async () => {
+test('a file with an unreadable certificate is reported with the place of the certificate, and nothing starts', async () => {
   const broken = CERTIFICATE.replace(/\n[^-]+\n/, '\nAAAA\n')
   expect(await check({ authorities: `${CERTIFICATE}\n${broken}\n` })).toEqual({
     paths: [],

@@ -49,7 +49,7 @@ async function guess(forwardedFor: string, times = MAX): Promise<number[]> {
   return statuses
 }
 
-test('an address may mistake a key a hundred times in a minute, and is refused then', async () => {
+test('an address can send a hundred unknown keys in a minute, and is then refused', async () => {
   const statuses = await guess('192.0.2.1', MAX + 5)
   expect(statuses.slice(0, MAX)).toEqual(Array.from({ length: MAX }, () => 401))
   expect(statuses.slice(MAX)).toEqual(Array.from({ length: 5 }, () => 429))
@@ -97,7 +97,7 @@ describe('an address that is refused', () => {
     },
   )
 
-  test('is served with a key that is known, whether or not it was ever seen before', async () => {
+  test('is served with a known key, even if the gateway has not seen it before', async () => {
     const { apiKeys } = await world.account({ apiKeys: 3 })
     const [row] = ROWS
     for (const apiKey of [...apiKeys, ...apiKeys]) {
@@ -114,14 +114,14 @@ describe('an address that is refused', () => {
     expect((await ask({ path: '/v1/models', apiKey: null, forwardedFor })).httpStatus).toBe(200)
   })
 
-  test('refuses no other address, whatever addresses a client puts before its own', async () => {
+  test('refuses no other address, even if a client puts other addresses before its own', async () => {
     expect(await guess('192.0.2.3', 1)).toEqual([401])
     expect(await guess(`${forwardedFor}, 192.0.2.3, 10.1.1.1`, 1)).toEqual([401])
     expect(await guess(`192.0.2.3, ${forwardedFor}, 10.1.1.1`, 1)).toEqual([429])
   })
 })
 
-test('a key that is known and may not be used is no guess', async () => {
+test('a known key that may not be used does not count as unknown', async () => {
   const forwardedFor = '192.0.2.4'
   const { id, apiKey } = await world.account()
   await world.gateway.store.db

@@ -51,7 +51,7 @@ test.each([
   ['POST /v1/none', 404],
   ['GET /v1', 200],
 ])(
-  '%s: a body that is not read may come to its end for ten seconds after the answer',
+  '%s: an unread body can arrive for up to ten seconds after the answer',
   async (line, httpStatus) => {
     const late = await answeredEarly(line, httpStatus)
     vi.advanceTimersByTime(REST_TIMEOUT_MS / 2)

@@ -69,7 +69,7 @@ test('a cost that was estimated, lost, large or paid by another key is looked up
   expect((await world.audit()).differences).toEqual([])
 })
 
-test('after one difference all requests of the model are looked up, also ones whose cost already stood', async () => {
+test('after one difference all requests of the model are looked up, even those whose cost was already accepted', async () => {
   world = await startWorld()
   const { id, apiKey } = await world.account({ creditMicros: 100_000_000 })
   const wrong: Fault = { costUsd: 0.001, lookupCostUsd: 0.0012 }

@@ -31,7 +31,7 @@ async function startSample() {
   return { port, url: `http://127.0.0.1:${port}`, next, errors: child.stderr }
 }
 
-test('the receiver of the page takes what the gateway signs, and refuses everything else', async () => {
+test('the sample receiver accepts messages that the gateway signed, and refuses all others', async () => {
   const { url, next } = await startSample()
   const send = async ({ secret = SECRET, body = BODY, signed = BODY, ageMs = 0, more = '' }) => {
     const at = new Date(Date.now() - ageMs)
@@ -52,7 +52,7 @@ test('the receiver of the page takes what the gateway signs, and refuses everyth
   expect(await send({ more: 'v1,AAAA ' })).toBe(204)
 })
 
-test('a sender that disconnects within its body does not end the receiver', async () => {
+test('a sender that disconnects in the middle of its body does not end the receiver', async () => {
   const { port, url, errors } = await startSample()
   const socket = connect(port, '127.0.0.1')
   socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n{')

@@ -69,7 +69,7 @@ test('a web search is run by the provider, within its hold', async () => {
   await expectExactLedger(room)
 })
 
-test("a short name of the vendor's runs on the model that it is set to", async () => {
+test("a vendor's short model name runs on the configured model", async () => {
   room.world.simulator.script({ act: { say: 'Done.' } })
   const end = await claude('--model', 'haiku')
   expect(end).toMatchObject({ is_error: false, result: 'Done.' })

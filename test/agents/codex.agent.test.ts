@@ -55,7 +55,7 @@ test('a task of a command runs to its end, and calls nothing but the gateway', a
   await expectExactLedger(room)
 })
 
-test('a stream that breaks off is asked for again, and the ledger knows both', async () => {
+test('a stream that breaks off is requested again, and the ledger has both requests', async () => {
   room.world.simulator.script([{ cut: { at: { afterEvents: 6 }, how: 'reset' } }, DONE])
   const { code, out } = await codex()
   expect(code).toBe(0)
@@ -64,7 +64,7 @@ test('a stream that breaks off is asked for again, and the ledger knows both', a
   await room.world.expectExactLedger()
 })
 
-test('web search may stay on, and each request is then held for thirty of them', async () => {
+test('web search can stay on, and each request is then held for thirty searches', async () => {
   room.world.simulator.script([WRITE, DONE])
   const { code } = await codex((settings) => settings.replace(/^web_search.*$/m, ''))
   expect(code).toBe(0)
@@ -74,7 +74,7 @@ test('web search may stay on, and each request is then held for thirty of them',
   await expectExactLedger(room)
 })
 
-test('agents that stay on are refused, and the tool at fault is named', async () => {
+test('sub-agents that stay on are refused, and the error names the tool', async () => {
   const { code, out } = await codex((settings) => settings.replace('[agents]\nenabled = false', ''))
   expect(code).toBe(1)
   expect(out).toContain('unsupported_parameter')
@@ -82,7 +82,7 @@ test('agents that stay on are refused, and the tool at fault is named', async ()
   expect(room.forwarded('/responses')).toEqual([])
 })
 
-test('an MCP server is refused, and the tool at fault is named', async () => {
+test('an MCP server is refused, and the error names the tool', async () => {
   const script = join(import.meta.dirname, 'mcp-server.ts')
   const server = `[mcp_servers.ferry]\ncommand = "${process.execPath}"\nargs = ["${script}"]\n`
   const { code, out } = await codex((settings) => `${settings}\n${server}`)
@@ -90,7 +90,7 @@ test('an MCP server is refused, and the tool at fault is named', async () => {
   expect(out).toMatch(/tools\[\d+\]\.type/)
 })
 
-test('a model without a listed maximum is refused, for it sends no cap', async () => {
+test('a model without a listed maximum is refused, because Codex sends no cap', async () => {
   const { code, out } = await codex((settings) => settings.replace('sim/text', 'sim/uncapped'))
   expect(code).toBe(1)
   expect(out).toContain('output_cap_required')

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { pageSays } from '../clients/page.ts'
 import { AGENTS, installAgent } from './install.ts'
 
-test('an agent that npm can not get is not installed, and why is said', async () => {
+test('an agent that npm cannot get is not installed, and the reason is printed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-agent-'))
   const [agent] = AGENTS
   if (agent === undefined) throw new Error('there is no agent')

@@ -33,7 +33,7 @@ test('keys move through the rows, open a request, go to the next one and close i
   await page.waitForURL((url) => !url.searchParams.has('request'))
 })
 
-test('a slash finds a request by its id, and letters in the field are no keys', async ({
+test('a slash opens the search for a request ID, and letters typed there are not shortcuts', async ({
   page,
 }) => {
   await page.keyboard.press('/')
@@ -55,7 +55,7 @@ test('g and a letter go to a page', async ({ page }) => {
   }
 })
 
-test('filters are in the address, and are asked of the server', async ({ page, server }) => {
+test('filters are in the address, and are sent to the server', async ({ page, server }) => {
   await page.getByRole('button', { name: 'Key', exact: true }).click()
   await page.getByLabel('nightly evals').check()
   await page.getByLabel('notebooks').check()
@@ -84,10 +84,7 @@ test('filters that no request matches are cleared by the button of the empty lis
   await page.waitForURL(/activity\?range=all$/)
 })
 
-test('a charge that is an estimate says so in its row and in the drawer', async ({
-  page,
-  server,
-}) => {
+test('an estimated charge is marked in its row and in the drawer', async ({ page, server }) => {
   const estimate = { ...REQUESTS[4], estimated: true }
   server.answer('/requests', json(listed([estimate])))
   await page.getByRole('row').filter({ hasText: 'est. $0.0185' }).click()

@@ -55,7 +55,7 @@ describe('the build', () => {
     expect(sum(styles)).toBeLessThanOrEqual(CSS_BYTES_MAX)
   })
 
-  test('has nothing inline, which the policy of the page would refuse', () => {
+  test('has no inline script or style, which the policy of the page would refuse', () => {
     expect(index).toContain('<html lang="en">')
     expect(index).not.toMatch(/<style|style=|<script(?![^>]*\bsrc=)/)
     expect(index).not.toMatch(/\bon[a-z]+=/)
@@ -68,7 +68,7 @@ describe('the build', () => {
     }
   })
 
-  test('has a compressed twin of every text', () => {
+  test('has a compressed copy of every text file', () => {
     for (const name of files.filter((one) => /\.(?:js|css)$/.test(one))) {
       expect(files).toContain(`${name}.br`)
       expect(files).toContain(`${name}.gz`)

@@ -166,7 +166,7 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
-test('a chart has its width when it is first painted, before an observer tells it', async ({
+test('a chart has its width at the first paint, before an observer reports it', async ({
   ownPage: page,
   server,
 }) => {
@@ -183,7 +183,7 @@ test('a chart has its width when it is first painted, before an observer tells i
   expect(Number(await chart.getAttribute('width'))).toBeGreaterThan(500)
 })
 
-test('a chart of nothing has no scale', async ({ page, server }) => {
+test('a chart without values has no scale', async ({ page, server }) => {
   const report = JSON.stringify(operatorReport(new URLSearchParams({ by: 'day' })))
   const nothing = JSON.parse(report, (_, value) => (typeof value === 'number' ? 0 : value))
   server.answer('/operator/usage/report', json(nothing))

@@ -132,10 +132,7 @@ function answerModels(server: StandIn, endpoint: string): void {
   server.answer('/models', json({ data: [{ ...model, endpoints: [endpoint] }] }))
 }
 
-test('Connect shows the clients that the chosen model is answered to, and no other', async ({
-  page,
-  server,
-}) => {
+test('Connect shows only the clients that work with the chosen model', async ({ page, server }) => {
   answerModels(server, 'messages')
   await page.goto(`${server.address}/app/${at('connect')}?client=codex`)
   await page.getByRole('heading', { name: '2. Anthropic, TypeScript' }).waitFor()

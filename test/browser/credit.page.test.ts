@@ -234,17 +234,14 @@ testScreens([...SCREENS, ...SALE_SCREENS])
 test.for([
   ['/v1/credit', 'The ways to pay could not be loaded.'],
   ['POST /purchases', 'The address could not be loaded.'],
-] as const)(
-  '“Add credit” has a button that closes it if %s fails',
-  async ([call, text], { page, server }) => {
-    server.answer(call, down)
-    await page.goto(`${server.address}/app/${buy}`)
-    if (call === 'POST /purchases') await deposit(page)
-    await page.getByText(text).waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-  },
-)
+] as const)('“Add credit” can be closed if %s fails', async ([call, text], { page, server }) => {
+  server.answer(call, down)
+  await page.goto(`${server.address}/app/${buy}`)
+  if (call === 'POST /purchases') await deposit(page)
+  await page.getByText(text).waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
 
 test('a receipt is called an invoice only if the seller has a name and a tax ID, and shows the paid amounts', async ({
   page,
@@ -261,7 +258,7 @@ test('a receipt is called an invoice only if the seller has a name and a tax ID,
   await page.getByRole('dialog', { name: 'Receipt' }).getByText('R-2026-0118').waitFor()
 })
 
-test('an amount that was typed leads to the page of its payment, by keys alone', async ({
+test('a typed amount leads to its payment page, with the keyboard alone', async ({
   page,
   server,
 }) => {
@@ -319,7 +316,7 @@ test('a payment that was left can be continued at its page, with the keyboard, a
   expect(await page.getByRole('button', { name: 'Continue payment' }).count()).toBe(0)
 })
 
-test('a purchase that is on its way is seen to become credit, and the balance and the statement are read again', async ({
+test('the page shows when a pending purchase becomes credit, and reloads the balance and the statement', async ({
   ownPage: page,
   server,
 }) => {

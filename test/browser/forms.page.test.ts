@@ -17,7 +17,7 @@ async function openCreateKey(page: Page, server: StandIn) {
 const isFocused = (element: Element) => element === document.activeElement
 
 describe('a form', () => {
-  test('says below an empty field that it is needed, moves there, and no longer once it is filled', async ({
+  test('says below an empty field that it is required, moves the focus there, and removes the message when it is filled', async ({
     page,
     server,
   }) => {
@@ -30,7 +30,7 @@ describe('a form', () => {
     expect(await dialog.getByText('Fill in this field.').count()).toBe(0)
   })
 
-  test('says below an expiry in the past that it must be later, and no longer once it is', async ({
+  test('says below an expiry in the past that it must be later, and removes the message when it is', async ({
     page,
     server,
   }) => {
@@ -47,7 +47,7 @@ describe('a form', () => {
     expect(await dialog.getByText('Choose a time that is still to come.').count()).toBe(0)
   })
 
-  test('says that an email address is none when its field is left', async ({ page, server }) => {
+  test('says that an email address is invalid when its field is left', async ({ page, server }) => {
     await page.goto(`${server.address}/app/${HELIX.id}/members`)
     await page.getByRole('button', { name: 'Invite' }).click()
     await page.getByLabel('Email').fill('grace')
@@ -95,10 +95,7 @@ describe('a form', () => {
     expect(await name.inputValue()).toBe('staging')
   })
 
-  test('stays open where text is selected in it and the pointer is let go beside it', async ({
-    page,
-    server,
-  }) => {
+  test('stays open when a text selection ends outside of it', async ({ page, server }) => {
     const { dialog, name } = await openCreateKey(page, server)
     await name.fill('staging')
     const box = await name.boundingBox()

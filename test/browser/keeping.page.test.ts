@@ -105,7 +105,7 @@ describe('a new key', () => {
   }
   const MADE = { ...KEYS[0], name: 'ci', key: 'sk-tollgate-abc' }
 
-  test('that was not copied is not left without a question', async ({ page, server }) => {
+  test('that was not copied is closed only after a question', async ({ page, server }) => {
     server.answer('POST /keys', json(MADE))
     await create(page, server.address)
     await page.getByRole('link', { name: 'Credit' }).first().click()
@@ -118,7 +118,7 @@ describe('a new key', () => {
   })
 
   test.for(['Copy the key', 'Copy the lines'])(
-    'that was copied by “%s” is left at once',
+    'that was copied by “%s” is closed at once',
     async (label, { ownPage: page, server }) => {
       server.answer('POST /keys', json(MADE))
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -256,7 +256,7 @@ describe('a suspended account', () => {
     await band.waitFor({ state: 'detached' })
   })
 
-  test('is the state of its keys', async ({ page, server }) => {
+  test('has the state Suspended on its keys', async ({ page, server }) => {
     server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED))
     const data = KEYS.map((key) => ({ ...key, state: 'account_suspended' }))
     server.answer('/keys', json({ ...LONG_KEYS, data }))
@@ -265,7 +265,7 @@ describe('a suspended account', () => {
     expect(await page.getByText('Active', { exact: true }).count()).toBe(0)
   })
 
-  test('of before times were kept has no date, and no note', async ({ page, server }) => {
+  test('from before times were recorded has no date and no note', async ({ page, server }) => {
     const old = { ...SUSPENDED, disabled_at: null, disabled_note: null }
     server.answer(`/accounts/${HELIX.id}`, json(old))
     await page.goto(`${server.address}/app/${at('overview')}`)
@@ -277,7 +277,7 @@ describe('a suspended account', () => {
   })
 })
 
-test('a name of 92 characters leaves every column in its card', async ({ page, server }) => {
+test('a name of 92 characters pushes no column out of its card', async ({ page, server }) => {
   server.answer('/keys', json(LONG_KEYS))
   await page.goto(`${server.address}/app/${at('keys')}`)
   const cell = page.getByTitle(LONG)
@@ -290,7 +290,7 @@ test('a name of 92 characters leaves every column in its card', async ({ page, s
 })
 
 test.for(['desk', 'phone'] as const)(
-  'a key name of 92 characters leaves every column of Activity in its card, on a %s',
+  'a key name of 92 characters pushes no column of Activity out of its card, on a %s',
   async (width, { pages, server }) => {
     const { page } = await pages.of(width)
     // Without spaces, and so without a place where a line can break.

@@ -97,7 +97,7 @@ test('a code signs in after a wrong one, and five wrong ones end it', async ({ d
   await door.getByText('No requests yet').waitFor()
 })
 
-test('a newcomer who may sign up types the code of a mail, and is in an account of their own', async ({
+test('a new person who may sign up enters the code of an email, and gets their own account', async ({
   browser,
 }) => {
   const mailed = await openMailed({ TOLLGATE_SIGN_UP: 'open' })
@@ -125,7 +125,10 @@ test('a newcomer who may sign up types the code of a mail, and is in an account 
   }
 })
 
-test('the link of a mail waits for the button, and works once', async ({ door, mailed }) => {
+test('the link of an email signs in only after a press of the button, and works once', async ({
+  door,
+  mailed,
+}) => {
   await door.getByRole('link', { name: 'Sign in by email' }).click()
   await door.getByRole('heading', { name: 'Sign in by email' }).waitFor()
   await door.getByLabel('Email').fill(EMAIL)

@@ -84,7 +84,7 @@ test('next to an open request, models and accounts of the list are not cut', asy
   expect(cut).toBe(0)
 })
 
-test('an operator reads the requests of all accounts, and of the one that is picked', async ({
+test('an operator reads the requests of all accounts, or of the chosen one', async ({
   page,
   server,
 }) => {
@@ -141,7 +141,7 @@ test('an open request names its account and leads there', async ({ page, server 
   await page.waitForURL(`${server.address}/app/operator/accounts/${FINAL?.account_id}`)
 })
 
-test('a request from outside of the list has the names of its account and key', async ({
+test('a request that is not in the list has the names of its account and key', async ({
   page,
   server,
 }) => {

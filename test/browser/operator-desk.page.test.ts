@@ -268,7 +268,10 @@ test('on a phone, each figure of an audit difference is on one line with its nam
   expect(lines).toEqual([1, 1])
 })
 
-test('a request is settled by the cost that was typed, by keys alone', async ({ page, server }) => {
+test('a request is settled with the typed cost, with the keyboard alone', async ({
+  page,
+  server,
+}) => {
   server.answer('/settle', json({ object: 'request' }))
   await page.goto(`${server.address}/app/${at('unsettled')}`)
   await page

@@ -109,7 +109,7 @@ test('figures of upstreams that could not be read are dashes, not zeros', async 
   ])
 })
 
-test('the side bar marks Home on Home alone', async ({ page, server }) => {
+test('the side bar marks Home only on Home', async ({ page, server }) => {
   const home = page
     .getByRole('navigation', { name: 'Operator' })
     .getByRole('link', { name: 'Home' })

@@ -67,7 +67,7 @@ test('the ID of a purchase is on one line, however wide the window is', async ({
   }
 })
 
-test('a purchase is dismissed with a note once the password is there, and credited by keys alone', async ({
+test('a purchase is dismissed with a note after the password is entered, and can be credited with the keyboard alone', async ({
   page,
   server,
 }) => {

@@ -342,7 +342,7 @@ test("an operator who is in no account is led to the operator's pages", async ({
   await page.getByText('Northwind Support').first().waitFor()
 })
 
-test('the switcher leads operators alone to their pages', async ({ page, server }) => {
+test('the switcher leads only operators to the operator pages', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
   await page.getByRole('button', { name: 'Helix Lab' }).click()
   const toOperator = page.getByRole('link', { name: 'Operator: all accounts' })

@@ -81,7 +81,7 @@ test('a button leads through the provider, and back to the page that was asked f
   expect(door.url()).not.toContain('code=')
 })
 
-test('a person without an invitation reads so, and joins by the link of one', async ({
+test('a person without an invitation is informed, and joins by the link of an invitation', async ({
   door,
   outside,
 }) => {
@@ -158,7 +158,7 @@ test('each provider signs in people with a verified address, and no one with an 
   }
 })
 
-test('a provider that is away is named, and the password still signs in', async ({
+test('a provider that is down is named, and the password still signs in', async ({
   door,
   outside: { google, github },
 }) => {

@@ -185,7 +185,7 @@ async function openForeign(owner: Page): Promise<{ page: Page; close: () => void
   return { page, close: () => server.close() }
 }
 
-test('a page of another origin can use no session, also with its cookie', async ({
+test('a page of another origin cannot use a session, even with its cookie', async ({
   browser,
   gateway,
 }) => {

@@ -234,7 +234,7 @@ test.for([true, false])(
   },
 )
 
-test('a session that can not be ended says so', async ({ page, server }) => {
+test('a sign-out that fails is reported', async ({ page, server }) => {
   server.answer('DELETE /sess_01kbh0c7x5qv3m9t2r8w6e0002', down)
   await page.goto(`${server.address}/app/profile`)
   await page.getByRole('button', { name: 'Sign out Safari on iPhone' }).click()

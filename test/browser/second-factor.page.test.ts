@@ -215,7 +215,7 @@ test('an operator adds a passkey, signs in with it, and uses it when the passwor
   await desk.context().close()
 })
 
-test('a passkey that is not at hand is no way in, and a recovery code is', async ({
+test('without the passkey nothing signs in except a recovery code', async ({
   browser,
   guarded: { gateway },
 }) => {

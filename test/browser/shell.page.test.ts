@@ -118,7 +118,7 @@ describe('addresses', () => {
     expect(refused).toEqual([])
   })
 
-  test('an account that does not exist is no page', async ({ page, server }) => {
+  test('an account that does not exist has no page', async ({ page, server }) => {
     await page.goto(`${server.address}/app/acct_none/overview`)
     await page.getByText('Page not found').waitFor()
     await page.getByRole('link', { name: 'Keys' }).waitFor()
@@ -147,10 +147,7 @@ describe('the switcher', () => {
   })
 })
 
-test('the arrow keys move through a menu, and Esc gives the focus back', async ({
-  page,
-  server,
-}) => {
+test('the arrow keys move through a menu, and Esc returns the focus', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${at('keys')}`)
   const opener = page.getByRole('button', { name: 'Mira Okafor' })
   await opener.press('Enter')
@@ -173,7 +170,10 @@ describe('the palette', () => {
     return page.getByRole('combobox')
   }
 
-  test('opens a section by keys alone, and gives the focus back', async ({ page, server }) => {
+  test('opens a section with the keyboard alone, and returns the focus', async ({
+    page,
+    server,
+  }) => {
     const field = await openPalette(page, server.address)
     await field.fill('playgr')
     await page.keyboard.press('Enter')
@@ -305,7 +305,7 @@ describe('a server that is away', () => {
     await page.getByText('tollgate cannot be reached.').waitFor({ state: 'detached' })
   })
 
-  test('is said once for a screen of two cards', async ({ ownPage: page, server }) => {
+  test('is reported once for a screen of two cards', async ({ ownPage: page, server }) => {
     await page.goto(`${server.address}/app/${at('keys')}`)
     await page.getByText('nightly evals').waitFor()
     let isAway = true
@@ -345,7 +345,7 @@ describe('a server that is away', () => {
     expect(server.asked.filter((one) => one.endsWith('/redeem'))).toEqual([])
   })
 
-  test('is said until it answers, without grey rows between two tries', async ({
+  test('is reported until it answers, without grey rows between two tries', async ({
     ownPage: page,
     server,
   }) => {

@@ -96,7 +96,7 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
-test('a new key is sent all its terms, and a changed key only the touched ones', async ({
+test('a new key is sent with all of its terms, and a changed key only with the changed ones', async ({
   page,
   server,
 }) => {
@@ -130,7 +130,7 @@ test('a new key is sent all its terms, and a changed key only the touched ones',
   expect((await changed).postDataJSON()).toEqual({ models: null, limits: { in_flight: 1 } })
 })
 
-test('terms that are not set are folded away, and shown at a click with the defaults', async ({
+test('terms that are not set are folded, and shown after a click with their defaults', async ({
   page,
   server,
 }) => {
@@ -145,10 +145,7 @@ test('terms that are not set are folded away, and shown at a click with the defa
   await dialog.getByPlaceholder('8 (default)').waitFor()
 })
 
-test('an account is sent the fee that was typed, in hundredths of a percent', async ({
-  page,
-  server,
-}) => {
+test('the typed fee of an account is sent in hundredths of a percent', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${SETTINGS_PATH}`)
   await page.getByLabel('Platform fee in percent').fill('2.5')
   const changed = page.waitForRequest((request) => request.method() === 'PATCH')

@@ -110,21 +110,24 @@ describe('of two nodes', () => {
     ['answers no JSON', { kind: 'garbage' }],
     ['is of another chain', { kind: 'otherChain' }],
     ['refuses batches', { kind: 'noBatches' }],
-  ] as const)('one %s: nothing moves on one word, and all is caught up later', async (_, mode) => {
-    await using deposits = await open()
-    const { watch } = deposits.gateway()
-    await anvil.transfer({ to: deposits.addressOf('A'), units: 5_000_000n })
-    await anvil.mine()
-    two.mode = mode
-    expect((await watch.look()).kind).toBe('unavailable')
-    expect(await deposits.balance('A')).toBe(0)
-    expect(deposits.events.length).toBeGreaterThan(0)
-    // The address of a node may hold a key.
-    expect(deposits.events.join()).not.toContain('key-of-this-gateway')
-    two.mode = { kind: 'honest' }
-    await deposits.drain(watch)
-    expect(await deposits.balance('A')).toBe(5_000_000)
-  })
+  ] as const)(
+    'one %s: one node alone credits nothing, and all deposits are found later',
+    async (_, mode) => {
+      await using deposits = await open()
+      const { watch } = deposits.gateway()
+      await anvil.transfer({ to: deposits.addressOf('A'), units: 5_000_000n })
+      await anvil.mine()
+      two.mode = mode
+      expect((await watch.look()).kind).toBe('unavailable')
+      expect(await deposits.balance('A')).toBe(0)
+      expect(deposits.events.length).toBeGreaterThan(0)
+      // The address of a node may hold a key.
+      expect(deposits.events.join()).not.toContain('key-of-this-gateway')
+      two.mode = { kind: 'honest' }
+      await deposits.drain(watch)
+      expect(await deposits.balance('A')).toBe(5_000_000)
+    },
+  )
 
   test('one that leaves transfers out stops the cursor before them', async () => {
     await using deposits = await open()
@@ -164,7 +167,7 @@ describe('of two nodes', () => {
     expect(await deposits.balance('C')).toBe(0)
   })
 
-  test('both that lack their newest blocks are not believed that nothing was paid in them', async () => {
+  test('both that lack their newest blocks do not move the cursor past those blocks', async () => {
     await using deposits = await open()
     const { watch } = deposits.gateway()
     const block = await anvil.blockNumber()
@@ -183,7 +186,7 @@ describe('of two nodes', () => {
     expect(await deposits.balance('A')).toBe(1_000_000)
   })
 
-  test('both that refuse long ranges are asked for shorter ones, until they answer', async () => {
+  test('both that refuse long ranges are asked for shorter ranges until they answer', async () => {
     await using deposits = await open()
     const { watch } = deposits.gateway()
     await anvil.mine(40)
@@ -248,7 +251,7 @@ test('each transfer of a transaction counts; other tokens, nothing, and dust do 
 })
 
 test.each(['sqlite', 'postgres'] as const)(
-  'on %s, deposits of more than an account can have are held, and counted as the most that is shown',
+  'on %s, deposits of more than an account can have are held, and counted as the largest shown amount',
   async (engine) => {
     await using deposits = await open({ engine })
     const to = deposits.addressOf('A')

@@ -113,7 +113,7 @@ test.each([
   },
 )
 
-test('a clock that is set back makes no old look and no old rate new, and the next look heals it', async () => {
+test('a clock that is set back makes no old look or rate count as new, and the next look corrects it', async () => {
   await using deposits = await open()
   const { watch, methods } = deposits.gateway()
   deposits.nowMs += HOUR_S * 1_000
@@ -148,7 +148,7 @@ test('a deposit that waits for a rate stays visible to its account, although its
   expect(await listConfirming(deposits.bench.store.db, 'B')).toEqual([])
 })
 
-test('a token that has other decimals than its setting is closed, and holds no other back', async () => {
+test('a token whose decimals differ from its setting is closed, and delays no other token', async () => {
   const wrong = await anvil.deployToken('WRNG', 18)
   const price: TokenPrice = { kind: 'fixed', rate8: 100_000_000n }
   const coin: Stablecoin = {
@@ -188,7 +188,7 @@ test('a rescan leaves the cursor of a waiting token alone, and adds the deposits
   expect(await deposits.balance('C')).toBe(6_000_000)
 })
 
-test('500 transfers of dust cost no receipt, and hold no deposit of another account back', async () => {
+test('500 transfers of dust are looked up without receipts, and delay no deposit of another account', async () => {
   await using deposits = await open()
   const to = deposits.addressOf('A')
   for (let batch = 0; batch < 10; batch++) {

@@ -69,7 +69,7 @@ test('an unknown model throws NotFoundError', async () => {
   expect(error.requestID).toMatch(/^req_/)
 })
 
-test('counting tokens throws NotFoundError: there is no such path', async () => {
+test('counting tokens throws NotFoundError, because the path does not exist', async () => {
   const { max_tokens: _, ...counted } = hello
   const error = await failureOf(NotFoundError, client.messages.countTokens(counted))
   expect(error.type).toBe('not_found_error')

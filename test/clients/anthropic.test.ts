@@ -121,7 +121,7 @@ test('the marked part of system is written to the cache once and read afterwards
   expect(second.cache_read_input_tokens).toBe(first.cache_creation_input_tokens)
 })
 
-test('a web search is run by the provider, at most as often as it is allowed', async () => {
+test('a web search is run by the provider, at most the allowed number of times', async () => {
   const { usage, content } = await client.messages.create({
     ...hello,
     messages: [{ role: 'user', content: 'Please search 3 times.' }],
@@ -139,7 +139,7 @@ test('the version and betas of a client reach the provider as sent', async () =>
   expect(upstream.headers['anthropic-version']).toMatch(/^\d{4}-\d\d-\d\d$/)
 })
 
-test('a key is taken as a bearer token, as x-api-key, and as both at once', async () => {
+test('a key is accepted as a bearer token, as x-api-key, and as both together', async () => {
   const seen: (string | null)[][] = []
   const spy: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)

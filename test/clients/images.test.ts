@@ -51,7 +51,7 @@ test('eleven images are refused, and named', async () => {
   expect([error.code, error.param]).toEqual(['invalid_parameter', 'n'])
 })
 
-test("the path of other vendors' images is not here", async () => {
+test("the path of other vendors' images does not exist", async () => {
   const response = await fetch(world.url('/v1/images/generations'), { method: 'POST' })
   expect(response.status).toBe(404)
 })

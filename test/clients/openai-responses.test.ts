@@ -48,7 +48,7 @@ test('the stream helper ends in the final response', async () => {
   expect(final.output_text).toContain('Say hello.')
 })
 
-test('a response that the cap cuts is incomplete, and says why', async () => {
+test('a response that is cut by the cap is incomplete, and says why', async () => {
   const cut = await client.responses.create({ ...hello, max_output_tokens: 3 })
   expect(cut.status).toBe('incomplete')
   expect(cut.incomplete_details?.reason).toBe('max_output_tokens')

@@ -120,7 +120,7 @@ describe('a refusal is thrown with its status, and with the text of the gateway 
     ])
   })
 
-  test('of a cap that the gateway set, which it says', async () => {
+  test('of a cap that the gateway set, which the text says', async () => {
     const own = await startWorld({ vendor: 'openai-compatible' })
     try {
       const message = 'max_tokens is too large: 8192. This model supports at most 4096 tokens.'

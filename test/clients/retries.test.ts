@@ -210,7 +210,7 @@ const FINAL_RAW: readonly (readonly [ProblemCode, SentRaw])[] = [
   ['headers_too_large', { onTheWire: withHeader('x-long', 'x'.repeat(100_000)) }],
 ]
 
-test('every code of inference that is marked "Again: no" is counted below', () => {
+test('every code of inference that is marked "Again: no" has a row below', () => {
   const codes = Object.keys(PROBLEM_PLACES).filter(isProblemCode)
   const final = codes.filter(
     (code) => PROBLEM_PLACES[code].includes('inference') && !PROBLEMS[code].retryable,
@@ -252,7 +252,7 @@ describe.each(CLIENTS)('%s', (_, start) => {
     if (!texts[0]?.startsWith('{"type":"error"')) expect(texts[0]).toContain(`"code":"${code}"`)
   })
 
-  test('sends a request once that alone is above the limit of tokens', async () => {
+  test('sends a request once if it alone exceeds the limit of tokens', async () => {
     const attempts = await attemptsOf({ key: 'of few tokens' })
     expect(attempts).toEqual([{ httpStatus: 429, shouldRetry: 'false' }])
   })

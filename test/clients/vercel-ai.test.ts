@@ -128,7 +128,7 @@ describe('@ai-sdk/openai on responses, in a tool loop of a model that thinks', (
   }
   const thinks = { forceReasoning: true, reasoningEffort: 'low' as const }
 
-  test('the thoughts of an earlier step are sent back whole with store: false', async () => {
+  test('the reasoning of an earlier step is sent back whole with store: false', async () => {
     const { text } = await generateText({
       ...loop,
       model: openai()('sim/text'),
@@ -142,7 +142,7 @@ describe('@ai-sdk/openai on responses, in a tool loop of a model that thinks', (
     )
   })
 
-  test('without it they are sent as references to stored items, and are refused', async () => {
+  test('without it the reasoning is sent as references to stored items, and is refused', async () => {
     const call = generateText({
       ...loop,
       model: openai()('sim/text'),

@@ -87,13 +87,13 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect(answer.httpStatus, answer.text).toBe(200)
   })
 
-  test('without credit, nothing runs', async () => {
+  test('without credit, no request runs', async () => {
     const { apiKey } = await bench.world.account({ creditMicros: 0 })
     const expected = { httpStatus: 402, code: 'insufficient_credit' }
     await expectRefusal(row, await bench.send(row, { apiKey }), expected)
   })
 
-  test('a key with less left of its limit than the hold says so', async () => {
+  test('a key with less left of its limit than the hold is refused with that reason', async () => {
     const apiKey = await changedKey({ limitMicros: 1 })
     const expected = { httpStatus: 402, code: 'key_limit_reached' }
     await expectRefusal(row, await bench.send(row, { apiKey }), expected)

@@ -133,7 +133,7 @@ test('after all of it, the ledger is exact', async () => {
   await slowBench.expectExactLedger()
 })
 
-test.each(ROWS)('$endpoint: on prices of more than an hour ago nothing runs', async (row) => {
+test.each(ROWS)('$endpoint: with prices older than an hour no request runs', async (row) => {
   const { apiKey } = await slowBench.payer()
   nowMs += 61 * 60_000
   const answer = await slowBench.send(row, { apiKey })

@@ -73,7 +73,7 @@ describe('a provider that takes no connection', () => {
   })
 })
 
-test.each(ROWS)('$endpoint: once it takes connections again, all is well', async (row) => {
+test.each(ROWS)('$endpoint: requests run again as soon as it accepts connections', async (row) => {
   const answer = await bench.send(row, { apiKey })
   expect(answer.httpStatus, answer.text).toBe(200)
 })

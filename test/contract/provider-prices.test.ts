@@ -39,7 +39,7 @@ describe.each(ROWS)('on $endpoint', (row) => {
   })
 })
 
-test('endpoints that stall hold a request up for as long as is set, once, and are counted', async () => {
+test('endpoints that stall delay a request once, for the configured time, and are counted', async () => {
   const METRICS_TOKEN = 'metrics-token-of-the-test'
   const settings = { TOLLGATE_ENDPOINTS_TIMEOUT_MS: '50', METRICS_TOKEN }
   await using stack = new AsyncDisposableStack()

@@ -60,13 +60,13 @@ describe.each(ROWS)('$endpoint', (row) => {
     [{ 'max_to\u212aens': 1 }, 'max_to\u212aens'],
     [{ plugins: [{ ID: 'web' }] }, 'plugins[0].ID'],
     [{ tools: [{ type: 'function', Type: 'x_search' }] }, 'tools[0].Type'],
-  ])('%j differs from a field in case alone: it is refused, and named', async (fields, param) => {
+  ])('%j differs from a field only in case: it is refused, and named', async (fields, param) => {
     const body = { ...row.body, ...fields }
     const expected = { httpStatus: 400, code: 'invalid_parameter', param }
     await expectRefusal(row, { body, expected })
   })
 
-  test('a part with a member that differs in case alone is refused, and named', async () => {
+  test('a part with a member that differs only in case is refused, and named', async () => {
     const body = row.parts.body({ type: 'image_url', Image_URL: 'https://example.org/a.png' })
     const expected = {
       httpStatus: 400,
@@ -103,10 +103,13 @@ describe.each(ROWS)('$endpoint', (row) => {
     await expectRefusal(row, { body: { ...row.body, model }, expected })
   })
 
-  test.each([...row.unfitModels, 'sim/search'])('the model %s is not for it', async (model) => {
-    const expected = { httpStatus: 400, code: 'unsupported_model', param: 'model' }
-    await expectRefusal(row, { body: { ...row.body, model }, expected })
-  })
+  test.each([...row.unfitModels, 'sim/search'])(
+    'the model %s is refused, because it has another endpoint',
+    async (model) => {
+      const expected = { httpStatus: 400, code: 'unsupported_model', param: 'model' }
+      await expectRefusal(row, { body: { ...row.body, model }, expected })
+    },
+  )
 
   // Others refuse a field that they do not know.
   const testPlugins = NAMES_COST ? test : null

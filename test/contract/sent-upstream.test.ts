@@ -46,7 +46,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     )
   })
 
-  test('the account tag is the same for every key of an account, and tells nothing of it', async () => {
+  test('the account tag is the same for every key of an account, and reveals nothing of the account', async () => {
     const other = await bench.payer()
     const tags: unknown[] = []
     for (const key of [apiKey, apiKey, other.apiKey]) {

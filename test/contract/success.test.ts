@@ -71,7 +71,7 @@ describe.each(ROWS)('$endpoint', (row) => {
 })
 
 describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
-  test('says the same, ends with its last word, and is charged the same', async () => {
+  test('has the same text, ends with its last event, and is charged the same', async () => {
     const whole = await bench.send(row, { apiKey })
     const streamed = await bench.send(row, { apiKey, stream: true })
     expect(streamed.httpStatus, streamed.text).toBe(200)
@@ -101,7 +101,7 @@ describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
     expect(eventsOf(answer.text).at(-1)?.kind).toBe(row.streams.last)
   })
 
-  test('a provider that answers whole nevertheless is relayed whole, with the charge', async () => {
+  test('a provider that does not stream is relayed as a whole answer, with the charge', async () => {
     const rawBody = '{"id":"gen-1-whole","usage":{"cost":0.01}}'
     const answer = await bench.send(row, { apiKey, stream: true, fault: { rawBody } })
     expect([answer.httpStatus, answer.text, answer.toldMicros]).toEqual([

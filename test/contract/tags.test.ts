@@ -25,7 +25,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect(upstream?.body.toString()).not.toContain('nightly')
   })
 
-  test('the header sent twice is one list', async () => {
+  test('a header that is sent twice counts as one list', async () => {
     const sent = await request(bench.world.url(row.path), {
       method: 'POST',
       headers: ['authorization', `Bearer ${apiKey}`, 'x-service-tags', 'a', 'X-Service-Tags', 'b'],

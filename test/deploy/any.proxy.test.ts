@@ -62,7 +62,7 @@ test('a call is answered with its charge, also after a wait', async () => {
   expect(await body.json()).toMatchObject({ object: 'chat.completion' })
 })
 
-test('the first event of a stream is there before the next is sent', async () => {
+test('the first event of a stream arrives before the next is sent', async () => {
   world.simulator.script({ hold: { afterEvents: 1 } })
   const { headers, body } = await ask(question({ stream: true }))
   expect(headers['content-type']).toMatch(/^text\/event-stream/)
@@ -75,7 +75,7 @@ test('the first event of a stream is there before the next is sent', async () =>
   expect(text).toMatch(/^data: {.*data: \[DONE\]\n\n$/ms)
 })
 
-test('a client that hangs up is gone for the gateway too, which ends the call upstream', async () => {
+test('if a client disconnects from the proxy, the gateway ends the call upstream', async () => {
   world.simulator.script({ hold: { afterEvents: 4 } })
   const leaving = new AbortController()
   const { body } = await ask(question({ stream: true }), leaving.signal)

@@ -51,7 +51,7 @@ function example({ env_file: path }: z.output<typeof SERVICE>): NodeJS.Dict<stri
   return parseEnv(readFileSync(join(ROOT, `${path}.example`), 'utf8'))
 }
 
-test('networks and volumes are there, and only the gateway has both networks', () => {
+test('networks and volumes exist, and only the gateway has both networks', () => {
   for (const { networks: joined } of [tollgate, postgres]) {
     for (const network of joined) expect(Object.keys(networks)).toContain(network)
   }
@@ -85,7 +85,7 @@ test('the address of the store names the service, user, password and database of
   )
 })
 
-test('it is killed only after the answers under way had their time to end', () => {
+test('it is killed only after running answers had their time to end', () => {
   const graceMs = Number.parseInt(tollgate.stop_grace_period, 10) * 60_000
   expect(graceMs).toBeGreaterThan(readConfig(example(tollgate)).TOLLGATE_DRAIN_TIMEOUT_MS)
 })

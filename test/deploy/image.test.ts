@@ -51,7 +51,7 @@ test('the image has the very Node that the tests run on', () => {
   }
 })
 
-test('every file of the package is sent to the build; no tests, no secrets and no stores are', () => {
+test('every file of the package is sent to the build, without tests, secrets or stores', () => {
   const { files }: { files: readonly string[] } = JSON.parse(
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   )
@@ -73,7 +73,7 @@ test('every file of the package is sent to the build; no tests, no secrets and n
   expect(sent.filter((path) => /\.test\.ts$|\/testing\/|\.env$|^data\//.test(path))).toEqual([])
 })
 
-test('the image has the package of users and nothing else: no checkout, and no package that only its build needs', () => {
+test('the image has only the published package: no checkout, and no package that only its build needs', () => {
   const copied = lastStage(recipe).filter(({ name }) => name === 'COPY')
   expect(copied.map(readCopy)).toEqual([
     { stage: 'package', sources: ['/opt/tollgate'], to: '/opt/tollgate' },

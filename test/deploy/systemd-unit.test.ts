@@ -17,7 +17,7 @@ function value(name: string): string | undefined {
   return values[0]
 }
 
-test('it starts the program of a checkout in /opt/tollgate, without a process between', () => {
+test('it starts the program of a checkout in /opt/tollgate directly, without another process', () => {
   const [program = '', flag = '', launcher = '', ...rest] = value('ExecStart')?.split(' ') ?? []
   expect(rest).toEqual(['serve'])
   // As `npm start` has it.
@@ -30,14 +30,14 @@ test('it starts the program of a checkout in /opt/tollgate, without a process be
   }
 })
 
-test('it is killed only after the answers under way had their time to end, and then started again', () => {
+test('it is killed only after running answers had their time to end, and then started again', () => {
   expect(value('KillSignal')).toBe('SIGTERM')
   expect(value('Restart')).toBe('always')
   const [, minutes] = /^(\d+)min$/.exec(value('TimeoutStopSec') ?? '') ?? []
   expect(Number(minutes) * 60_000).toBeGreaterThan(readConfig({}).TOLLGATE_DRAIN_TIMEOUT_MS)
 })
 
-test('its user is one that is made for it, and writes in its own folder alone', () => {
+test('it has its own user, which can write only in its own folder', () => {
   const users = readFileSync(join(ROOT, 'deploy', 'tollgate.sysusers.conf'), 'utf8')
   expect(users).toMatch(new RegExp(`^u ${value('User')} - `, 'm'))
   expect(value('WorkingDirectory')).toBe(`/var/lib/${value('StateDirectory')}`)

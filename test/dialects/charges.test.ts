@@ -255,7 +255,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
   }
 
   if (vendor === 'openai-compatible') {
-    test('a stream without counts is charged an estimate, within half and double of its cost, and the log doubts its model', async () => {
+    test('a stream without counts is charged an estimate between half and double its cost, and the log warns about its model', async () => {
       const { path, body } = BODIES.chat
       const answer = await send(path, { ...body, stream: true }, { omit: ['usage'] })
       expect(answer.text).toContain('[DONE]')
@@ -318,7 +318,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     expect(row.backedChargeMicros).toBeGreaterThan(0)
   })
 
-  test('no costs are said to be unverified, because none are reported', () => {
+  test('no cost is reported as unverified, because none is reported by the upstream', () => {
     expect(world.log.filter((text) => text.includes('is not verified'))).toEqual([])
   })
 

@@ -64,7 +64,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
   describe.each(SPOKEN[vendor])('%s', (format) => {
     const refused = tableOf(vendor, format).filter(([, { use }]) => use === 'refused')
 
-    test('refuses each field of a refused row by its name: nothing is held, and nothing is sent', async () => {
+    test('refuses each field of a refused row by name, without a hold and without a call', async () => {
       const before = sentSoFar()
       const names = [...refused.map(([name]) => name), 'a_field_of_tomorrow']
       for (const name of names) {

@@ -49,7 +49,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
   /** The row of a request that has its last charge. */
   const finalRow = (requestId: string): Promise<RequestRow> => four.settledRow(requestId, ['final'])
 
-  test('every format that each speaks, at the same time: each charge is the cost that its upstream counts or reports', async () => {
+  test('charge every format of each, at the same time, the cost that its upstream counts or reports', async () => {
     const all = Object.entries(WAYS).flatMap(([format, ways]) =>
       (SPEAK[format] ?? []).flatMap((upstream) =>
         ways.map(([way, ask]) => ({ format, way, ask, ...next(upstream) })),
