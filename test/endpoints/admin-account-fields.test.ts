@@ -12,7 +12,7 @@ const find = (externalId: string) =>
   admin.get(`${ACCOUNTS}?external_id=${encodeURIComponent(externalId)}`)
 
 describe('an external id', () => {
-  test('makes one account, also of 30 requests at once, and the account stays as it was made', async () => {
+  test('makes one account, even for 30 requests at the same time, and repeats do not change the account', async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, place) => create('customer-1', { name: `shop ${place}` })),
     )
@@ -26,7 +26,7 @@ describe('an external id', () => {
     expect((await find('customer-')).json['data']).toEqual([])
   })
 
-  test('belongs to one account: another is refused it, and gets it once it is given up', async () => {
+  test('belongs to one account: another account is refused it until the first one drops it', async () => {
     const { json: owner } = await create('customer-2')
     const { json: other } = await create(null)
     const ofOther = `${ACCOUNTS}/${textOf(other, 'id')}`
@@ -49,7 +49,7 @@ describe('an external id', () => {
     'a/b?c&d=%25',
     '__proto__',
     '名',
-  ])('%j is itself alone', async (externalId) => {
+  ])('%j matches only itself', async (externalId) => {
     expect((await create('customer-3')).httpStatus).toBeLessThan(202)
     const { httpStatus, json } = await create(externalId)
     expect([httpStatus, json['external_id']]).toEqual([201, externalId])
@@ -64,7 +64,7 @@ describe('an external id', () => {
   )
 })
 
-test('billing details are replaced as a whole, and taken away by null or by three nulls', async () => {
+test('billing details are replaced as a whole, and removed by null or by three nulls', async () => {
   const { json } = await create(null, { billing: { name: 'Acme', tax_id: 'DE1' } })
   expect(json['billing']).toEqual({ name: 'Acme', address: null, tax_id: 'DE1' })
   const path = `${ACCOUNTS}/${textOf(json, 'id')}`
@@ -83,7 +83,7 @@ describe('metadata', () => {
     Array.from({ length: 16 }, (_, place) => [`${place}`.padStart(64, 'k'), 'v'.repeat(512)]),
   )
 
-  test('is set, replaced as a whole, and taken away by null, of accounts and keys alike', async () => {
+  test('is set, replaced as a whole, and removed by null, for accounts and keys', async () => {
     const account = await create(null, { metadata: { plan: 'gold' } })
     expect(account.json['metadata']).toEqual({ plan: 'gold' })
     const ofAccount = `${ACCOUNTS}/${textOf(account.json, 'id')}`

@@ -10,7 +10,7 @@ afterAll(async () => {
 const EMPTY = { balance: 0, held: 0, available: 0 }
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-test('an account is made, shown, changed only in the given fields, and listed', async () => {
+test('an account is created, shown, changed only in the given fields, and listed', async () => {
   const made = await admin.post('/v1/admin/accounts', { name: ' Ada ', email: 'ada@example.org' })
   const account = {
     id: expect.stringMatching(/^acct_[0-9a-z]{26}$/),
@@ -92,7 +92,7 @@ describe('accounts are sorted', () => {
     ['last_request', [1, 2, 0]],
     ['charged', [1, 0, 2]],
     ['-margin', [2, 0, 1]],
-  ])('by %s, in pages as in whole', async (sort, places) => {
+  ])('by %s, the same in pages and as a whole', async (sort, places) => {
     const whole = await listed(`sort=${sort}`)
     if (places !== null) expect(placesOf(whole)).toEqual(places)
     const paged: number[] = []
@@ -150,7 +150,7 @@ describe('accounts are sorted', () => {
   })
 })
 
-test('an account is made with the credit below which it is low', async () => {
+test('an account is created with the credit below which it is low', async () => {
   const made = await admin.post('/v1/admin/accounts', { name: 'Ada', low_balance: 1_000_000 })
   expect([made.httpStatus, made.json['low_balance']]).toEqual([201, 1_000_000])
   const shown = await admin.get(`/v1/admin/accounts/${textOf(made.json, 'id')}`)
@@ -159,7 +159,7 @@ test('an account is made with the credit below which it is low', async () => {
   expect(refused).toEqual(refusal(400, 'invalid_parameter', 'low_balance'))
 })
 
-test('credit is added once a reference, 50 times at once', async () => {
+test('credit is added once for a reference that is sent 50 times at the same time', async () => {
   const id = await admin.account()
   const tries = Array.from({ length: 50 }, () =>
     admin.credit(id, { amountMicros: 7_000_000, reference: 'invoice-1' }),
@@ -186,7 +186,7 @@ test('credit is added once a reference, 50 times at once', async () => {
   })
 })
 
-test('a reference that was used for other credit is a conflict, and adds nothing', async () => {
+test('a reference that was used for another amount is a conflict, and adds no credit', async () => {
   const id = await admin.account(1_000)
   const other = await admin.credit(id, { amountMicros: 1_001, reference: 'first' })
   expect(other).toEqual(refusal(409, 'reference_conflict', 'reference'))
@@ -198,7 +198,7 @@ test('a reference that was used for other credit is a conflict, and adds nothing
   })
 })
 
-test('a chargeback takes paid credit back, below zero if it must', async () => {
+test('a chargeback removes paid credit, below zero if necessary', async () => {
   const id = await admin.account(1_000)
   const back = await admin.credit(id, { amountMicros: -2_500, reference: 'chargeback-1' })
   expect(back).toMatchObject({ httpStatus: 201, json: { kind: 'chargeback', amount: -2_500 } })
@@ -208,7 +208,7 @@ test('a chargeback takes paid credit back, below zero if it must', async () => {
   })
 })
 
-test('free credit expires, and its repeat is answered also then', async () => {
+test('free credit expires, and its repeat is answered even after that', async () => {
   let nowMs = Date.now()
   const later = await Management.start({ clock: { nowMs: () => nowMs } })
   const id = await later.account()
@@ -231,7 +231,7 @@ test('free credit expires, and its repeat is answered also then', async () => {
   await later.close()
 })
 
-test('a key is made, shown once, changed, and deleted', async () => {
+test('a key is created, shown once, changed, and deleted', async () => {
   const id = await admin.account(1_000_000)
   const expires_at = '2999-01-01T00:00:00.000Z'
   const path = `/v1/admin/accounts/${id}/keys`
@@ -275,7 +275,7 @@ test('a key is made, shown once, changed, and deleted', async () => {
   expect((await admin.get(path)).json).toMatchObject({ data: [] })
 })
 
-test('a key works until it expires, and again once its expiry is taken away', async () => {
+test('a key works until it expires, and again after its expiry is removed', async () => {
   let nowMs = Date.now()
   const later = await Management.start({ clock: { nowMs: () => nowMs } })
   const id = await later.account(1_000_000)

@@ -108,7 +108,7 @@ test.each([
   ['an array', '[]'],
   ['a field twice', '{"name":"a","name":"b"}'],
   ['depth without end', '['.repeat(50_000)],
-])('a body that is %s is no JSON object', async (_what, body) => {
+])('a body that is %s is refused as not a JSON object', async (_what, body) => {
   const { httpStatus, json } = await admin.post('/v1/admin/accounts', body)
   expect([httpStatus, json]).toMatchObject([400, { error: { code: 'invalid_json' } }])
 })

@@ -16,7 +16,7 @@ async function newCode(amountMicros: number) {
 const redeem = (accountId: string, code: string) =>
   admin.post(`/v1/admin/accounts/${accountId}/redeem`, { code })
 
-test('a code is made, shown once, and gives paid credit once', async () => {
+test('a code is created, shown once, and adds paid credit once', async () => {
   const { id, code, json } = await newCode(2_000_000)
   const { code: _, ...shown } = json
   expect(shown).toEqual({
@@ -73,7 +73,7 @@ test('an activation lifts the limit of an account without paid credit at once', 
   await limited.close()
 })
 
-test('a code that was never made, that expired or was revoked gives nothing', async () => {
+test('a code that is unknown, expired or revoked adds no credit', async () => {
   let nowMs = Date.now()
   const later = await Management.start({ clock: { nowMs: () => nowMs } })
   const accountId = await later.account()
@@ -95,7 +95,7 @@ test('a code that was never made, that expired or was revoked gives nothing', as
   await later.close()
 })
 
-test('a code that was redeemed is not revoked', async () => {
+test('a redeemed code cannot be revoked', async () => {
   const { id, code } = await newCode(5)
   await redeem(await admin.account(), code)
   const answer = await admin.call({ method: 'DELETE', path: `/v1/admin/codes/${id}` })

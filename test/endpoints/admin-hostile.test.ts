@@ -24,15 +24,18 @@ for (const { engine, create } of TEST_DATABASES) {
       ['POST', 'accounts/%00/keys', { name: 'k' }],
       ['POST', 'accounts/%00/redeem', { code: 'c' }],
       ['POST', 'requests/%00/settle', { cost: 1 }],
-    ] as const)('%s %s is 404: no id has a character that no store keeps', async (...call) => {
-      const [method, path, body] = call
-      const { httpStatus, json } = await admin.call({
-        method,
-        path: `/v1/admin/${path}`,
-        ...(body === undefined ? {} : { body }),
-      })
-      expect([httpStatus, json]).toEqual([404, errorOf('not_found')])
-    })
+    ] as const)(
+      '%s %s is 404, because no ID has a character that a store cannot keep',
+      async (...call) => {
+        const [method, path, body] = call
+        const { httpStatus, json } = await admin.call({
+          method,
+          path: `/v1/admin/${path}`,
+          ...(body === undefined ? {} : { body }),
+        })
+        expect([httpStatus, json]).toEqual([404, errorOf('not_found')])
+      },
+    )
 
     test.each([
       ['requests?model=%00', 'model'],
@@ -45,7 +48,7 @@ for (const { engine, create } of TEST_DATABASES) {
     })
 
     test.each(['\ud800', 'a\udc00b'])(
-      'half of a character is in no name and no reference, which no store gives back as it was: %j',
+      'a name or reference with half of a character, which a store would change, is refused: %j',
       async (half) => {
         const named = await admin.post('/v1/admin/accounts', { name: half })
         expect(named).toEqual(refusal(400, 'invalid_parameter', 'name'))

@@ -16,7 +16,7 @@ async function bothPaths(): Promise<readonly string[]> {
 }
 
 describe('lists of models', () => {
-  test('are changed one by one, and removed by null, for accounts and keys alike', async () => {
+  test('are changed one by one and removed by null, for accounts and keys', async () => {
     for (const path of await bothPaths()) {
       const change = async (models: unknown) => {
         const { httpStatus, json } = await admin.patch(path, { models })
@@ -47,7 +47,7 @@ describe('lists of models', () => {
     }
   })
 
-  test('may be there from the first, of accounts and keys alike', async () => {
+  test('can be set when an account or key is created', async () => {
     const models = { allow: ['sim/*'], deny: ['sim/image'] }
     const account = await admin.post('/v1/admin/accounts', { name: 'a', models })
     expect([account.httpStatus, account.json['models']]).toEqual([201, models])

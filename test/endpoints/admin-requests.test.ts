@@ -77,7 +77,7 @@ test('looking up a request that was refused before it was forwarded says where t
   expect(json).toMatchObject({ error: { message } })
 })
 
-test('an unresolved request is settled by its cost, with the fee, and its hold comes back', async () => {
+test('an unresolved request is settled at its cost with the fee, and the rest of its hold is returned', async () => {
   const path = await requestAfter(LOST)
   expect((await admin.get(path)).json).toMatchObject({ state: 'unresolved', charge: 0 })
   const settled = await settle(path, 2_000)
@@ -120,7 +120,7 @@ test('of 20 concurrent settles one succeeds, and the others are refused as alrea
   }
 })
 
-test('a request that was released is not settled', async () => {
+test('a released request cannot be settled', async () => {
   const path = await requestAfter({ status: 500 })
   expect((await admin.get(path)).json).toMatchObject({ state: 'released' })
   expect(await settle(path, 1_000)).toEqual(refusal(409, 'request_not_settleable'))

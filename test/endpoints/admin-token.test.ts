@@ -50,7 +50,7 @@ async function seen(method: Dispatcher.HttpMethod, path: string, authorization?:
 }
 
 test.each(PLACES)(
-  'without a token in the settings, %s %s is as unknown as any path',
+  'without a token in the settings, %s %s is an unknown path',
   async (method, path) => {
     const unknown = await seen(method, '/v1/nothing')
     expect(unknown[0]).toBe(404)
@@ -59,7 +59,7 @@ test.each(PLACES)(
   },
 )
 
-test.each(PLACES)('%s %s asks for the token before anything else', async (method, path) => {
+test.each(PLACES)('%s %s checks the token before anything else', async (method, path) => {
   for (const token of [null, 'another', `${ADMIN_TOKEN}x`, ADMIN_TOKEN.slice(1), '']) {
     const answer = await admin.call({ method, path, token })
     expect(answer).toEqual(refusal(401, 'invalid_admin_token'))
@@ -67,7 +67,7 @@ test.each(PLACES)('%s %s asks for the token before anything else', async (method
   }
 })
 
-test('an API key is no admin token, and the admin token no API key', async () => {
+test('an API key is not accepted as an admin token, nor the admin token as an API key', async () => {
   const { apiKey } = await admin.world.account()
   expect((await admin.get('/v1/admin/accounts', apiKey)).httpStatus).toBe(401)
   expect(await admin.get('/v1/key')).toMatchObject({

@@ -50,7 +50,7 @@ async function statusWith(token: string): Promise<number> {
 }
 
 describe('every operation of admins', () => {
-  test('answers the tokens that have its scope, and refuses each other scope by its name', async () => {
+  test('answers tokens with its scope, and refuses others with the name of the scope', async () => {
     const document: JsonObject = (await admin.get('/openapi.json', null)).json
     const operations = operationsOf(document).filter(({ path }) => path.startsWith('/v1/admin/'))
     expect(operations.length).toBeGreaterThan(33)
@@ -193,7 +193,7 @@ describe('a token', () => {
     expect(admin.world.log.join('')).not.toContain(text)
   })
 
-  test('that expires is refused from that moment on, and so is one that never was', async () => {
+  test('that expires is refused from that moment on, and so is an unknown one', async () => {
     const { text } = await newToken({ scopes: ['read'], seconds: 3_600 })
     expect(await statusWith(text)).toBe(200)
     nowMs += HOUR_MS - 1
@@ -219,7 +219,7 @@ describe('a token', () => {
     expect((await revoke('atok_none')).httpStatus).toBe(404)
   })
 
-  test('creates none that outlives it, and one without an own end expires with it', async () => {
+  test('creates no token that outlives it, and a token without its own expiry expires with it', async () => {
     const { text, id } = await newToken({ scopes: ['everything'], seconds: 600 })
     const longer = await create({ scopes: ['read'], seconds: 601, token: text })
     expect(longer.json).toEqual(errorOf('invalid_parameter', 'expires_in_seconds'))
@@ -234,7 +234,7 @@ describe('a token', () => {
     }
   })
 
-  test('of fewer scopes makes no token and revokes none, its own neither', async () => {
+  test('of fewer scopes creates no token and revokes none, not even itself', async () => {
     const victim = await newToken({ scopes: ['read'] })
     for (const scope of ['read', 'keys', 'credit'] as const) {
       const { id, text } = await newToken({ scopes: [scope] })
@@ -247,7 +247,7 @@ describe('a token', () => {
     expect(await statusWith(victim.text)).toBe(200)
   })
 
-  test('for keys alone sets no fee, which is money', async () => {
+  test('with only the scope keys sets no fee, which is money', async () => {
     const keys = await newToken({ scopes: ['keys'] })
     const both = await newToken({ scopes: ['keys', 'credit'] })
     const fee = { name: 'x', fee_basis_points: 0 }
@@ -265,7 +265,7 @@ describe('a token', () => {
     }
   })
 
-  test('is noted as used to the hour, and written no more often', async () => {
+  test('has its last use to the hour, written at most once an hour', async () => {
     nowMs = START_MS + 100 * HOUR_MS + 1
     const { id, text } = await newToken({ scopes: ['read'] })
     const used = async () => {
@@ -298,7 +298,7 @@ test.each([
   [{ name: '', scopes: ['read'] }, 'name'],
   [{ name: 'x', scopes: ['read'], expires_in_seconds: 0 }, 'expires_in_seconds'],
   [{ name: 'x', scopes: ['read'], expires_in_seconds: 1e12 }, 'expires_in_seconds'],
-])('%j makes no token', async (body, param) => {
+])('%j creates no token', async (body, param) => {
   const before = column(await admin.get('/v1/admin/tokens?limit=100'), 'id')
   expect((await admin.post('/v1/admin/tokens', body)).json).toEqual(
     errorOf('invalid_parameter', param),

@@ -14,7 +14,7 @@ beforeEach(async () => {
 const turn = (enabled: boolean) =>
   admin.call({ method: 'PUT', path: '/v1/admin/maintenance', body: { enabled } })
 
-test('in maintenance inference answers 503, and all else as ever, until it is over', async () => {
+test('during maintenance inference answers 503, and all other operations work as usual', async () => {
   expect((await admin.get('/v1/admin/maintenance')).json).toEqual({
     object: 'maintenance',
     enabled: false,
@@ -77,7 +77,7 @@ test('the audit counts the checked rows, and finds inexact ones', async () => {
   })
 })
 
-test('an audit that finds a difference is reported to webhooks, and answered although the report fails', async () => {
+test('an audit that finds a difference is reported to webhooks, and answered even if the report fails', async () => {
   const { db } = admin.world.gateway.store
   await admin.post('/v1/admin/webhooks', { url: 'https://receiver.example/' })
   await sql`update accounts set backed_balance_micros = backed_balance_micros + 1`.execute(db)

@@ -74,7 +74,7 @@ test('a refused key is the state of its upstream, without the key, the address o
   }
 })
 
-test('an upstream that refused the key in the last minutes is failing, also for readers who know only the store', async () => {
+test('an upstream that refused the key in the last minutes is failing, even for readers that have only the store', async () => {
   const admin = await start()
   const { text } = await admin.apiKey(await admin.account(5_000_000))
   admin.world.simulator.script({ path: '/chat/completions', status: 401, times: 3 })
@@ -90,7 +90,7 @@ test('an upstream that refused the key in the last minutes is failing, also for 
   expect(unforwarded.json['data']).toMatchObject([{ state: 'healthy', requests: 4, failed: 3 }])
 })
 
-test('the built-in simulator is no upstream, on the command line neither', async () => {
+test('the built-in simulator is not listed as an upstream, nor on the command line', async () => {
   const admin = await start({ mode: 'simulator' })
   const { json } = await admin.get('/v1/admin/upstreams')
   expect(json).toEqual({ object: 'list', data: [], has_more: false, next_cursor: null })

@@ -38,7 +38,7 @@ test('the audit log is read by token, by account, person and operation', async (
   expect(await listed('&action=none,other')).toEqual([])
 })
 
-test('the audit log is read from a moment on and up to a moment, as JSON and as CSV', async () => {
+test('the audit log is read from and up to a time, as JSON and as CSV', async () => {
   const { json } = await admin.get(`/v1/admin/actions?account=${accountId}`)
   const times = Object(json['data']).map((each: object) => String(Object(each).created_at))
   const [newest = ''] = times

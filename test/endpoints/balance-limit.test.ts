@@ -31,7 +31,7 @@ async function fullAccount(): Promise<string> {
 
 const messageOf = ({ json }: { readonly json: unknown }) => JSON.stringify(json)
 
-test('credit that an account can not have is refused with the most that can be added or removed', async () => {
+test("credit beyond an account's limit is refused with the most that can be added or removed", async () => {
   const accountId = await fullAccount()
   const path = `/v1/admin/accounts/${accountId}/credit`
   const expires_at = '9999-01-01T00:00:00Z'
@@ -60,7 +60,7 @@ test('credit that an account can not have is refused with the most that can be a
   )
 })
 
-test('a code of more than an account can have is refused, and is not used up', async () => {
+test('a code of more than an account can have is refused, and can still be used', async () => {
   const code = textOf((await admin.post('/v1/admin/codes', { amount: 4_000_000 })).json, 'code')
   const redeem = (accountId: string) =>
     admin.post(`/v1/admin/accounts/${accountId}/redeem`, { code })
@@ -70,7 +70,7 @@ test('a code of more than an account can have is refused, and is not used up', a
   expect((await redeem(await admin.account())).httpStatus).toBe(201)
 })
 
-test('a purchase of more than an account can have is not begun, and a payment of more is held until there is room', async () => {
+test('a purchase of more than an account can have is not started, and a payment of more is held until the account can have it', async () => {
   const accountId = await fullAccount()
   const { text: apiKey } = await admin.apiKey(accountId)
   const buy = { method: 'POST', path: '/v1/credit/purchases', token: apiKey } as const
@@ -91,7 +91,7 @@ test('a purchase of more than an account can have is not begun, and a payment of
   expect((await admin.post(`${path}/credit`, {})).json).toMatchObject({ state: 'credited' })
 })
 
-test('sums over accounts that have more than a number can show stop at the most that it can', async () => {
+test('sums over accounts stop at the largest exact number', async () => {
   const operator = await setUpOperator(admin.world)
   const accounts = await Promise.all(Array.from({ length: 10 }, () => fullAccount()))
   const { text: apiKey } = await admin.apiKey(accounts[0] ?? '')

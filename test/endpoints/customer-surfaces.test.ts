@@ -164,7 +164,7 @@ describe('customers read neither an upstream nor a field of operators', () => {
 })
 
 describe("the provider's prices", () => {
-  test('are in no answer of the page to a member, who reads the charged ones', async () => {
+  test('are in no answer of the page to a member, who reads the charged prices', async () => {
     const provider = pricesIn((await operator.get('operator/models')).json, 'provider_pricing')
     expect(provider.size).toBeGreaterThan(5)
     for (const path of readPaths('member').map((one) => one.replace('/app/api/', ''))) {

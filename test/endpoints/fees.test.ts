@@ -55,7 +55,7 @@ describe('by default', () => {
     },
   )
 
-  test('an account without its own fee has 5%, also after its own fee was removed', async () => {
+  test('an account without its own fee has 5%, even after its own fee was removed', async () => {
     expect(await chat()).toMatchObject({ fee_basis_points: 500 })
     await setFee(700)
     expect(await chat()).toMatchObject({ fee_basis_points: 700 })
@@ -64,7 +64,7 @@ describe('by default', () => {
     expect(request).toMatchObject({ fee_basis_points: 500, charge: chargeAt(request, 500) })
   })
 
-  test('an account is made with a fee', async () => {
+  test('an account is created with a fee', async () => {
     const made = await admin.post('/v1/admin/accounts', { name: 'a', fee_basis_points: 0 })
     expect(made.json).toMatchObject({ fee_basis_points: 0 })
     const usual = await admin.post('/v1/admin/accounts', { name: 'b' })
@@ -76,7 +76,7 @@ describe('by default', () => {
   })
 
   test.each([0, 10_000])(
-    'a request that was held at a fee of %d is settled at it, although the fee has changed since',
+    'a request that was held at a fee of %d is settled at that fee, although the fee has changed since',
     async (held) => {
       await setFee(held)
       const lost = await chat(LOST)
@@ -102,7 +102,7 @@ describe('by default', () => {
   })
 })
 
-test('a model has its own fee, its author the next, every other model that of the settings', async () => {
+test('the fee of a model comes first, then the fee of its author, then the fee of the settings', async () => {
   await start({ TOLLGATE_FEE_BPS: '900', TOLLGATE_MODEL_FEES_BPS: 'acme/*=1, Sim/TEXT = 300' })
   expect(await chat()).toMatchObject({ fee_basis_points: 300 })
   await setFee(100)

@@ -45,7 +45,7 @@ describe.each(PATHS)('GET %s', (path) => {
     }
   })
 
-  test('is whole to a client that has something else', async () => {
+  test('is sent whole to a client with another tag', async () => {
     const { etag, text } = await ask(path)
     for (const ifNoneMatch of ['"other"', etag.slice(1, -1), `${etag.slice(0, -1)}x"`, '', '"*"']) {
       const answer = await ask(path, { ifNoneMatch })
@@ -65,7 +65,7 @@ describe.each(PATHS)('GET %s', (path) => {
   })
 })
 
-test('each has its own tag', async () => {
+test('each of them has its own tag', async () => {
   const tags = await Promise.all(PATHS.map(async (path) => (await ask(path)).etag))
   expect(new Set(tags).size).toBe(PATHS.length)
 })

@@ -16,7 +16,7 @@ async function ownId(text: string): Promise<unknown> {
   return httpStatus === 200 ? json['id'] : httpStatus
 }
 
-test('a rotated key has a new text, its id and spend, and the text before for a day', async () => {
+test('a rotated key has a new secret and the same ID and spend, and its previous secret works for a day', async () => {
   const { id, text } = await admin.apiKey(accountId)
   expect((await admin.chat(text)).httpStatus).toBe(200)
   await admin.world.gateway.settled()
@@ -39,7 +39,7 @@ test('a rotated key has a new text, its id and spend, and the text before for a 
   expect(shown['previous_expires_at']).toBe(json['previous_expires_at'])
 })
 
-test('a second rotation ends the first text at once, and no grace ends the text before', async () => {
+test('a second rotation ends the first secret at once, and a rotation without grace ends the previous one', async () => {
   const { id, text } = await admin.apiKey(accountId)
   const second = textOf((await rotate(id, { grace_seconds: 600 })).json, 'key')
   const third = textOf((await rotate(id, { grace_seconds: 600 })).json, 'key')
@@ -50,7 +50,7 @@ test('a second rotation ends the first text at once, and no grace ends the text 
   expect([await ownId(second), await ownId(third), await ownId(fourth)]).toEqual([401, 401, id])
 })
 
-test('everything that ends a key also ends its previous text', async () => {
+test('everything that ends a key also ends its previous secret', async () => {
   const { id, text } = await admin.apiKey(accountId)
   await rotate(id)
   await admin.patch(`/v1/admin/keys/${id}`, { disabled: true })

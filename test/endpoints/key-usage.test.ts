@@ -73,7 +73,7 @@ describe('requests', () => {
     expect(unknown).toEqual(refusal(404, 'not_found'))
   })
 
-  test('are listed by pages, and not by the key of another', async () => {
+  test('are listed by pages, and not with the key of another account', async () => {
     for (let count = 0; count < 3; count++) await chat(own.text)
     const first = await admin.get('/v1/requests?limit=2', own.text)
     const next = textOf(first.json, 'next_cursor')
@@ -83,7 +83,7 @@ describe('requests', () => {
     expect(named).toEqual(refusal(400, 'invalid_parameter', 'key'))
   })
 
-  test('are found as generations by both ids, each by its own key', async () => {
+  test('are found as generations by both IDs, with their own key only', async () => {
     const { id, text } = await chat(own.text)
     const generationId = textOf(JSON.parse(text), 'id')
     const { json } = await admin.get(`/v1/generation?id=${generationId}`, own.text)
@@ -108,7 +108,7 @@ describe('requests', () => {
     expect(none).toEqual(refusal(400, 'invalid_parameter', 'id'))
   })
 
-  test('are found by an id without a time among the newest 10,000 of the key', async () => {
+  test("are found by an ID without a time among the key's newest 10,000 requests", async () => {
     const { id } = await chat(own.text)
     await copyRequest(id, 10_001, { generation_id: 'plain-#' })
     const statusOf = async (name: string) =>
@@ -157,7 +157,7 @@ describe('usage', () => {
   )
 
   test.each(['day', 'month', 'account', 'key', 'model', 'endpoint', 'upstream', 'tag'])(
-    'by %s shows admins cost and margin as the requests have them, in JSON and in CSV',
+    'by %s shows admins the cost and margin of the requests, in JSON and in CSV',
     async (by) => {
       const ids = [(await chat(own.text)).id, (await chat(other.text)).id]
       let [charge, cost] = [0, 0n]
@@ -255,7 +255,7 @@ describe('usage', () => {
     },
   )
 
-  test('by day makes no formatter for each day', async () => {
+  test('by day creates one formatter for all days', async () => {
     const made = vi.spyOn(Intl, 'DateTimeFormat')
     try {
       const { json } = await admin.get('/v1/usage?from=2025-01-01&to=2026-02-05', own.text)
@@ -267,7 +267,7 @@ describe('usage', () => {
     }
   })
 
-  test('of days is by the midnights of a zone, with 23 and 25 hours', async () => {
+  test('of days begins at midnight of the time zone, with days of 23 and 25 hours', async () => {
     const days = async (from: string, to: string, zone: string) => {
       const query = `from=${from}&to=${to}&time_zone=${zone}`
       const { json } = await admin.get(`/v1/usage?${query}`, own.text)
@@ -287,7 +287,7 @@ describe('usage', () => {
     expect(column({ json } as never, 'id').length).toBe(400)
   })
 
-  test('of a key that was deleted is refused to it, and shown to admins', async () => {
+  test('of a deleted key is refused to the key, and shown to admins', async () => {
     await chat(own.text)
     await admin.call({ method: 'DELETE', path: `/v1/admin/keys/${own.id}` })
     expect((await admin.get('/v1/usage', own.text)).httpStatus).toBe(401)
@@ -298,7 +298,7 @@ describe('usage', () => {
   })
 })
 
-test('many reports of one account keep a report of another waiting for one at most', async () => {
+test('many reports of one account delay a report of another by at most one report', async () => {
   const stranger = await admin.apiKey(await admin.account(1_000))
   await chat(own.text)
   let answered = 0
@@ -341,7 +341,7 @@ test('a key has 6,000 calls in a minute in addition to its inference, independen
 describe('a stream', () => {
   const COMMENT = /^: x-service-usage (\{.*\})\n\ndata: \[DONE\]\n\n$/m
 
-  test('tells its charge in a comment before its end to a client that asks for it', async () => {
+  test('has its charge in a comment before its end if the client asks for it', async () => {
     const { text, id } = await chat(own.text, { 'x-service-usage': 'include' }, { stream: true })
     const [, json = '{}'] = COMMENT.exec(text) ?? []
     const { charge } = (await admin.get(`/v1/requests/${id}`, own.text)).json
@@ -352,7 +352,7 @@ describe('a stream', () => {
     })
   })
 
-  test('has no such comment unasked', async () => {
+  test('has no such comment otherwise', async () => {
     for (const headers of [{}, { 'x-service-usage': 'no' }]) {
       expect((await chat(own.text, headers, { stream: true })).text).not.toContain(
         'x-service-usage',

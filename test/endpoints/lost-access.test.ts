@@ -103,7 +103,7 @@ test('an operator whose session ends while the body arrives creates no account',
   expect(answered).toEqual([401, 'not_signed_in'])
 })
 
-test('a key that is disabled while the body arrives does nothing', async () => {
+test('a key that is disabled while the body arrives changes nothing', async () => {
   const browser = await signIn()
   const { json } = await browser.post(keysPath(), { name: 'short' })
   const headers = { authorization: `Bearer ${json['key']}` }

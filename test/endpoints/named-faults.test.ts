@@ -21,7 +21,7 @@ async function messageOfModel(name: string): Promise<string> {
   return json.error.message
 }
 
-test('an ID that no object can have is not found, as any other is', async () => {
+test('an ID that no object can have is not found, like any unknown ID', async () => {
   const messages: string[] = []
   for (const id of ['%ff', 'none%', 'none-'.repeat(400), '%e2%82/keys']) {
     messages.push(await messageOf({ method: 'GET', path: `/v1/admin/accounts/${id}` }))
@@ -65,7 +65,7 @@ test('an unknown model is named by at most 200 characters, without control chara
   expect(await messageOfModel('acme/none')).toContain('"acme/none"')
 })
 
-test('a field that is missing, given twice or of the wrong type is called that', async () => {
+test('the error of a field says whether it is missing, given twice or of the wrong type', async () => {
   const generation = { method: 'GET', token: apiKey } as const
   const account = { method: 'POST', path: '/v1/admin/accounts' } as const
   expect([
@@ -102,7 +102,7 @@ test('a key in place of a model is not repeated', async () => {
   ])
 })
 
-test('an unknown field names the known one that it is near', async () => {
+test('the error of an unknown field names a similar known field', async () => {
   const accountId = await management.account(0)
   const { id } = await management.apiKey(accountId)
   const keys = `/v1/admin/accounts/${accountId}/keys`
@@ -129,7 +129,7 @@ test('an unknown field names the known one that it is near', async () => {
   ])
 })
 
-test('a number that is too large, and a text in place of an array, are named as such', async () => {
+test('the error says that a number is too large, or that a text is in place of an array', async () => {
   const accountId = await management.account(0)
   const path = `/v1/admin/accounts/${accountId}`
   const scopes = { name: 'shop', scopes: 'read' }
@@ -201,12 +201,12 @@ test.each([
   ['POST', '/v1/conversations', 'the gateway stores no prompts and no answers.'],
   ['POST', '/admin/accounts', '/docs lists the endpoints.'],
   ['POST', `${'/a'.repeat(9)}/chat/completions`, '/docs lists the endpoints.'],
-] as const)('the 404 of %s %s names both', async (method, path, why) => {
+] as const)('the 404 of %s %s names the method and the path', async (method, path, why) => {
   const [shown] = path.split('?')
   expect(await messageOf({ method, path })).toBe(`${method} ${shown} does not exist: ${why}`)
 })
 
-test('a path of the admin API that is off names the setting that turns it on', async () => {
+test('a path of the disabled admin API names the setting that enables it', async () => {
   const world = await startWorld()
   const answer = await fetch(world.url('/v1/admin/accounts'))
   expect(await answer.text()).toContain(
@@ -215,7 +215,7 @@ test('a path of the admin API that is off names the setting that turns it on', a
   await world.close()
 })
 
-test('a wrong admin token is called wrong, and a missing one is asked for', async () => {
+test('the error says whether the admin token is wrong or missing', async () => {
   const call = { method: 'GET', path: '/v1/admin/accounts' } as const
   expect(await messageOf({ ...call, token: 'another' })).toBe(
     'The admin token is unknown, expired or revoked.',

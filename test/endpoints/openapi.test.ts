@@ -151,7 +151,7 @@ test('every parameter and every field has a description', () => {
   expect(ours).toEqual([])
 })
 
-test('each parameter of a query says what it selects: no two have the same text', () => {
+test('each query parameter has its own description: no two have the same text', () => {
   for (const { name, json } of operationsOf(document)) {
     const parameters = Array.isArray(json['parameters']) ? json['parameters'] : []
     const texts = parameters.map((each) => textOf(Object(each), 'description'))
@@ -170,7 +170,7 @@ test('every field that can be null says what null means', () => {
   expect(silentNullsIn({ properties: { time } })).toEqual([' time'])
 })
 
-test('a text that contradicts its field is found: a count of a list, a null that never comes, a default of a change', () => {
+test('a text that contradicts its field is found: a count of a list, a null that never occurs, a default of a change', () => {
   const list = { type: 'array', description: 'The number of keys.' }
   const time = { type: 'string', description: 'When it expires; null: never.' }
   const orNull = { anyOf: [time, { type: 'null' }] }
@@ -202,7 +202,7 @@ test('every path of the contract is in the document, and none that is absent', (
   }
 })
 
-test('every operation answers as documented, and each with a body has an example here', async () => {
+test('every operation answers as documented, and each one with a body has an example', async () => {
   const operations = operationsOf(document)
   const ordered = [
     ...operations.filter(({ name }) => !LAST.includes(name)),
@@ -272,7 +272,7 @@ test('every operation that takes the format csv answers with CSV, and says that 
   expect(named.length).toBeGreaterThan(2)
 })
 
-test('every operation that asks for a key or a token refuses without as it is documented', async () => {
+test('every operation that needs a key or a token refuses as documented without it', async () => {
   for (const operation of operationsOf(document)) {
     const called = await call(operation, null)
     const isAsked = Array.isArray(operation.security) && operation.security.length > 0
@@ -282,7 +282,7 @@ test('every operation that asks for a key or a token refuses without as it is do
   }
 })
 
-test('a wrong answer would be noticed', () => {
+test('the check finds a wrong answer', () => {
   const schema = objectAt(document, 'components', 'schemas', 'Account')
   const account = { id: 'acct_1', object: 'account', name: 'x' }
   expect(faultsOf(account, { schema, document })).not.toEqual([])

@@ -96,14 +96,14 @@ test('members can not filter by upstream', async () => {
   }
 })
 
-test('one request has the names of its account and key, and none is 404', async () => {
+test('one request has the names of its account and key, and an unknown one is 404', async () => {
   const { json } = await read('?limit=1')
   const [first] = json['data'] as readonly { readonly id: string }[]
   expect((await read(`/${first?.id}`)).json).toEqual(first)
   expect((await read('/req_none')).httpStatus).toBe(404)
 })
 
-test('one account of all is counted as its members count it', async () => {
+test('an account is counted for operators as for its members', async () => {
   const [first] = accountIds
   const range = '?since=2026-01-01T00:00:00Z&until=2026-01-01T00:30:00Z'
   const own = await operator.get(`accounts/${first}/requests/summary${range}`)
@@ -113,7 +113,7 @@ test('one account of all is counted as its members count it', async () => {
 test.each([
   ['key=key_1', 'key'],
   ['state=final&since=2026-01-01T00:00:00Z&until=2026-01-01T02:00:00Z', 'since'],
-])('all accounts are not counted by %s, which their roll-ups do not have', async (query, param) => {
+])('all accounts are not counted by %s, because roll-ups do not have it', async (query, param) => {
   expect(await read(`/summary?${query}`)).toEqual(refusal(400, 'invalid_parameter', param))
 })
 

@@ -27,7 +27,7 @@ function noting(owners: string[]): OperationSource[] {
   ])
 }
 
-test('reads of spend by all keys of an account take turns together, separate from its other reads', async () => {
+test('reads of spend by all keys of an account share one queue, separate from its other reads', async () => {
   const owners: string[] = []
   admin = await Management.start({ operations: noting(owners) })
   const accountId = await admin.account(10_000_000)
@@ -49,7 +49,7 @@ test('reads of spend by all keys of an account take turns together, separate fro
   expect(owners).not.toContain(accountId)
 })
 
-test('the rest of a key is the smaller of the rests of its allowance and its limit', async () => {
+test('the remainder of a key is the smaller remainder of its allowance and its limit', async () => {
   admin = await Management.start({ clock: { nowMs: () => NOON_MS } })
   const accountId = await admin.account(10_000_000)
   const { id, text } = await admin.apiKey(accountId)

@@ -92,7 +92,7 @@ test('limits of a key and of an account refuse, above and below the defaults, an
   expect(ofTokens.headers['x-should-retry']).toBe('false')
 })
 
-test('requests in flight of a key may be more than eight, and those of an account fewer', async () => {
+test('the limit of requests in flight can be more than eight for a key, and lower for an account', async () => {
   const { account, key, text } = await payer()
   await admin.patch(key, { limits: { in_flight: 10 } })
   const gate = admin.world.simulator.gate('own-limits')

@@ -31,7 +31,7 @@ async function grantFree(amountMicros: number, expires_at: string): Promise<void
   expect((await admin.post(`/v1/admin/accounts/${accountId}/credit`, body)).httpStatus).toBe(201)
 }
 
-test('a key sees its limit, its spend and the credit that it may use, free credit apart', async () => {
+test('a key sees its limit, its spend and its usable credit, with free credit separately', async () => {
   const expires_at = new Date(nowMs + 60_000).toISOString()
   await grantFree(3_000, expires_at)
   await admin.patch(`/v1/admin/keys/${keyId}`, { credit_limit: 2_000_000, expires_at: null })
@@ -74,7 +74,7 @@ test('a key sees its limit, its spend and the credit that it may use, free credi
   expect(await own('/v1/key')).toEqual({ ...seen, free_credit_available: 0 })
 })
 
-test('a key without a limit has nothing that remains of one, and one that is used up has none left', async () => {
+test('a key without a limit has a remainder of null, and a key at its limit a remainder of zero', async () => {
   expect(await own('/v1/key')).toMatchObject({ credit_limit: null, credit_limit_remaining: null })
   await admin.chat(apiKey)
   await admin.world.gateway.settled()
@@ -82,7 +82,7 @@ test('a key without a limit has nothing that remains of one, and one that is use
   expect(await own('/v1/key')).toMatchObject({ credit_limit: 1, credit_limit_remaining: 0 })
 })
 
-test('a balance has both purses, their total, and nothing running or unresolved', async () => {
+test('a balance has paid credit, free credit and their total, and no running or unresolved requests', async () => {
   const expires_at = new Date(nowMs + 60_000).toISOString()
   await grantFree(3_000, expires_at)
   const backed = { balance: 10_000_000, held: 0, available: 10_000_000 }
@@ -138,7 +138,7 @@ test('a balance shows unresolved requests, and when the first is released', asyn
   })
 })
 
-test('purchases are bought and redeemed credit, and not credit that was given or removed', async () => {
+test('purchases are bought and redeemed credit, without credit that was given or removed', async () => {
   await grantFree(3_000, new Date(nowMs + 60_000).toISOString())
   await admin.credit(accountId, { amountMicros: -5, reference: 'back' })
   await admin.credit(accountId, { amountMicros: 25, reference: 'invoice-2' })
@@ -159,7 +159,7 @@ test('purchases are bought and redeemed credit, and not credit that was given or
   })
 })
 
-test('no account sees another', async () => {
+test('no account sees data of another account', async () => {
   const other = await admin.account()
   const { text } = await admin.apiKey(other)
   expect((await admin.get('/v1/balance', text)).json).toMatchObject({
@@ -170,7 +170,7 @@ test('no account sees another', async () => {
   expect((await admin.get('/v1/credit/purchases', text)).json).toMatchObject({ data: [] })
 })
 
-test('reading counts against no limit of requests', async () => {
+test('reads do not count against limits of requests', async () => {
   const limited = await Management.start({ settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1' } })
   const { text } = await limited.apiKey(await limited.account(1_000_000))
   for (let read = 0; read < 50; read++) {

@@ -27,7 +27,7 @@ test('no operation of /openapi.json lists an error code that cannot occur there'
   expect(said).toEqual([])
 })
 
-test('a chat lists the error codes that can occur in one, and none of people, sales or operators', async () => {
+test('a chat lists the error codes that can occur in a chat, and none of people, sales or operators', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   const chat = operationsOf(document).find(({ path }) => path === '/v1/chat/completions')
   const codes = Object.values(Object(chat?.json['responses'])).flatMap(
@@ -41,7 +41,7 @@ test('a chat lists the error codes that can occur in one, and none of people, sa
   }
 })
 
-test('a refusal that only some formats have is listed for them alone', async () => {
+test('a refusal that only some formats have is listed only for those formats', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   const saying = (code: string) =>
     operationsOf(document).flatMap(({ name, json }) =>
@@ -51,7 +51,7 @@ test('a refusal that only some formats have is listed for them alone', async () 
   expect(saying('output_cap_required')).toEqual(['create_responses', 'create_messages'])
 })
 
-test('no operation of the page names a problem that can not occur there', () => {
+test('no operation of the page lists an error code that cannot occur there', () => {
   const said = describedOperations().flatMap(({ name, paths, problems }) => {
     if (paths.member === undefined && paths.operator === undefined) return []
     return misplaced(problems, 'page').map((code) => `${name}: ${code}`)

@@ -111,7 +111,7 @@ test('it follows the theme that was chosen on the page', async () => {
   }
 })
 
-test('each operation has an address, and no other name has', async () => {
+test('each operation has an address, and nothing else has one', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   for (const { name } of operationsOf(document)) {
     const answer = await request(admin.world.url(`/docs/${name}`))
@@ -140,7 +140,7 @@ test('each ID occurs once, and every link within the page has a target', () => {
   }
 })
 
-test('it has every operation, every error and every word that is there to explain a field', async () => {
+test('it has every operation, every error and every description of a field', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   for (const { name } of operationsOf(document)) {
     expect(page).toContain(`<article id="${name}">`)
@@ -154,7 +154,7 @@ test('it has every operation, every error and every word that is there to explai
 
 const REMOVALS = new Set(['deleteKey', 'deleteWebhook'])
 
-test('every operation but the retired has a command, which succeeds as it is pasted', async () => {
+test('every operation except retired ones has a command, which succeeds as printed', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   const current = operationsOf(document).filter(({ json }) => json['deprecated'] !== true)
   const shown = commands()

@@ -51,7 +51,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(ofKey).toMatchObject({ key_name: 'test', key_deleted: false })
   })
 
-  test('a known key that is refused counts for its account, and an unknown key for none', async () => {
+  test('a refused known key counts for its account, and an unknown key for no account', async () => {
     const accountId = await admin.account(1_000_000)
     const disabled = await admin.apiKey(accountId)
     const path = `/v1/admin/keys/${disabled.id}`
@@ -70,7 +70,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(JSON.parse(line)).toMatchObject({ accountId, apiKeyId: disabled.id })
   })
 
-  test('counts can be of some API keys alone', async () => {
+  test('counts can be limited to some API keys', async () => {
     const accountId = await admin.account()
     const [one, other] = [await admin.apiKey(accountId), await admin.apiKey(accountId)]
     for (const { text } of [one, one, other]) {
@@ -120,7 +120,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(unknown).toEqual(refusal(404, 'not_found'))
   })
 
-  test('a range is of whole hours, and of the last seven days if none is asked for', async () => {
+  test('a range has whole hours, and is the last seven days by default', async () => {
     const accountId = await admin.account()
     const at = (query: string) => admin.get(`/v1/admin/accounts/${accountId}/refusals?${query}`)
     const { json } = await at('from=2027-01-01T10:59:59Z&to=2027-01-01T11:00:01Z')

@@ -170,7 +170,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await database.remove()
   })
 
-  test('the report by each group has the sums of its requests, alike for admins, on the page and on the command line', async () => {
+  test('the report by each group has the sums of its requests, the same for admins, on the page and on the command line', async () => {
     expect(rows).toHaveLength(MOMENTS.length * 3 * SENT.length)
     const line = openCommandLine({ storeUrl: database.url })
     for (const [by, groupsOf] of Object.entries(GROUPS)) {

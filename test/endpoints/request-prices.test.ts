@@ -64,7 +64,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     }
   })
 
-  test('a cost that the provider reported, and that is not tokens times prices, has no lines', async () => {
+  test('a reported cost that is not tokens times prices has no lines', async () => {
     const { request, json } = await chat({ costUsd: 0.123 })
     expect(json).toMatchObject({ basis: 'reported', charge: request['charge'], lines: [] })
     const failed = await chat({ status: 500 })
@@ -79,7 +79,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(json).toMatchObject({ basis: 'settled', charge: 36_061, lines: [] })
   })
 
-  test('a member reads only the charged prices, and none of another account', async () => {
+  test('a member reads only the charged prices of their own account', async () => {
     const operator = await setUpOperator(admin.world)
     const { id, lines, json: whole } = await chat()
     const otherId = await admin.account()

@@ -264,7 +264,7 @@ function isReadable({ method, path }: Route): boolean {
 /** Operations that take no body and name nothing, so that a call of them is never harmless. */
 const RUN_ELSEWHERE = ['leaveAccount', 'refreshCatalog', 'checkSale']
 
-test.each(ROUTES)('$method $path answers every caller as docs/ says', async (route) => {
+test.each(ROUTES)('$method $path answers every caller as documented', async (route) => {
   for (const name of SENDERS) {
     const sender = senders[name]
     const expected = expectedOf(route, sender)
@@ -311,7 +311,7 @@ const foreignQueries = ({ account, ids, mark }: Place): readonly string[] => [
 
 test.each(
   ROUTES.filter(({ method, kind }) => method === 'GET' && kind !== 'operator' && kind !== 'admin'),
-)('$method $path shows nothing of another account that its query names', async (route) => {
+)('$method $path shows no data of another account that its query names', async (route) => {
   const { headers } = senders[route.kind === 'member' ? 'an owner' : 'a key']
   for (const query of foreignQueries(other)) {
     const answer = await send({ method: 'GET', path: `${pathOf(route, own)}?${query}`, headers })

@@ -88,7 +88,7 @@ test('the offer and a quote need no key and ask Stripe nothing', async () => {
   expectLooksOfTheClockAlone()
 })
 
-test('a message that is not genuine causes no look', async () => {
+test('a message with a wrong signature causes no look', async () => {
   const { payload, header } = stripe.message()
   const old = stripe.message({ atMs: stripe.nowMs - 301_000 })
   const early = stripe.message({ atMs: stripe.nowMs + 301_000 })
@@ -113,7 +113,7 @@ test('a message that is not genuine causes no look', async () => {
   expectLooksOfTheClockAlone()
 })
 
-test('a payment is credited as soon as a genuine message rings', async () => {
+test('a payment is credited as soon as a signed message arrives', async () => {
   const { accountId, apiKey } = await buyer()
   const begun = await buy(apiKey)
   expect(begun).toMatchObject({
@@ -196,7 +196,7 @@ test('a payment in another currency adds no credit when it is approved: the answ
   expect(await purchases(apiKey)).toMatchObject({ data: [], pending: [{ state: 'held' }] })
 })
 
-test('a message may have signatures of two secrets, while one replaces the other', async () => {
+test('a message can have signatures of two secrets, while one replaces the other', async () => {
   const { payload, header } = stripe.message()
   const [time, signature] = header.split(',')
   const both = `${time},v1=${'0'.repeat(64)},${signature},v0=1`
@@ -204,7 +204,7 @@ test('a message may have signatures of two secrets, while one replaces the other
 })
 
 test.each(['failing', 'broken'] as const)(
-  'a purchase answers 502 while Stripe is %s, and is in no list',
+  'a purchase answers 502 while Stripe is %s, and is not listed',
   async (state) => {
     const { apiKey } = await buyer()
     stripe.state = state
@@ -213,7 +213,7 @@ test.each(['failing', 'broken'] as const)(
   },
 )
 
-test('while Stripe does not answer, nothing else waits for it, and a purchase answers 502 in the end', async () => {
+test('while Stripe does not answer, only purchases wait for it, and they answer 502 at the deadline', async () => {
   const [one, other] = [await buyer(), await buyer()]
   await admin.credit(one.accountId, { amountMicros: 1_000_000, reference: 'for a chat' })
   const never = Promise.withResolvers<void>()
@@ -245,7 +245,7 @@ test('while Stripe does not answer, nothing else waits for it, and a purchase an
   expect((await buy(one.apiKey)).httpStatus).toBe(201)
 })
 
-test('without a secret of the webhook there is no such path', async () => {
+test('without a webhook secret the path does not exist', async () => {
   const without = await Management.start({
     settings: { STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_BASE_URL: stripe.baseUrl },
     mode: 'simulator',

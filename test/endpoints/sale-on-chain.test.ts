@@ -128,7 +128,7 @@ test('each token is an offer; one that is below its floor is not available', asy
   ])
 })
 
-test('a quote names the amount to send; below the minimum there is none', async () => {
+test('a quote has the amount to send, and an amount below the minimum has no quote', async () => {
   const quoted = await quote(`amount=10000000&method=${USDC}`)
   expect([quoted.httpStatus, quoted.json]).toEqual([
     200,
@@ -187,7 +187,7 @@ test('a token without a rate is not quoted', async () => {
   expect(await quote(`amount=10000000&method=${USDT}`)).toEqual(refusal(502, 'quote_unavailable'))
 })
 
-test('knows no other method', async () => {
+test('refuses any other method', async () => {
   const { apiKey } = await buyer()
   for (const answer of [
     await quote('amount=10000000&method=base-usdc'),
@@ -197,7 +197,7 @@ test('knows no other method', async () => {
   }
 })
 
-test('an account has one address, the same each time, with a link for wallets', async () => {
+test('an account always has the same address, with a link for wallets', async () => {
   const [ada, bob] = [await buyer(), await buyer()]
   const answer = await buy(ada.apiKey, { method: USDC })
   const address = textOf(objectAt(answer.json, 'deposit'), 'address')
@@ -220,7 +220,7 @@ test('an account has one address, the same each time, with a link for wallets', 
   expect(objectAt(other.json, 'deposit')['address']).not.toBe(address)
 })
 
-test('an amount with a deposit is refused, and nothing begins without a key', async () => {
+test('an amount for a deposit is refused, and a deposit needs a key', async () => {
   const { apiKey } = await buyer()
   for (const amount of [10_000_000, 0, null]) {
     const refused = await buy(apiKey, { method: USDC, amount })
@@ -262,7 +262,7 @@ test('a deposit is pending while it confirms, with its transaction, and an entry
   ])
 })
 
-test('an admin lists the addresses with the paths that the seed has their keys at', async () => {
+test('an admin lists the addresses with the derivation paths of their keys', async () => {
   const { accountId, apiKey } = await buyer()
   const { json } = await buy(apiKey, { method: USDC })
   const address = textOf(objectAt(json, 'deposit'), 'address')
@@ -296,7 +296,7 @@ test('an admin lists the addresses with the paths that the seed has their keys a
   expect(addresses.size).toBeGreaterThanOrEqual(2)
 })
 
-test('a check compares deposits with their receipts, changes nothing, and names what differs', async () => {
+test('a check compares deposits with their receipts, changes nothing, and names each difference', async () => {
   const { accountId, apiKey } = await buyer()
   const { json } = await buy(apiKey, { method: USDC })
   await anvil.transfer({ to: textOf(objectAt(json, 'deposit'), 'address'), units: 25_000_000n })
@@ -345,7 +345,7 @@ test('a check finds a deposit that the store lacks, by the balance of the addres
   expect((await check()).json).toMatchObject({ ok: true, differences: [] })
 })
 
-test('requests without a key make the gateway ask no node', async () => {
+test('requests without a key cause no call of a node', async () => {
   const before = one.requests
   const startedMs = performance.now()
   for (let count = 0; count < 300; count++) {
@@ -358,13 +358,13 @@ test('requests without a key make the gateway ask no node', async () => {
   expect(20 * looks).toBeLessThan(600)
 })
 
-describe('when no look has succeeded for two minutes', () => {
+describe('if no look has succeeded for two minutes', () => {
   beforeEach(() => {
     one.mode = { kind: 'down' }
     aheadMs = 3 * MINUTE_MS
   })
 
-  test('nothing is offered, quoted or begun: 502 chain_unavailable', async () => {
+  test('no deposit is offered, quoted or started: 502 chain_unavailable', async () => {
     const { apiKey } = await buyer()
     for (const answer of [
       await admin.get('/v1/credit', null),

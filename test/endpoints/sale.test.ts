@@ -125,20 +125,20 @@ describe('a gateway that sells credit', () => {
     [{ amount: 25_000_000 }, 'method'],
     [{ method: '', amount: 25_000_000 }, 'method'],
     [{ method: 'card', amount: 25_000_000, currency: 'eur' }, 'currency'],
-  ])('refuses to begin %o', async (body, param) => {
+  ])('refuses to start %o', async (body, param) => {
     const { apiKey } = await buyer()
     expect(await buy(apiKey, body)).toEqual(refusal(400, 'invalid_parameter', param))
     expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({ pending: [] })
   })
 
-  test('without a method names the path that lists the methods', async () => {
+  test('without a method, names the path that lists the methods', async () => {
     const { apiKey } = await buyer()
     expect((await buy(apiKey, { amount: 25_000_000 })).json).toMatchObject({
       error: { message: '`method` is required: an `id` of `GET /v1/credit`.' },
     })
   })
 
-  test('knows no other method', async () => {
+  test('refuses any other method', async () => {
     const quoted = await admin.get('/v1/credit/quote?amount=10000000&method=cash', null)
     expect(quoted).toEqual(refusal(404, 'not_found', 'method'))
     const { apiKey } = await buyer()
@@ -146,7 +146,7 @@ describe('a gateway that sells credit', () => {
     expect(begun).toEqual(refusal(404, 'not_found', 'method'))
   })
 
-  test('begins nothing without a key', async () => {
+  test('starts no purchase without a key', async () => {
     const answer = await admin.call({
       method: 'POST',
       path: '/v1/credit/purchases',
@@ -157,7 +157,7 @@ describe('a gateway that sells credit', () => {
   })
 })
 
-test('play money that is paid becomes credit at once, and once', async () => {
+test('a payment of play money becomes credit immediately and once', async () => {
   const { accountId, apiKey } = await buyer()
   expect((await admin.chat(apiKey)).json).toEqual(errorOf('insufficient_credit'))
   const begun = await buy(apiKey)
@@ -193,7 +193,7 @@ test('play money that is paid becomes credit at once, and once', async () => {
   expect((await page('GET', path)).text).toContain('Paid')
 })
 
-test('an account has at most five payments open, until one is paid or expires', async () => {
+test('an account has at most five open payments until one is paid or expires', async () => {
   const { apiKey } = await buyer()
   const answers = await Promise.all(Array.from({ length: 12 }, () => buy(apiKey)))
   const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
@@ -210,7 +210,7 @@ test('an account has at most five payments open, until one is paid or expires', 
   expect((await buy(apiKey)).httpStatus).toBe(429)
 })
 
-test('a page is paid by its own button alone, not by a form of another site', async () => {
+test('a page is paid only with its own button, not with a form of another site', async () => {
   const { accountId, apiKey } = await buyer()
   const path = await begin(apiKey)
   for (const origin of ['https://evil.example', 'null', `${ownOrigin()}.evil.example`, null]) {

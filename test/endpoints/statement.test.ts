@@ -57,7 +57,7 @@ test('a statement has a line for the requests of a day and one for each top-up, 
   ])
 })
 
-test('lines of some kinds are asked for alone, and entries of a range with the balances of then', async () => {
+test('lines can be limited to some kinds, and entries of a range have the balances of their time', async () => {
   const { text: apiKey } = await admin.apiKey(accountId)
   await admin.chat(apiKey)
   await admin.world.gateway.settled()

@@ -61,7 +61,7 @@ test('each call with a key of a suspended account says that the account is suspe
   expect(errorOf(played)).toMatchObject({ httpStatus: 403, code: 'account_suspended' })
 })
 
-test('its members see since when and why, and its keys say it before their own faults', async () => {
+test('its members see the time and the reason, and its keys report the suspension before their own faults', async () => {
   const { json } = await member.get(`accounts/${account.id}`)
   expect(json).toMatchObject({ state: 'suspended', disabled_note: 'Invoice 7 is open.' })
   expect(Date.parse(String(json['disabled_at']))).toBeGreaterThan(Date.now() - 60_000)

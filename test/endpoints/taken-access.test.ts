@@ -4,7 +4,7 @@ import { createRewoundDatabase } from '../../src/store/testing/rewound-database.
 import { Management, textOf } from './management.ts'
 
 test.each(['this gateway', 'another process'])(
-  'a token that %s revoked is refused, and its revocation repeated, after the database lost it',
+  'a token that %s revoked is refused and revoked again after the database lost the revocation',
   async (by) => {
     const database = await createRewoundDatabase()
     const gateway = await Management.start({ settings: { DATABASE_URL: database.url } })
@@ -37,7 +37,7 @@ test.each(['this gateway', 'another process'])(
   },
 )
 
-test('a call that takes access fails while this gateway would not know it after a failover, but knows a token that it revoked', async () => {
+test('a call that removes access fails while the gateway could not repeat it after a failover, but its own revoked tokens stay refused', async () => {
   const database = await createRewoundDatabase()
   const gateway = await Management.start({ settings: { DATABASE_URL: database.url } })
   try {

@@ -22,7 +22,7 @@ afterAll(async () => {
   line.close()
 })
 
-test('it has its route, for each kind of caller that it names', async () => {
+test('it has a route for each kind of caller that it names', async () => {
   const added = await admin.post(path, { name: ' bear ' })
   expect([added.httpStatus, added.json]).toEqual([
     201,
@@ -45,7 +45,7 @@ test("a key reads only its own account, and can't call the admins' operation by 
   expect(posted).toEqual(refusal(404, 'not_found'))
 })
 
-test('the caller is asked for before anything else', async () => {
+test('the caller is checked before anything else', async () => {
   for (const token of [null, 'another']) {
     const refused = await admin.call({ method: 'POST', path, body: 'no JSON', token })
     expect(refused).toEqual(refusal(401, 'invalid_admin_token'))
@@ -63,14 +63,14 @@ test.each([
   expect(await admin.post(path, body)).toEqual(refusal(400, 'invalid_parameter', param))
 })
 
-test('an id that names nothing, or that no store keeps, is 404', async () => {
+test('an ID that is unknown, or that a store cannot keep, is 404', async () => {
   for (const id of ['acct_0', '%00', 'acct_%00']) {
     const { httpStatus, json } = await admin.post(`/v1/admin/accounts/${id}/toys`, { name: 'bear' })
     expect([httpStatus, json], id).toEqual([404, errorOf('not_found')])
   }
 })
 
-test('documents have it for each kind of caller, under its title', async () => {
+test('the documents list it for each kind of caller, with its title', async () => {
   const { json } = await admin.get('/openapi.json', null)
   const paths = objectAt(json, 'paths')
   expect(objectAt(paths, TOY_PATHS.admin, 'post')).toMatchObject({
@@ -87,7 +87,7 @@ test('documents have it for each kind of caller, under its title', async () => {
   })
 })
 
-test('its command runs it on the store, with --json and in words, by the same rules', async () => {
+test('its command runs it on the store, with --json and as text, with the same rules', async () => {
   expect(await line.json('toy', 'add', accountId, '--name', 'bear')).toEqual({
     object: 'toy',
     account: accountId,

@@ -60,7 +60,7 @@ describe('every method that a path lacks is 404 with the methods that it has', (
     }
   })
 
-  test('below /v1/admin with the token alone', async () => {
+  test('below /v1/admin only with the token', async () => {
     const path = '/v1/admin/accounts/acct_1'
     const stranger = await send('QUERY', path)
     expect([stranger.httpStatus, stranger.headers['allow']]).toEqual([401, undefined])
@@ -68,7 +68,7 @@ describe('every method that a path lacks is 404 with the methods that it has', (
     expect([admin.httpStatus, admin.headers['allow']]).toEqual([404, 'GET, HEAD, PATCH'])
   })
 
-  test('of the page, and not of its desk without the rights', async () => {
+  test('of the page, and of its operator paths only with the rights', async () => {
     await setUpOperator(world)
     const stranger = await new Browser(world).call('PATCH', 'operator/accounts')
     expect([stranger.httpStatus, stranger.headers.get('allow')]).toEqual([401, null])
@@ -77,7 +77,7 @@ describe('every method that a path lacks is 404 with the methods that it has', (
   })
 })
 
-test('a content-type that is none is ignored, as every other is', async () => {
+test('an invalid content-type is ignored, like every other one', async () => {
   const headers = { authorization: `Bearer ${ADMIN}`, 'content-type': ';' }
   expect((await send('POST', '/nothing', headers)).httpStatus).toBe(404)
   // Its body is empty.
@@ -92,7 +92,7 @@ test.each([
   '/v1/usage',
   '/v1/admin/accounts',
   '/v1/admin/nothing',
-])('no cache keeps the answers to %s, errors included', async (path) => {
+])('caches do not store the answers to %s, including errors', async (path) => {
   const isAdminPath = path.startsWith('/v1/admin')
   for (const token of [isAdminPath ? ADMIN : bearer, 'wrong']) {
     const { headers } = await send('GET', path, { authorization: `Bearer ${token}` })

@@ -147,7 +147,7 @@ async function makeRequests() {
   return { paid, free, paidKey, freeKey }
 }
 
-test('each row has every mandatory column of FOCUS 1.2, of its type and with allowed values alone', async () => {
+test('each row has every mandatory column of FOCUS 1.2, with its type and only allowed values', async () => {
   await makeRequests()
   const { head, rows } = await focus(RANGE)
   expect(head.filter((name) => !name.startsWith('x_'))).toEqual(Object.keys(COLUMNS).toSorted())
@@ -167,7 +167,7 @@ test('each row has every mandatory column of FOCUS 1.2, of its type and with all
   }
 })
 
-test('figures of usage are in rows of usage alone, and each quantity has a unit', async () => {
+test('only rows of usage have figures of usage, and each quantity has a unit', async () => {
   await makeRequests()
   const { rows } = await focus(RANGE)
   for (const row of rows) {
@@ -244,7 +244,7 @@ test('a row is of one day or month, account, key, endpoint, upstream and model',
   )
 })
 
-test('groups and steps that FOCUS has no columns for are refused, and keys have no such format', async () => {
+test('groups and steps without FOCUS columns are refused, and keys have no FOCUS format', async () => {
   for (const [query, param] of [
     ['by=model', 'by'],
     ['by=day&step=day', 'step'],

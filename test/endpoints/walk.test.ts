@@ -113,7 +113,7 @@ function expectSuccess({ httpStatus, headers, text }: Answer, { method }: Endpoi
 describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   const { method, path, body, family, access } = endpoint
 
-  test.each(CREDENTIAL_NAMES)('answers as its access says, with %s', async (credential) => {
+  test.each(CREDENTIAL_NAMES)('answers according to its access, with %s', async (credential) => {
     const answer = await ask({ method, path, body, credential })
     const code = CREDENTIALS[credential]
     switch (access) {
@@ -133,7 +133,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   })
 
   test.each(['no key', 'a good key'] as const)(
-    'no other method is known there, with %s',
+    'has no other method, with %s',
     async (credential) => {
       const known = ENDPOINTS.filter((other) => other.path === path && other.access !== 'absent')
       for (const other of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
@@ -144,7 +144,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     },
   )
 
-  test('no other path is below it, nor above /v1', async () => {
+  test('has no other path below it or above /v1', async () => {
     if (['/v1', '/v1/', '/v1/models'].includes(path)) return
     const credential = 'a good key'
     const below = `${path}/nothing/there`
@@ -167,7 +167,7 @@ test('the bare address redirects GET to the reference, and answers other methods
   }
 })
 
-test('the 404 of a model alone carries no request id', async () => {
+test('only the 404 of a model has no request ID', async () => {
   for (const path of ['/v1/models/none', '/v1/models/', '/v1/models/a/b/c']) {
     const { httpStatus, headers, text } = await ask({ method: 'GET', path, credential: 'no key' })
     expect(httpStatus).toBe(404)
@@ -177,7 +177,7 @@ test('the 404 of a model alone carries no request id', async () => {
   }
 })
 
-test('Activity has the requests that ran, and none that was refused or read', async () => {
+test('Activity has the requests that ran, and no refused requests or reads', async () => {
   await world.gateway.settled()
   const { requests } = await listRequests(world.gateway.store.db, { limit: 1_000 })
   const ran = ENDPOINTS.filter(({ method, access }) => method === 'POST' && access === 'required')

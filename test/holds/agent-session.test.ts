@@ -53,7 +53,7 @@ describe('a session of a coding agent', () => {
     },
   )
 
-  test('gets further than one whose marks are held at the price of an hour', () => {
+  test('runs longer than a session whose cache marks are held at the price of one hour', () => {
     const offer = catalog.offerFor('anthropic/claude-opus-4-1', 'chat')
     const input = { creditMicros: 5_000_000, capTokens: 32_000, turns: 60 }
     const { cacheWriteLong } = offer.prices

@@ -102,7 +102,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     )
   }
 
-  test('no body of listed fields is charged above its hold by a vendor that does the most they let it', () => {
+  test('no body of listed fields is charged above its hold, even if the vendor bills the most that they allow', () => {
     const tally: Tally = { charged: 0, names: new Set() }
     try {
       fc.assert(neverAboveHold(tally), { seed, numRuns: bodies })
@@ -120,7 +120,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     expect([...tally.names]).toEqual(expect.arrayContaining(held))
   })
 
-  test.each(PLANTS[vendor])('a search like it finds that %s', (_, plant) => {
+  test.each(PLANTS[vendor])('the same search finds that %s', (_, plant) => {
     const { failed } = fc.check(neverAboveHold({ charged: 0, names: new Set() }, plant), {
       seed,
       numRuns: 2 * bodies,

@@ -35,7 +35,7 @@ function neverCharged(tally: Tally, plant: Plant = {}) {
   })
 }
 
-test('no body is charged above its hold by a provider that bills the most it may', () => {
+test('no body is charged above its hold, even if the provider bills the most that it can', () => {
   const tally = { charged: 0, refused: 0 }
   try {
     fc.assert(neverCharged(tally), { seed, numRuns: bodies })
@@ -69,7 +69,7 @@ function imagesFigureMicros({ body }: RandomBody): number {
   return Math.ceil((picos * Number(body['n'] ?? 1)) / 1e6)
 }
 
-describe('a search like it finds that', () => {
+describe('the same search finds that', () => {
   // Holds with a fault: a search that found none of them would prove nothing.
   const PLANTS: readonly (readonly [string, Plant])[] = [
     [

@@ -75,16 +75,16 @@ function neverAboveHold(plant: Plant = {}, prefixes?: PrefixMemory) {
   })
 }
 
-test('no prompt is charged above its hold, wherever its cache marks are, by a vendor that writes all that they cover', () => {
+test('no prompt is charged above its hold, wherever its cache marks are, if the vendor writes everything that they cover', () => {
   console.log(`HOLD_SEARCH_SEED=${seed}`)
   fc.assert(neverAboveHold(), { seed, numRuns: BODIES })
 })
 
-test('no prompt is charged above its hold by a vendor that reads the beginnings that it has written before', () => {
+test('no prompt is charged above its hold if the vendor reads cached beginnings that it wrote before', () => {
   fc.assert(neverAboveHold({}, new PrefixMemory()), { seed, numRuns: BODIES })
 })
 
-describe('a search like it finds that', () => {
+describe('the same search finds that', () => {
   test.each<[string, Plant]>([
     [
       'all of a marked prompt is held at the price of input',
@@ -120,7 +120,7 @@ describe('a prompt of 41 KB', () => {
     return heldMicros ?? 0
   }
 
-  test('with a mark on its short system prompt alone is held at hardly more than without one', () => {
+  test('with a cache mark only on its short system prompt is held at little more than without one', () => {
     const messages = [{ role: 'user', content: words }]
     const none = heldFor({ system: system({}), messages })
     const marked = heldFor({ system: system(short), messages })

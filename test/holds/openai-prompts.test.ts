@@ -37,7 +37,7 @@ function toolTokens(tools: readonly Tool[], count: (text: string) => number): nu
 }
 
 test.each(TOKENIZERS.filter(({ name }) => name === 'o200k' || name === 'cl100k'))(
-  'no prompt of messages and tools has more tokens of $name than it is held for',
+  'no prompt of messages and tools has more $name tokens than its hold covers',
   ({ countTokens }) => {
     fc.assert(
       fc.property(

@@ -24,7 +24,7 @@ async function send({ endpoint, body }: RandomBody, { apiKey }: TestAccount) {
   return { httpStatus: answer.status, text: await answer.text() }
 }
 
-test('no request is charged above its hold by a provider that bills the most it may', async () => {
+test('no request is charged above its hold, even if the provider bills the most that it can', async () => {
   const account = await world.account({ creditMicros: 1_000_000_000_000 })
   world.simulator.script({ bills: 'most', times: 'always' })
   await fc.assert(
@@ -75,7 +75,7 @@ describe('a refusal for too little credit', () => {
     },
   )
 
-  test('on messages names none, because the hold is at the maximum as it is', async () => {
+  test('on messages names none, because the hold is already at the maximum', async () => {
     const poor = await world.account({ creditMicros: 1_000 })
     const body = { model: 'sim/text', max_tokens: 40_000, messages: [question] }
     const refused = await send({ endpoint: 'messages', body }, poor)

@@ -96,7 +96,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     })
   }
 
-  test('no body is charged above its hold by a vendor that counts the most it may', () => {
+  test('no body is charged above its hold, even if the vendor counts the most that it can', () => {
     const tally = { charged: 0, refused: 0 }
     try {
       fc.assert(neverCharged(tally), { seed, numRuns: bodies })
@@ -107,7 +107,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     expect(tally.charged).toBeGreaterThan(bodies / 12)
   })
 
-  describe('a search like it finds that', () => {
+  describe('the same search finds that', () => {
     test.each(PLANTS[vendor])('%s', (_, plant) => {
       const tally = { charged: 0, refused: 0 }
       const { failed } = fc.check(neverCharged(tally, plant), {

@@ -182,7 +182,7 @@ describe.each(NAMED)('%s', (_, operation) => {
     expect(errorOf(answer)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
   })
 
-  test('is 404 for a user of another account, and for everyone if no account has the ID', async () => {
+  test('is 404 for a user of another account, and for everyone if the ID is unknown', async () => {
     const { method, path, body } = callOf(operation, own)
     const answer = await browsers.stranger.call(method, path, { body })
     expect(errorOf(answer)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
@@ -236,7 +236,7 @@ async function newKey(browser: Browser): Promise<string> {
   return String(json['id'])
 }
 
-test("the text of a key is in the answer that made it, and in no later answer, log or store's file", async () => {
+test('the secret of a key is in the answer that created it, and in no later answer, log or file of the store', async () => {
   const path = `accounts/${own.account.id}/keys`
   const { json } = await browsers.member.post(path, { name: 'laptop', credit_limit: 5_000_000 })
   const text = String(json['key'])
@@ -274,7 +274,7 @@ test("a key's last use is when its latest request opened its hold", async () => 
   expect(lastUses).toContain(null)
 })
 
-test('Activity is downloaded as CSV, of the own account alone, and an unknown filter is refused', async () => {
+test("Activity is downloaded as CSV, only of the user's own account, and an unknown filter is refused", async () => {
   const path = `accounts/${own.account.id}/requests.csv`
   const { text, headers } = await browsers.member.get(path)
   expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
@@ -327,7 +327,7 @@ test('a payment that was left can be continued at its own page, until it is paid
   })
 })
 
-test('a code is redeemed once by an owner, and the sixth try of a user in a minute is refused', async () => {
+test("a code is redeemed once by an owner, and a user's sixth try in a minute is refused", async () => {
   const account = await world.account()
   const of = (email: string) => inviteGuest(world, { email, accountId: account.id, role: 'owner' })
   const [eve, mallory] = [await of('eve@example.org'), await of('mallory@example.org')]

@@ -15,7 +15,7 @@ async function enterByMail(world: World, text: () => Promise<string>): Promise<B
   return browser
 }
 
-test('an owner gets a mail when a key has used nine tenths of its limit, and sees it on the page', async () => {
+test('an owner gets an email when a key has used nine tenths of its limit, and sees it on the page', async () => {
   const box = await startMailbox()
   const world = await startWorld({
     settings: {

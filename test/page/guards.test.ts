@@ -34,7 +34,7 @@ describe('a call that changes something', () => {
   })
 })
 
-test('each answer is for this browser now, and tells it to load nothing', async () => {
+test('each answer is private, is not cached, and lets the browser load nothing', async () => {
   for (const answer of [
     await operator.get('me'),
     await new Browser(world).get('me'),
@@ -51,7 +51,7 @@ test('each answer is for this browser now, and tells it to load nothing', async 
   }
 })
 
-test('an answer that a browser has is not sent again', async () => {
+test('an answer that a browser already has is not sent again', async () => {
   const first = await operator.get('me')
   const etag = first.headers.get('etag') ?? ''
   const again = await operator.get('me', { 'if-none-match': etag })
@@ -88,7 +88,7 @@ describe('hostile input', () => {
     'x'.repeat(40),
     '%00%00%00%00%00%00%00%00',
     `${'y'.repeat(32)}; a=b`,
-  ])('the cookie %j is no session', async (value) => {
+  ])('the cookie %j is not accepted as a session', async (value) => {
     const { port } = new URL(world.gateway.address)
     const browser = new Browser(world)
     browser.cookies.set(`tollgate_session_${port}`, value)
@@ -131,7 +131,7 @@ describe('the bare address', () => {
     expect(await redirectOf(world, 'application/json')).toBe('/docs')
   })
 
-  test('leads browsers to the reference if the page is off, and nothing is below /app', async () => {
+  test('leads browsers to the reference if the page is off, and no path exists below /app', async () => {
     const without = await startWorld({ settings: { TOLLGATE_PAGE: 'off' } })
     expect(await redirectOf(without, 'text/html')).toBe('/docs')
     for (const path of ['/app', '/app/api/start']) {
@@ -141,7 +141,7 @@ describe('the bare address', () => {
   })
 })
 
-test('an API key and the admin token open nothing of the page, and a session nothing else', async () => {
+test('an API key and the admin token do not open the page, and a session opens only the page', async () => {
   const settings = { ADMIN_API_TOKEN: 'admin-token-of-the-test' }
   const other = await startWorld({ settings })
   const { apiKey, id } = await other.account()

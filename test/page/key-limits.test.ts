@@ -18,7 +18,7 @@ beforeAll(async () => {
   path = `accounts/${accountId}/keys`
 })
 
-test('a member may lower the limits of a key and not raise them above the defaults, which an operator may', async () => {
+test('a member can lower the limits of a key but not raise them above the defaults, and an operator can', async () => {
   const made = await member.post(path, { name: 'narrow', limits: { in_flight: 3 } })
   expect(made.json).toMatchObject({ limits: { in_flight: 3 } })
   const keyPath = `${path}/${made.json['id']}`

@@ -22,7 +22,7 @@ const chat = (by: Browser) =>
 const create = (by: Browser) => by.post(`${account}/keys`, { name: 'key' })
 const keys = async () => Object((await member.get(`${account}/keys`)).json['data'])
 
-test('members create so many keys in an account, an operator more, and the Playground has its own key', async () => {
+test('members have a limit of keys in an account, operators a higher one, and the key of the Playground does not count', async () => {
   const present = keys().then(({ length }) => length)
   for (let count = await present; count < 4; count++) {
     expect((await create(member)).httpStatus).toBe(201)
@@ -36,7 +36,7 @@ test('members create so many keys in an account, an operator more, and the Playg
   expect(await keys()).toHaveLength(6)
 })
 
-test('members who delete keys to create others create so many in a day', async () => {
+test('members who delete keys to create others have a limit of new keys in a day', async () => {
   for (const { id } of await keys()) await member.call('DELETE', `${account}/keys/${id}`)
   const refused = await create(member)
   expect(errorOf(refused)).toMatchObject({ httpStatus: 409, code: 'too_many_keys' })

@@ -42,7 +42,7 @@ describe('a flood of mails', () => {
   }
 
   test.each(['sign_in', 'reset'] as const)(
-    'brings five mails for %s at once, then one each 30 minutes, all day',
+    'sends five emails for %s at once, then one every 30 minutes',
     async (kind) => {
       await setUpOperator(world, ORIGIN)
       let mails = 0
@@ -69,7 +69,7 @@ describe('a flood of mails', () => {
     },
   )
 
-  test('leaves a link in the mailbox that works at any time', async () => {
+  test('leaves a working link in the mailbox at any time', async () => {
     await setUpOperator(world, ORIGIN)
     const { db } = world.gateway.store
     let mails = 0
@@ -86,7 +86,7 @@ describe('a flood of mails', () => {
     expect((await browserAt('203.0.113.7').post('auth/link', { token })).httpStatus).toBe(200)
   })
 
-  test('is answered alike for an address that no user has', async () => {
+  test('gets the same answers for an address without a user', async () => {
     await setUpOperator(world, ORIGIN)
     const answers = async (email: string) => {
       const seen: unknown[] = []
@@ -99,7 +99,7 @@ describe('a flood of mails', () => {
     expect(await answers('eve@example.org')).toEqual(await answers(ADA.email))
   })
 
-  test('counts neither a browser in which the user signed in nor its network', async () => {
+  test('does not count a browser in which the user signed in, or its network', async () => {
     await setUpOperator(world, ORIGIN)
     const own = browserAt('203.0.113.7')
     expect((await own.post('auth/sign-in', ADA)).httpStatus).toBe(200)
@@ -133,7 +133,7 @@ describe('a flood of mails', () => {
     expect((await own.post('auth/sign-in', ADA)).httpStatus).toBe(200)
   })
 
-  test('counts for a browser of another person, for one that is forged, and after 180 days', async () => {
+  test("counts for another person's browser, for a forged cookie, and after 180 days", async () => {
     await setUpOperator(world, ORIGIN)
     const { id } = await world.account()
     const eve = await inviteGuest(world, {

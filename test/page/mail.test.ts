@@ -55,7 +55,7 @@ test('a link signs a user in once, and no GET of any program uses it', async () 
   expect(errorOf(await browserAt('203.0.113.8').post('auth/link', { token }))).toEqual(INVALID_LINK)
 })
 
-test('of two clicks at once, one signs in', async () => {
+test('of two simultaneous clicks, one signs in', async () => {
   await setUpOperator(world, ORIGIN)
   await askForMail(browserAt('203.0.113.7'))
   const token = await linkIn(box, 0)
@@ -66,7 +66,7 @@ test('of two clicks at once, one signs in', async () => {
   expect(statuses.toSorted()).toEqual([200, 404, 404, 404])
 })
 
-test('a code ends 15 minutes after its mail was asked for, and the link 45', async () => {
+test('a code expires 15 minutes after its email was requested, and the link after 45', async () => {
   await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
   const ticket = await askForMail(browser)
@@ -81,7 +81,7 @@ test('a code ends 15 minutes after its mail was asked for, and the link 45', asy
   expect(errorOf(await browser.post('auth/reset', reset))).toEqual(INVALID_LINK)
 })
 
-test('a code signs in the browser that asked, once, and ends the link of its mail', async () => {
+test('a code signs in only the browser that requested it, once, and ends the link of its email', async () => {
   await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
   const ticket = await askForMail(browser)
@@ -95,7 +95,7 @@ test('a code signs in the browser that asked, once, and ends the link of its mai
   expect(errorOf(await browser.post('auth/link', { token }))).toEqual(INVALID_LINK)
 })
 
-test('five wrong codes end a code, also thirty at once, and no code of another browser', async () => {
+test('five wrong codes end a code, even if thirty come at the same time, and no code of another browser', async () => {
   await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
   const ticket = await askForMail(browser)
@@ -117,7 +117,7 @@ test('five wrong codes end a code, also thirty at once, and no code of another b
   expect((await browser.post('auth/code', { ticket, code })).httpStatus).toBe(200)
 })
 
-test('an unknown address is answered alike, after the same statements, and gets no mail', async () => {
+test('an unknown address gets the same answer, after the same statements, and no email', async () => {
   await setUpOperator(world, ORIGIN)
   const known = await tracesOf(world, () =>
     browserAt('203.0.113.7').post('auth/mail/sign-in', ADA_ONLY),
@@ -155,7 +155,7 @@ test('a mailed link sets a new password once, and ends sessions and other links'
   expect(again.httpStatus).toBe(200)
 })
 
-test('the first proof of an address ends the password set without one; later ones end nothing', async () => {
+test('the first proof of an address ends a password that was set before it, and later proofs end nothing', async () => {
   const desk = await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
   await askForMail(browser)
@@ -187,7 +187,7 @@ test('no store and no log has the text, the ticket or the code of a mail', async
   }
 })
 
-test('links lead to the configured address, and a call can not change it', async () => {
+test('links lead to the configured address, and a call cannot change it', async () => {
   await setUpOperator(world, ORIGIN)
   await browserAt('203.0.113.7').call('POST', 'auth/mail/reset', {
     body: ADA_ONLY,
@@ -201,7 +201,7 @@ test('links lead to the configured address, and a call can not change it', async
   ])
 })
 
-test('a removed user is let in by no mail', async () => {
+test('a removed user cannot sign in by email', async () => {
   await setUpOperator(world, ORIGIN)
   await askForMail(browserAt('203.0.113.7'))
   const token = await linkIn(box, 0)
@@ -210,7 +210,7 @@ test('a removed user is let in by no mail', async () => {
   expect(errorOf(await browserAt('203.0.113.7').post('auth/link', { token }))).toEqual(INVALID_LINK)
 })
 
-test('an invitation by the admin API is mailed; the name of its account is words', async () => {
+test('an invitation by the admin API is sent by email, and the name of its account is plain text', async () => {
   await world.close()
   await open({ ADMIN_API_TOKEN: 'an-admin-token' })
   const call = async (path: string, body: object): Promise<Record<string, unknown>> => {
@@ -233,7 +233,7 @@ test('an invitation by the admin API is mailed; the name of its account is words
 })
 
 describe('without a mail server that answers', () => {
-  test('calls are answered at once, and the log reports the fate of the email', async () => {
+  test('calls are answered at once, and the log reports that the email failed', async () => {
     await world.close()
     await open({ SMTP_URL: 'smtp://127.0.0.1:1?tls=off' })
     await setUpOperator(world, ORIGIN)
@@ -241,7 +241,7 @@ describe('without a mail server that answers', () => {
     expect((await browserAt('203.0.113.7').get('start')).json).toMatchObject({ mail: true })
   })
 
-  test('without settings of mail there is none of this', async () => {
+  test('without mail settings these calls do not exist', async () => {
     await world.close()
     passedMs = 0
     world = await startWorld({ settings: { TOLLGATE_PUBLIC_URL: ORIGIN.origin } })
@@ -254,7 +254,7 @@ describe('without a mail server that answers', () => {
 })
 
 test.each(TEST_DATABASES)(
-  'on $engine one of many right codes at once signs in',
+  'on $engine one of many simultaneous right codes signs in',
   async ({ create }) => {
     const database = await create()
     await world.close()

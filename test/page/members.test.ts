@@ -65,21 +65,21 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(errorOf(await leave(member))).toEqual(LAST_OWNER)
   })
 
-  test('of the last two owners who go at the same time, one stays', async () => {
+  test('if the last two owners leave at the same time, one stays', async () => {
     const other = await guest('other', 'owner')
     const both = await Promise.all([leave(owner), leave(other)])
     expect(both.map(({ httpStatus }) => httpStatus).sort()).toEqual([200, 409])
     expect(await membersSeen()).toHaveLength(1)
   })
 
-  test('of two owners who remove each other at the same time, one stays', async () => {
+  test('if two owners remove each other at the same time, one stays', async () => {
     const other = await guest('other', 'owner')
     const both = await Promise.all([remove(owner, other), remove(other, owner)])
     expect(both.filter(({ httpStatus }) => httpStatus === 200)).toHaveLength(1)
     expect(await membersSeen()).toHaveLength(1)
   })
 
-  test("a removed member's open session loses the account with its next call, and stays signed in", async () => {
+  test('a removed member loses the account with the next call, and stays signed in', async () => {
     const member = await guest('member', 'member')
     expect((await member.get(`accounts/${accountId}/keys`)).httpStatus).toBe(200)
     expect((await remove(owner, member)).json).toMatchObject({ object: 'member', deleted: true })
@@ -96,7 +96,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(errorOf(await remove(owner, member))).toEqual(NOT_FOUND)
   })
 
-  test('an owner who becomes a member decides about members and credit no more, at once', async () => {
+  test('an owner who becomes a member at once loses the rights over members and credit', async () => {
     const other = await guest('other', 'owner')
     await setRole(owner, other, 'member')
     for (const refused of [
@@ -123,7 +123,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     await expect(change).rejects.toMatchObject({ code: 'owner_required' })
   })
 
-  test('a person who is invited by an owner joins once, also with a user that is there already', async () => {
+  test('a person who is invited by an owner joins once, even with an existing user', async () => {
     const token = await invite(owner, 'Grace@example.org')
     const { json: listed } = await owner.get(`accounts/${accountId}/invitations`)
     expect(listed['data']).toEqual([
@@ -159,7 +159,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await grace.get('me')).json['accounts']).toMatchObject([{ id: second.id }])
   })
 
-  test('an invitation is withdrawn by owners of its account alone, and ends when its person is removed', async () => {
+  test('only owners of its account can withdraw an invitation, and it ends when its person is removed', async () => {
     const withdrawn = await invite(owner, 'grace@example.org')
     const { json } = await owner.get(`accounts/${accountId}/invitations`)
     const [{ id }] = json['data'] as [{ id: string }]
@@ -186,7 +186,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     ['is removed', (of: Browser) => remove(owner, of)],
     ['leaves', (of: Browser) => leave(of)],
   ])(
-    'the invitations that an owner sent who %s let no one in, and those of others do',
+    'invitations by an owner who %s no longer work, and invitations by others do',
     async (_, end) => {
       const other = await guest('other', 'owner')
       const sent = await invite(other, 'second@example.org', 'owner')
@@ -219,7 +219,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       },
     ],
   ])(
-    'the invitations that an owner sent who %s let no one in, and new ones do',
+    'earlier invitations by an owner who %s no longer work, and new ones do',
     async (_, endAndBegin) => {
       const other = await guest('other', 'owner')
       const sent = await invite(other, 'second@example.org', 'owner')
@@ -231,7 +231,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     },
   )
 
-  test('the invitations of a removed operator let no one in, even if the person is an operator again', async () => {
+  test('invitations by a removed operator no longer work, even if the person is an operator again', async () => {
     const email = 'second-operator@example.org'
     const becomeOperator = async (browser: Browser) => {
       const purpose = { kind: 'invitation', email, isOperator: true, membership: null } as const
@@ -252,7 +252,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await accept(await invite(second, 'grace@example.org'))).httpStatus).toBe(201)
   })
 
-  test('an invitation by an owner who is now a member lets no one in', async () => {
+  test('an invitation by an owner who is now a member no longer works', async () => {
     const other = await guest('other', 'owner')
     const sent = Array.from({ length: 10 }, (_, each) =>
       other.post(`accounts/${accountId}/invitations`, {
@@ -268,7 +268,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     }
   })
 
-  test('the invitations that an operator sent let people in, also once the operator has left the account', async () => {
+  test('invitations by an operator work even after the operator has left the account', async () => {
     const sent = await invite(operator, 'grace@example.org')
     const own = await invite(owner, ADA.email)
     expect((await accept(own, operator)).httpStatus).toBe(201)

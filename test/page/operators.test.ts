@@ -148,7 +148,7 @@ test('operators have the operations of admins on accounts, credit, codes, reques
 })
 
 describe.each(NAMED)('%s', (_, operation) => {
-  test('is 401 without a session, and 404 for owners, members and strangers, as a path that does not exist', async () => {
+  test('is 401 without a session, and 404 for owners, members and strangers, like a path that does not exist', async () => {
     const { method, path, body } = await callOf(operation)
     const unknown = await visitor().call(method, path, { body })
     expect(errorOf(unknown)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
@@ -210,7 +210,7 @@ describe('the audit log', () => {
     }
   })
 
-  test('is a settled request with its cost and charge', async () => {
+  test('has a settled request with its cost and charge', async () => {
     const requestId = await newRequestId()
     await signInAgain()
     await operator.post(`operator/requests/${requestId}/settle`, { cost: '0.002' })
@@ -258,7 +258,7 @@ describe('the audit log', () => {
     expect((await actions())[0]).toMatchObject({ action: 'createOwnAccount' })
   })
 
-  test('is read page by page, and of one account', async () => {
+  test('is read page by page, for all accounts or one', async () => {
     const first = await operator.get('operator/actions?limit=1')
     const second = await operator.get(
       `operator/actions?limit=1&cursor=${first.json['next_cursor']}`,
@@ -270,7 +270,7 @@ describe('the audit log', () => {
   })
 })
 
-test('an operator sees admin tokens without their text, and revokes one that serves no call after that', async () => {
+test('an operator sees admin tokens without their text, and a revoked token is refused from then on', async () => {
   const post = async (path: string, bearer: string, body: object) => {
     const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
     const sent = { method: 'POST', headers, body: JSON.stringify(body) }
@@ -301,7 +301,7 @@ describe('a sign-in of more than ten minutes ago', () => {
     ],
     ['a code', 'codes', { amount: 5 }],
     ['a settlement', 'requests/{request}/settle', { cost: 0 }],
-  ])('does not do for %s, until the password is entered again', async (_, path, body) => {
+  ])('is not enough for %s until the password is entered again', async (_, path, body) => {
     const requestId = await newRequestId()
     const place = path.replace('{account}', account.id).replace('{request}', requestId)
     await signInAgain()

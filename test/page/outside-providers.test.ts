@@ -36,7 +36,7 @@ const newBrowser = () => browserOf(world)
 describe('a provider that is away', () => {
   const AWAY = { httpStatus: 502, code: 'sign_in_unavailable', param: null }
 
-  test('is named, before and after the way to it, and is asked again later', async () => {
+  test('is named in the error, before and after the redirect, and is asked again later', async () => {
     await setUpOperator(world, ORIGIN)
     provider.person = VERIFIED_ADA
     const browser = newBrowser()
@@ -54,7 +54,7 @@ describe('a provider that is away', () => {
     provider = await startProvider()
   })
 
-  test('does not keep the gateway from starting, nor are its buttons lost', async () => {
+  test('does not prevent the gateway from starting, and keeps its button', async () => {
     const { json } = await newBrowser().get('start')
     expect(json).toMatchObject({ providers: [{ id: 'oidc', name: 'Example ID' }] })
   })
@@ -81,7 +81,7 @@ test('Google is a provider of OpenID Connect with its own button', async () => {
   expect((await finish(browser, query, 'google')).httpStatus).toBe(200)
 })
 
-test('GitHub joins by the address that is primary and verified, and its other ones prove nothing', async () => {
+test('a person from GitHub joins with the primary verified address, and other addresses prove nothing', async () => {
   const github = await startGithub()
   await world.close()
   await open({

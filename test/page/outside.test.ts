@@ -51,8 +51,8 @@ async function invite(email: string, accountId: string | null = null): Promise<s
 
 const userIdOf = async (browser: Browser) => Object((await browser.get('me')).json['user']).id
 
-describe('who an identity is', () => {
-  test('a person whose address the provider calls verified is the user of that address from then on', async () => {
+describe('the user of an identity', () => {
+  test('a person with an address that the provider calls verified becomes the user of that address', async () => {
     const desk = await setUpOperator(world, ORIGIN)
     provider.person = VERIFIED_ADA
     const browser = newBrowser()
@@ -66,7 +66,7 @@ describe('who an identity is', () => {
     expect((await desk.get('me')).httpStatus).toBe(401)
   })
 
-  test('the first proof of an address ends the password set without one; a later one ends nothing', async () => {
+  test('the first proof of an address ends a password that was set before it, and a later proof ends nothing', async () => {
     await setUpOperator(world, ORIGIN)
     provider.person = VERIFIED_ADA
     const browser = newBrowser()
@@ -81,7 +81,7 @@ describe('who an identity is', () => {
     ['says is not verified', { email: ADA.email, email_verified: false }],
     ['says nothing of', { email: ADA.email }],
     ['does not have', {}],
-  ])('an address that the provider %s signs a person in as no user', async (_words, claims) => {
+  ])('an address that the provider %s does not sign in', async (_words, claims) => {
     await setUpOperator(world, ORIGIN)
     await invite('eve@example.org')
     provider.person = { sub: 'mallory', ...claims }
@@ -92,7 +92,7 @@ describe('who an identity is', () => {
     expect((await browser.get('me')).httpStatus).toBe(401)
   })
 
-  test('a verified stranger without an invitation gets one sentence, and no user is made', async () => {
+  test('a verified stranger without an invitation gets one sentence, and no user is created', async () => {
     await setUpOperator(world, ORIGIN)
     provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
     expect(errorOf(await signIn(newBrowser()))).toEqual(NOT_INVITED)
@@ -138,7 +138,7 @@ describe('by the link of an invitation', () => {
     expect((await signIn(newBrowser())).httpStatus).toBe(200)
   })
 
-  test('no one becomes another user, and the link stays valid', async () => {
+  test('a person does not become another user, and the link stays valid', async () => {
     await setUpOperator(world, ORIGIN)
     const { id } = await world.account()
     const token = await invite(ADA.email, id)
@@ -149,7 +149,7 @@ describe('by the link of an invitation', () => {
     expect(errorOf(await signIn(newBrowser(), token))).toMatchObject({ code: 'invalid_link' })
   })
 
-  test('a later proof of the address ends the identity that had none', async () => {
+  test('a later proof of the address ends the unproved identity', async () => {
     await setUpOperator(world, ORIGIN)
     provider.person = { sub: 'mallory' }
     const early = newBrowser()
@@ -162,13 +162,13 @@ describe('by the link of an invitation', () => {
   })
 })
 
-describe('a sign-in that is not right is refused', () => {
+describe('a sign-in is refused', () => {
   beforeEach(async () => {
     await setUpOperator(world, ORIGIN)
     provider.person = VERIFIED_ADA
   })
 
-  test('used twice, also at once', async () => {
+  test('used twice, even at the same time', async () => {
     const browser = newBrowser()
     const query = await begin(browser)
     const kept = [...browser.cookies]
@@ -211,7 +211,7 @@ describe('a sign-in that is not right is refused', () => {
     expect((await finish(browser, query)).httpStatus).toBe(200)
   })
 
-  test('with a code that is not one, or one that belongs to another sign-in', async () => {
+  test('with an invalid code, or with the code of another sign-in', async () => {
     const browser = newBrowser()
     const mine = new URLSearchParams(await begin(browser))
     mine.set('code', 'not-a-code')
@@ -230,14 +230,14 @@ describe('a sign-in that is not right is refused', () => {
     expect(world.log.join('\n')).toContain('access_denied')
   })
 
-  test('of an issuer that the answer names wrongly', async () => {
+  test('with a wrong issuer in the answer', async () => {
     const browser = newBrowser()
     const query = new URLSearchParams(await begin(browser))
     query.set('iss', 'https://evil.example')
     expect(errorOf(await finish(browser, query.toString()))).toEqual(REFUSED)
   })
 
-  test('of a provider that is not set', async () => {
+  test('of a provider that is not configured', async () => {
     const answer = await newBrowser().post('auth/outside/begin', { provider: 'google' })
     expect(errorOf(answer)).toMatchObject({ httpStatus: 404, code: 'not_found' })
   })
@@ -265,7 +265,7 @@ test('a provider leads back to the one address of the gateway, and no call names
   }
 })
 
-test('the cookie of a begun sign-in is kept from scripts and other sites, and ends with it', async () => {
+test('the cookie of a started sign-in is hidden from scripts and other sites, and ends with the sign-in', async () => {
   await setUpOperator(world, ORIGIN)
   provider.person = VERIFIED_ADA
   const browser = newBrowser()
@@ -313,7 +313,7 @@ test('the removal of a user ends the sessions and the identity', async () => {
 })
 
 test.each(TEST_DATABASES)(
-  'on $engine one identity that comes back many times at once is one user',
+  'on $engine an identity that returns many times at once becomes one user',
   async ({ create }) => {
     const database = await create()
     await world.close()

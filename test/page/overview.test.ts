@@ -60,7 +60,7 @@ describe('the overview', () => {
     expect(keys).toEqual([expect.objectContaining({ name: 'test 0', charge: charged })])
   })
 
-  test('shows both purses, held credit, and no forecast of an account of less than a day', async () => {
+  test('shows paid, free and held credit, and no forecast for an account younger than a day', async () => {
     const { json } = await overview()
     const balance = await browser.get(`accounts/${account.id}/balance`)
     const { credit, before, history } = Object(json)
@@ -107,7 +107,7 @@ describe('the overview', () => {
     })
   })
 
-  test('says which keys run out of their limit or expire, and when there is no credit', async () => {
+  test('lists keys that near their limit or expiry, and reports missing credit', async () => {
     const poor = await world.account({ creditMicros: 0 })
     const guest = { email: 'poor@example.org', accountId: poor.id, role: 'owner' } as const
     const owner = await inviteGuest(world, guest)
@@ -189,7 +189,7 @@ describe('Activity', () => {
     })
   })
 
-  test('is counted over more than a day in whole UTC days, which roll-ups have of each key', async () => {
+  test('is counted over more than a day in whole UTC days, because roll-ups have days for each key', async () => {
     const { json } = await summary('?since=2026-01-02T15:04:05Z&until=2026-03-01T06:00:00Z')
     const ats = (json['steps'] as readonly { readonly at: string }[]).map(({ at }) => at)
     expect(json['from']).toBe('2026-01-02T00:00:00.000Z')
@@ -208,7 +208,7 @@ describe('Activity', () => {
   )
 
   test.each(['state=final', 'tag=nightly'])(
-    'is not counted over more than a day by %s, which roll-ups do not have',
+    'is not counted over more than a day by %s, because roll-ups do not have it',
     async (filter) => {
       const refused = await summary(`?since=${daysAgo(2)}&${filter}`)
       expect(errorOf(refused)).toMatchObject({ httpStatus: 400, param: 'since' })
@@ -238,7 +238,7 @@ test('free credit alone has no forecast, and is not low while most of it is left
   expect(attention).toEqual([])
 })
 
-test('credit lasts as long as the charges since the account was opened say, from its second day on', async () => {
+test('the forecast of credit uses the charges since the account was opened, from its second day on', async () => {
   const { json } = await browser.get(`accounts/${account.id}`)
   stoppedMs = Date.parse(String(json['created_at'])) + 2 * 86_400_000
   const { credit } = Object((await overview()).json)

@@ -48,7 +48,7 @@ async function show(browser: Browser, device: PasskeyDevice) {
   return browser.post('auth/factor', { passkey })
 }
 
-test('with a passkey, a password alone opens nothing, and its signature the page', async () => {
+test("with a passkey, a password alone opens nothing, and the passkey's signature opens the page", async () => {
   const owner = await operator()
   const device = deviceOf()
   const codes = await addPasskey(owner, device)
@@ -85,7 +85,7 @@ test('a signature of a passkey works once, and only in its own session', async (
   expect(answers.filter(({ httpStatus }) => httpStatus === 200)).toHaveLength(1)
 })
 
-test('a signature is good for five minutes', async () => {
+test('a signature is valid for five minutes', async () => {
   const device = deviceOf()
   await addPasskey(await operator(), device)
   const browser = await signIn()
@@ -95,7 +95,7 @@ test('a signature is good for five minutes', async () => {
   expect((await show(browser, device)).httpStatus).toBe(200)
 })
 
-test('a page of another origin, another host or another challenge gets no signature that is good here', async () => {
+test('a signature for another origin, host or challenge is refused', async () => {
   const device = deviceOf()
   await addPasskey(await operator(), device)
   const asked = () =>
@@ -119,7 +119,7 @@ test('a page of another origin, another host or another challenge gets no signat
   expect(errorOf(refused)).toEqual(WRONG_PASSKEY)
 })
 
-test('a copy of a device that counts its signatures is found out', async () => {
+test('a copied device that counts its signatures is detected', async () => {
   const device = deviceOf()
   await addPasskey(await operator(), device)
   expect((await show(await signIn(), device)).httpStatus).toBe(200)
@@ -128,7 +128,7 @@ test('a copy of a device that counts its signatures is found out', async () => {
   expect(errorOf(await show(await signIn(), device))).toEqual(WRONG_PASSKEY)
 })
 
-test('a passkey that does not count, as synced ones do not, signs in again and again', async () => {
+test('a passkey that does not count signatures, like a synced one, signs in repeatedly', async () => {
   const device = deviceOf({ counts: false })
   await addPasskey(await operator(), device)
   for (let time = 0; time < 3; time++) {
@@ -136,7 +136,7 @@ test('a passkey that does not count, as synced ones do not, signs in again and a
   }
 })
 
-test("no passkey of one user is another's, nor is it added twice", async () => {
+test('a passkey belongs to one user, and is not added twice', async () => {
   const ada = deviceOf()
   const owner = await operator()
   await addPasskey(owner, ada)
@@ -182,7 +182,7 @@ test('the fifth passkey that is refused in ten minutes is 429, and codes with it
   expect((await browser.post('auth/factor', { code: codes?.[0] })).httpStatus).toBe(429)
 })
 
-test('a certificate of the maker of a device is refused before it is looked at', async () => {
+test("a certificate of the device's maker is refused without being read", async () => {
   const owner = await operator()
   const certificate = new Uint8Array(40)
   for (const fmt of ['packed', 'android-key', 'apple', 'tpm', 'fido-u2f', 'made-up']) {
@@ -198,7 +198,7 @@ test('a certificate of the maker of a device is refused before it is looked at',
   }
 })
 
-test('anything in place of a passkey is 400 or refused, and never more', async () => {
+test('invalid input in place of a passkey is 400 or refused', async () => {
   const owner = await operator()
   const device = deviceOf()
   const good = device.make(await ask(owner, 'auth/factors/passkey/begin'))
@@ -231,7 +231,7 @@ test('anything in place of a passkey is 400 or refused, and never more', async (
   expect((await owner.get('auth/factors')).json).toMatchObject({ data: [] })
 })
 
-test('a user has ten passkeys at most', async () => {
+test('a user has at most ten passkeys', async () => {
   const owner = await operator()
   for (let made = 1; made <= 10; made++) await addPasskey(owner, deviceOf(), `Key ${made}`)
   const passkey = deviceOf().make(await ask(owner, 'auth/factors/passkey/begin'))
@@ -239,7 +239,7 @@ test('a user has ten passkeys at most', async () => {
   expect(errorOf(refused)).toMatchObject({ httpStatus: 400, code: 'invalid_parameter' })
 })
 
-test('a passkey changes within ten minutes of the password alone, then with a signature too', async () => {
+test('a passkey can be changed within ten minutes of the password, and after that only with a signature too', async () => {
   const device = deviceOf()
   const owner = await operator()
   await addPasskey(owner, device)
@@ -268,7 +268,7 @@ test('an app and a passkey can be set up together, and recovery codes are delete
   expect(plain.json).toMatchObject({ object: 'me', user: { second_factor: 'off' } })
 })
 
-test('a link of `tollgate user reset` takes lost passkeys away', async () => {
+test('a link of `tollgate user reset` removes lost passkeys', async () => {
   await addPasskey(await operator(), deviceOf())
   const { db } = world.gateway.store
   const { id } = await db.selectFrom('users').select('id').executeTakeFirstOrThrow()
@@ -299,7 +299,7 @@ test('a page at an IP address has no passkeys, and names the address to open', a
   expect(refused.text).toContain('http://localhost')
 })
 
-test('a challenge is for who is signed in or waits, and for who has a passkey', async () => {
+test('a challenge needs a session, signed in or waiting, and a passkey', async () => {
   const nobody = new Browser(world, { origin: ORIGIN })
   expect((await nobody.post('auth/factor/challenge')).httpStatus).toBe(401)
   const owner = await operator()
@@ -316,7 +316,7 @@ test('a challenge is for who is signed in or waits, and for who has a passkey', 
   }
 })
 
-test('a password without the passkey does not use up the calls of its user', async () => {
+test('a password without the passkey does not use the calls of its user', async () => {
   const owner = await operator()
   await addPasskey(owner, deviceOf())
   const stranger = await signIn()

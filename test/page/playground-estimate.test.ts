@@ -75,7 +75,7 @@ describe('an estimate', () => {
     expect(after.json['hold']).toBe(await heldByJourney('chat', CHAT))
   })
 
-  test('opens no hold, makes no key, and sends and stores nothing', async () => {
+  test('opens no hold, creates no key, and sends and stores nothing', async () => {
     const before = await rowCounts()
     expect((await estimate(member, CHAT)).httpStatus).toBe(200)
     expect(await rowCounts()).toEqual(before)
@@ -83,7 +83,7 @@ describe('an estimate', () => {
     expect(world.log.join('\n')).not.toContain('coast')
   })
 
-  test('of more than the account has is the least that the request needs', async () => {
+  test('of more than the available credit is the smallest amount that the request needs', async () => {
     account = await world.account({ creditMicros: 10 })
     member = await guest('poor@example.org', account)
     const { json } = await estimate(member, CHAT)

@@ -67,7 +67,7 @@ describe('an answer', () => {
   test.each([
     ['whole', CHAT],
     ['streamed', { ...CHAT, stream: true }],
-  ])('that is %s is the one that a key gets, with the id of its request', async (_, body) => {
+  ])('that is %s equals the answer to a key, with the ID of its request', async (_, body) => {
     const answer = await member.post(pathOf(account), body)
     const other = await byKey(body)
     expect(answer.httpStatus).toBe(200)
@@ -97,7 +97,7 @@ describe('an answer', () => {
 test.each([
   ['messages', { messages: CHAT.messages, max_tokens: 50 }, '/v1/messages'],
   ['responses', { input: SECRET, max_output_tokens: 50 }, '/v1/responses'],
-])('an answer in %s is the one that a key gets', async (format, fields, path) => {
+])('an answer in %s equals the answer to a key', async (format, fields, path) => {
   const body = { model: 'sim/text', ...fields }
   const answer = await member.post(`accounts/${account.id}/playground/${format}`, body)
   const other = await world.send(account.apiKey, body, path)
@@ -109,8 +109,8 @@ test.each([
   expect(errorOf(refused)).toEqual({ httpStatus: 404, code: 'model_not_found', param: 'model' })
 })
 
-describe('who may use it', () => {
-  test('a member, and an operator of another account; a stranger gets a 404', async () => {
+describe('access', () => {
+  test('is open to a member and to an operator of another account, and a stranger gets a 404', async () => {
     const stranger = await guest('stranger@example.org', await world.account())
     const asOperator = await operator.post(pathOf(account), CHAT)
     expect(asOperator.httpStatus).toBe(200)
@@ -124,7 +124,7 @@ describe('who may use it', () => {
     expect(errorOf(unknown)).toEqual(errorOf(refused))
   })
 
-  test('a visitor without a session is refused, even with an API key', async () => {
+  test('is refused to a visitor without a session, even with an API key', async () => {
     const origin = new URL(world.url('/')).origin
     const answer = await fetch(world.url(`/app/api/${pathOf(account)}`), {
       method: 'POST',
@@ -139,7 +139,7 @@ describe('who may use it', () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'not_signed_in' } })
   })
 
-  test('no other site, and no form', async () => {
+  test('is refused to other sites and to forms', async () => {
     for (const headers of [{ origin: 'https://evil.example' }, { 'content-type': 'text/plain' }]) {
       const answer = await member.call('POST', pathOf(account), { body: CHAT, headers })
       expect(errorOf(answer)).toEqual({ httpStatus: 403, code: 'foreign_origin', param: null })
@@ -149,7 +149,7 @@ describe('who may use it', () => {
 })
 
 describe('its key', () => {
-  test('is made once at the first use, with a limit and without a text', async () => {
+  test('is created once at the first use, with a limit and without a secret', async () => {
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => member.post(pathOf(account), CHAT)),
     )
@@ -157,7 +157,7 @@ describe('its key', () => {
     expect(await playgroundKey()).toMatchObject({ credit_limit: 5_000_000, prefix: '' })
   })
 
-  test("can't be used with any text, not even the store's value in place of its hash", async () => {
+  test("can't be used with any secret, not even the store's value in place of its hash", async () => {
     await member.post(pathOf(account), CHAT)
     const rows = await world.gateway.store.db
       .selectFrom('api_keys')
@@ -175,7 +175,7 @@ describe('its key', () => {
     }
   })
 
-  test('refuses above its limit, which is changed as that of any key', async () => {
+  test('refuses above its limit, which is changed like the limit of any key', async () => {
     await member.post(pathOf(account), CHAT)
     const { id } = await playgroundKey()
     const key = `accounts/${account.id}/keys/${id}`
@@ -186,7 +186,7 @@ describe('its key', () => {
     expect((await member.post(pathOf(account), CHAT)).httpStatus).toBe(200)
   })
 
-  test('refuses while it is disabled, and is made again after it was deleted', async () => {
+  test('refuses while it is disabled, and is created again after it was deleted', async () => {
     await member.post(pathOf(account), CHAT)
     const { id } = await playgroundKey()
     const key = `accounts/${account.id}/keys/${id}`

@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 const world = worldOfEach({ clock: { nowMs: () => STARTED_MS + passedMs } })
 
-test('a user makes 600 calls a minute, of all kinds and sessions together, and others make their own', async () => {
+test('a user has 600 calls a minute, of all kinds and sessions together, separate from other users', async () => {
   const { id: accountId } = await world.account()
   const browser = await setUpOperator(world)
   const paths = ['me', 'auth/sessions', `accounts/${accountId}/keys`]
@@ -37,7 +37,7 @@ test('a user makes 600 calls a minute, of all kinds and sessions together, and o
   expect((await browser.get('me')).httpStatus).toBe(200)
 })
 
-test('a user has 16 calls in flight, and a place is free when a call has ended or its client has left', async () => {
+test('a user has at most 16 calls in flight, and a call that ends or whose client leaves frees its place', async () => {
   const { id: accountId } = await world.account()
   const browser = await setUpOperator(world)
   const path = `accounts/${accountId}/keys`

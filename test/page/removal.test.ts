@@ -38,7 +38,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     return httpStatus === 201 ? browser : httpStatus
   }
 
-  test('a removed user has no session, password or open link, and comes back by an invitation alone', async () => {
+  test('a removed user has no session, password or open link, and comes back only by an invitation', async () => {
     const eve = await inviteGuest(world, { email: EVE.email, accountId, role: 'owner' })
     const { json: before } = await eve.get('me')
     const open = await invitation({ isOperator: true })
@@ -74,7 +74,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await again.post('auth/sign-in', { ...EVE, password })).httpStatus).toBe(200)
   })
 
-  test('a membership ends with the open invitations to its account, and nothing else does', async () => {
+  test('the end of a membership ends only the open invitations to its account', async () => {
     const { id: otherId } = await world.account()
     const eve = await inviteGuest(world, { email: EVE.email, accountId, role: 'owner' })
     const toAccount = await invitation({ isOperator: false, accountId })
@@ -101,13 +101,13 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(await accept(open, EVE.password)).toBe(404)
   })
 
-  test('an invitation to someone who is no user yet can be withdrawn', async () => {
+  test('an invitation to a person who is not yet a user can be withdrawn', async () => {
     const open = await invitation({ isOperator: true })
     expect(await take({ email: EVE.email })).toMatchObject({ isUser: false, invitations: 1 })
     expect(await accept(open, EVE.password)).toBe(404)
   })
 
-  test('the last operator is not removed, and of the last two at the same time one stays', async () => {
+  test('the last operator is not removed, and one stays if the last two are removed at the same time', async () => {
     for (const asOperator of [false, true]) {
       await expect(take({ email: ADA.email, asOperator })).rejects.toEqual(LAST_OPERATOR)
     }

@@ -55,7 +55,7 @@ async function signIn(input = {}): Promise<Browser> {
   return browser
 }
 
-test('with an app, a password alone opens nothing, and its code the page', async () => {
+test("with an app, a password alone opens nothing, and the app's code opens the page", async () => {
   const { phone } = await enrol(await setUpOperator(world))
   const browser = await signIn()
   const { id: accountId } = await world.account()
@@ -89,7 +89,7 @@ test('a code of the app signs in once', async () => {
   expect(errorOf(await late.post('auth/factor', { code }))).toEqual(WRONG_CODE)
 })
 
-test('neither the code that proved the app nor an older code signs anyone in', async () => {
+test('neither the code that confirmed the app nor an older code signs in', async () => {
   const { phone } = await enrol(await setUpOperator(world))
   const browser = await signIn()
   expect(errorOf(await browser.post('auth/factor', { code: phone.code(-1) }))).toEqual(WRONG_CODE)
@@ -99,7 +99,7 @@ test('neither the code that proved the app nor an older code signs anyone in', a
   expect((await other.post('auth/factor', { code: phone.code(1) })).httpStatus).toBe(200)
 })
 
-test('the fifth wrong code in ten minutes is 429, from any address, for the right code too', async () => {
+test('after the fifth wrong code in ten minutes even the right code is 429, from any address', async () => {
   const { phone } = await enrol(await setUpOperator(world))
   const statuses: number[] = []
   for (const address of [
@@ -121,7 +121,7 @@ test('the fifth wrong code in ten minutes is 429, from any address, for the righ
   expect((await later.post('auth/factor', { code: phone.code() })).httpStatus).toBe(200)
 })
 
-test('thirty wrong codes at the same time are five guesses', async () => {
+test('thirty simultaneous wrong codes are five guesses', async () => {
   await enrol(await setUpOperator(world))
   const browser = await signIn()
   const codes = Array.from({ length: 30 }, (_, place) => `${100_000 + place}`)
@@ -138,7 +138,7 @@ test('a session waits ten minutes for the code', async () => {
   expect((await browser.get('start')).json).toMatchObject({ factor_needed: null })
 })
 
-test('a session that waits can be signed out, and is listed nowhere', async () => {
+test('a waiting session can be signed out, and is not listed', async () => {
   const owner = await setUpOperator(world)
   const { phone } = await enrol(owner)
   const browser = await signIn()
@@ -174,7 +174,7 @@ test('new recovery codes end the earlier ones', async () => {
   expect((await browser.post('auth/factor', { code: fresh })).httpStatus).toBe(200)
 })
 
-test("no code of one user is another's", async () => {
+test('no code of one user works for another', async () => {
   const ada = await enrol(await setUpOperator(world))
   const { id: accountId } = await world.account()
   const eve = await inviteGuest(world, { email: 'eve@example.org', accountId, role: 'member' })
@@ -214,7 +214,7 @@ test('setting up an app, another one, and its removal end all other sessions', a
   expect(plain.json).toMatchObject({ object: 'me', user: { second_factor: 'off' } })
 })
 
-test('factors change within ten minutes of the password alone, then with a code too', async () => {
+test('second factors can be changed within ten minutes of the password, and after that only with a code too', async () => {
   const owner = await setUpOperator(world)
   const { phone, recoveryCodes } = await enrol(owner)
   passedMs += 10 * 60_000
@@ -241,7 +241,7 @@ test('factors change within ten minutes of the password alone, then with a code 
   expect((await changes[2]?.())?.httpStatus).toBe(201)
 })
 
-test('a link of `tollgate user reset` takes a lost second factor away', async () => {
+test('a link of `tollgate user reset` removes a lost second factor', async () => {
   await enrol(await setUpOperator(world))
   const { id } = await world.gateway.store.db
     .selectFrom('users')
@@ -254,7 +254,7 @@ test('a link of `tollgate user reset` takes a lost second factor away', async ()
   expect(reset.json).toMatchObject({ object: 'me', user: { second_factor: 'off' } })
 })
 
-test('a mailbox takes no second factor away, also with the first proof of its address', async () => {
+test('a link by email removes no second factor, even with the first proof of the address', async () => {
   const { phone } = await enrol(await setUpOperator(world))
   const { db } = world.gateway.store
   const { id } = await db.selectFrom('users').select('id').executeTakeFirstOrThrow()
@@ -272,7 +272,7 @@ test('a mailbox takes no second factor away, also with the first proof of its ad
   }
 })
 
-test('a link to a user who has an app leads to the code too', async () => {
+test('a link to a user with an app also requires the code', async () => {
   const { phone } = await enrol(await setUpOperator(world))
   const { id: accountId } = await world.account()
   const membership = { accountId, role: 'owner' } as const
@@ -290,7 +290,7 @@ test('a link to a user who has an app leads to the code too', async () => {
   expect((await browser.post('auth/factor', { code: phone.code() })).httpStatus).toBe(200)
 })
 
-test('no answer, log or store has a recovery code, or the secret of an app in an answer, later', async () => {
+test('no later answer, log or store has a recovery code, and no later answer has the secret of an app', async () => {
   const owner = await setUpOperator(world)
   const { recoveryCodes } = await enrol(owner)
   const { db } = world.gateway.store
@@ -324,7 +324,7 @@ test('a setup must be complete and current', async () => {
   expect((await owner.post('auth/factors/recovery-codes')).httpStatus).toBe(404)
 })
 
-test('an operator who must have a second factor opens nothing but its setup without one', async () => {
+test('an operator who must have a second factor and has none can only set one up', async () => {
   await world.close()
   world = await startWorld({
     clock: { nowMs },

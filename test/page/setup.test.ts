@@ -38,7 +38,7 @@ test('a setup link makes the first operator, who is signed in by it', async () =
   expect((await browser.get('start')).json).toMatchObject({ setup_needed: false, signed_in: true })
 })
 
-test('an operator makes an account and owns it, recorded in one; for a member there is no such call', async () => {
+test('an operator creates and owns an account in one recorded change, and a member has no such call', async () => {
   const world = await open()
   const browser = await setUpOperator(world)
   const { httpStatus, json } = await browser.post(OWN_ACCOUNTS, { name: 'Research' })
@@ -116,7 +116,7 @@ test('a refused form leaves the setup link as it was, and names the field', asyn
   expect((await browser.post('setup', { token, ...PERSON })).httpStatus).toBe(201)
 })
 
-test('of two setup links that are taken at the same time through two processes, one works', async () => {
+test('of two setup links that are used at the same time in two processes, one works', async () => {
   const database = await TEST_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
   if (database === undefined) throw new Error('there is no PostgreSQL')
   closing.push(() => database.remove())
@@ -154,7 +154,7 @@ describe('an invitation', () => {
     })
   })
 
-  test('of a user asks for the password of that user, and is not used up by a wrong one', async () => {
+  test("of a user asks for that user's password, and still works after a wrong one", async () => {
     const world = await open()
     const { id: accountId } = await world.account()
     await setUpOperator(world)
@@ -186,7 +186,7 @@ describe('a look at a link', () => {
   const look = (world: World, kind: string, token: string) =>
     new Browser(world).post(`auth/${kind}/look`, { token })
 
-  test('names the account, the role, the inviter and the end, and does not take the link', async () => {
+  test('names the account, the role, the inviter and the expiry, and does not use the link', async () => {
     const world = await open()
     const { id: accountId } = await world.account()
     const operator = await setUpOperator(world)
@@ -212,7 +212,7 @@ describe('a look at a link', () => {
     expect([after.httpStatus, after.json]).toEqual([200, { ...seen, usable: false }])
   })
 
-  test('names the inviter for a month after the end, also where an account has two owners', async () => {
+  test('names the inviter for a month after the expiry, even if the account has two owners', async () => {
     const world = await open()
     const { db } = world.gateway.store
     const { id: accountId } = await world.account()
@@ -236,7 +236,7 @@ describe('a look at a link', () => {
     expect(await lookedAt(31)).toBeNull()
   })
 
-  test('names the owner of the account who made it, and no person for the command line', async () => {
+  test('names the owner who created it, and no person for the command line', async () => {
     const world = await open()
     const { id: accountId } = await world.account()
     await setUpOperator(world)
@@ -261,7 +261,7 @@ describe('a look at a link', () => {
     })
   })
 
-  test('says alike of a link of another kind and of none that it can not be used', async () => {
+  test('gives the same refusal for a link of another kind and an unknown link', async () => {
     const world = await open()
     await setUpOperator(world)
     const [user] = await world.gateway.store.db.selectFrom('users').select('id').execute()
@@ -284,7 +284,7 @@ describe('a look at a link', () => {
   })
 })
 
-test('a reset link sets a new password once, and ends the sessions of before', async () => {
+test('a reset link sets a new password once, and ends earlier sessions', async () => {
   const world = await open()
   const before = await setUpOperator(world)
   const [user] = await world.gateway.store.db.selectFrom('users').select('id').execute()

@@ -6,7 +6,7 @@ const world = worldOfEach({ settings: { TOLLGATE_TRUSTED_PROXIES: '127.0.0.1' } 
 
 const WRONG = { ...ADA, password: 'wrong horse battery' }
 
-test('a wrong password and an unknown address are refused alike', async () => {
+test('a wrong password and an unknown address get the same refusal', async () => {
   await setUpOperator(world)
   const browser = new Browser(world)
   const wrong = await browser.post('auth/sign-in', WRONG)
@@ -16,7 +16,7 @@ test('a wrong password and an unknown address are refused alike', async () => {
   expect(wrong.headers.getSetCookie()).toEqual([])
 })
 
-test('the fifth wrong password is 429 for its address and email address together, and nowhere else', async () => {
+test('the fifth wrong password is 429 only for that network address together with that email address', async () => {
   await setUpOperator(world, { address: '192.0.2.1' })
   const stranger = new Browser(world, { address: '203.0.113.7' })
   const statuses: number[] = []
@@ -35,7 +35,7 @@ test('the fifth wrong password is 429 for its address and email address together
   expect((await elsewhere.post('auth/sign-in', ADA)).httpStatus).toBe(200)
 })
 
-test('a hundred wrong passwords at the same time are five guesses', async () => {
+test('a hundred simultaneous wrong passwords are five guesses', async () => {
   await setUpOperator(world, { address: '192.0.2.1' })
   const stranger = new Browser(world, { address: '203.0.113.7' })
   const answers = await Promise.all(
@@ -79,7 +79,7 @@ test('addresses of one IPv6 network are one address', async () => {
   expect(statuses).toEqual([401, 401, 401, 401, 429])
 })
 
-test('a sign-in forgets the wrong passwords before it', async () => {
+test('a sign-in resets the count of wrong passwords', async () => {
   await setUpOperator(world)
   const browser = new Browser(world)
   for (const credentials of [WRONG, WRONG, WRONG, WRONG, ADA, WRONG]) {
@@ -178,7 +178,7 @@ test('sign-out ends the session and its cookie', async () => {
   expect(errorOf(await thief.get('me'))).toMatchObject({ httpStatus: 401, code: 'not_signed_in' })
 })
 
-test('another password ends all other sessions', async () => {
+test('a new password ends all other sessions', async () => {
   const desk = await setUpOperator(world)
   const phone = new Browser(world)
   await phone.post('auth/sign-in', ADA)
@@ -207,7 +207,7 @@ test('no store has a password, or the token of a session or a link', async () =>
   }
 })
 
-test('the cookie of a session is for no script and no other site, and on loopback for plain HTTP', async () => {
+test('the cookie of a session is hidden from scripts and other sites, and on loopback allows plain HTTP', async () => {
   await setUpOperator(world)
   const { port } = new URL(world.gateway.address)
   const { headers } = await new Browser(world).post('auth/sign-in', ADA)

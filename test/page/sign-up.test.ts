@@ -66,7 +66,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     await removeDatabase()
   })
 
-  test('a person who proves an address owns an account without credit, and one alone', async () => {
+  test('a person who proves an address owns exactly one account, without credit', async () => {
     const browser = browserAt()
     const answer = await signUp(browser, { email: 'Eve@example.org', mail: 0 })
     expect([answer.httpStatus, answer.json]).toMatchObject([
@@ -98,7 +98,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(accounts[0]?.['id']).not.toBe(account?.id)
   })
 
-  test('of two sign-ins at once without an account, one makes it', async () => {
+  test('of two simultaneous sign-ins without an account, one creates it', async () => {
     await signUp(browserAt(), { email: EVE, mail: 0 })
     const { db } = world.gateway.store
     await db.deleteFrom('members').execute()
@@ -115,7 +115,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await db.selectFrom('members').select('user_id').execute()).length).toBe(1)
   })
 
-  test('of two clicks on one link at once, one makes the user', async () => {
+  test('of two simultaneous clicks on one link, one creates the user', async () => {
     await browserAt().post('auth/mail/sign-in', { email: EVE })
     const token = /#([\w-]{32})\n/.exec((await box.mail(0)).text)?.[1]
     const clicks = [browserAt(), browserAt('203.0.113.8')]
@@ -127,7 +127,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   })
 })
 
-test('a user and a stranger who ask for a mail are answered alike, after the same statements', async () => {
+test('a user and a stranger who ask for an email get the same answer, after the same statements', async () => {
   await open()
   await setUpOperator(world, ORIGIN)
   const traces = (email: string) =>
@@ -138,7 +138,7 @@ test('a user and a stranger who ask for a mail are answered alike, after the sam
   expect(lengths[0]).toBe(lengths[1])
 })
 
-test('five people a day sign up from one address, and the link of a sixth stays good', async () => {
+test('five people a day can sign up from one address, and the link of a sixth stays valid', async () => {
   await open()
   await setUpOperator(world, ORIGIN)
   for (let mail = 0; mail < 5; mail++) {
@@ -160,7 +160,7 @@ test('five people a day sign up from one address, and the link of a sixth stays 
   expect((await signUp(browserAt(), { email: 'late@example.org', mail: 7 })).httpStatus).toBe(200)
 })
 
-test('open invitations of the address are accepted at once, and no other account is made', async () => {
+test('open invitations of the address are accepted at once, and no other account is created', async () => {
   await open()
   await setUpOperator(world, ORIGIN)
   const { id } = await world.account()
@@ -172,7 +172,7 @@ test('open invitations of the address are accepted at once, and no other account
   expect(await accountsOf(browser)).toMatchObject([{ id, role: 'member' }])
 })
 
-test('before the first operator a stranger gets no mail, and the setup link works', async () => {
+test('before the first operator exists a stranger gets no email, and the setup link works', async () => {
   await open()
   const asked = await browserAt().post('auth/mail/sign-in', { email: EVE })
   expect(asked.httpStatus).toBe(200)
@@ -181,7 +181,7 @@ test('before the first operator a stranger gets no mail, and the setup link work
   expect((await box.mail(0)).to).toEqual([ADA.email])
 })
 
-test('a stranger gets no email if people join by invitation, and the page says how they join', async () => {
+test('a stranger gets no email if people join only by invitation, and the page says how they join', async () => {
   await open({ TOLLGATE_SIGN_UP: 'invited' })
   await setUpOperator(world, ORIGIN)
   expect((await browserAt().get('start')).json).toMatchObject({ sign_up: 'invited' })
@@ -190,7 +190,7 @@ test('a stranger gets no email if people join by invitation, and the page says h
   expect((await box.mail(0)).to).toEqual([ADA.email])
 })
 
-test('a link to sign up ends with the setting that allowed it', async () => {
+test('a sign-up link stops working when sign-up is turned off', async () => {
   const database = await TEST_DATABASES[0]?.create()
   if (database === undefined) throw new Error('no engine')
   const { url: DATABASE_URL } = database
@@ -206,7 +206,7 @@ test('a link to sign up ends with the setting that allowed it', async () => {
   await database.remove()
 })
 
-test('an address that a provider calls verified signs up too, and one that it does not is refused', async () => {
+test('an address that a provider calls verified can sign up, and an unverified one is refused', async () => {
   const provider = await startProvider()
   provider.allow(ORIGIN.origin)
   await open(settingsOf(provider))

@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
-  test('slow charts hold up no sign-in, no session, no key and no list of purchases', async () => {
+  test('slow charts delay no sign-in, session, key or list of purchases', async () => {
     const database = await create()
     closing.push(() => database.remove())
     const world = await startWorld({ settings: { DATABASE_URL: database.url } })

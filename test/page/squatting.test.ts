@@ -172,7 +172,7 @@ describe('if addresses can be proved', () => {
     return inviteGuest(world, { ...guest, address: '198.51.100.66' })
   }
 
-  test('who only claims an address adds no second factor, until it is proved', async () => {
+  test('a user with an unproved address cannot add a second factor', async () => {
     const stranger = await claim()
     expect((await stranger.get('auth/factors')).json).toMatchObject({ needs_proof: true })
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
@@ -191,7 +191,7 @@ describe('if addresses can be proved', () => {
     expect((await grace.post('auth/factors/app/begin')).httpStatus).toBe(200)
   })
 
-  test('an identity that came in by a claim is the user no longer once the address is proved', async () => {
+  test('an identity with an unproved address loses the user when the address is proved', async () => {
     const link = { kind: 'invitation', email: VICTIM, isOperator: false } as const
     const membership = { accountId, role: 'member' } as const
     const { text: token } = await makeLink(linkParts(world), { ...link, membership })
@@ -207,7 +207,7 @@ describe('if addresses can be proved', () => {
     expect((await grace.get('me')).httpStatus).toBe(200)
   })
 
-  test('a removed user whose address an owner invites again has proved nothing', async () => {
+  test('a removed user whose address an owner invites again has an unproved address', async () => {
     const grace = await claim()
     await grace.post('auth/mail/sign-in', { email: VICTIM })
     await grace.post('auth/link', { token: await mailedText(0) })
@@ -220,7 +220,7 @@ describe('if addresses can be proved', () => {
     expect((await stranger.get('auth/factors')).json).toMatchObject({ needs_proof: true })
   })
 
-  test('a link that the operator makes vouches for its user, who may add a second factor', async () => {
+  test('a link from the operator proves the address of its user, who can add a second factor', async () => {
     const email = 'guest@example.org'
     const link = { kind: 'invitation', email, isOperator: false, isVouched: true } as const
     const membership = { accountId, role: 'member' } as const
@@ -231,7 +231,7 @@ describe('if addresses can be proved', () => {
     expect((await guest.post('auth/factors/app/begin')).httpStatus).toBe(200)
   })
 
-  test("a reset by the operator's link removes everything that a stranger set up, and vouches for the person", async () => {
+  test("a reset by the operator's link removes everything that a stranger set up, and proves the address", async () => {
     const stranger = await claim()
     const { json } = await stranger.get('me')
     const userId = String(Object(json['user']).id)
@@ -242,7 +242,7 @@ describe('if addresses can be proved', () => {
     expect((await grace.post('auth/factors/app/begin')).httpStatus).toBe(200)
   })
 
-  test("a reset by the operator's link ends the identity that came in by a claim", async () => {
+  test("a reset by the operator's link ends an identity with an unproved address", async () => {
     const link = { kind: 'invitation', email: VICTIM, isOperator: false } as const
     const membership = { accountId, role: 'member' } as const
     const { text: invitation } = await makeLink(linkParts(world), { ...link, membership })
@@ -257,7 +257,7 @@ describe('if addresses can be proved', () => {
     expect((await finish(again, await begin(again))).httpStatus).toBe(403)
   })
 
-  test("who has an owner's mail and is proved already needs the own password", async () => {
+  test("a person with a proved address and an owner's email needs their own password", async () => {
     const grace = await claim()
     await grace.post('auth/mail/reset', { email: VICTIM })
     await grace.post('auth/reset', { token: await mailedText(0), password: OWN })
@@ -277,7 +277,7 @@ describe('if addresses can be proved', () => {
     expect((await grace.get('me')).httpStatus).toBe(200)
   })
 
-  test('an account mails 40 invitations a day, and an address gets five, from all accounts', async () => {
+  test('an account sends at most 40 invitations a day, and an address gets at most five, from all accounts', async () => {
     const operator = browserAt('203.0.113.1')
     await operator.post('auth/sign-in', ADA)
     const invite = async (account: string, email: string) =>

@@ -62,7 +62,7 @@ function cellsOf(text: string): readonly (readonly string[])[] {
 }
 
 describe('usage by tag', () => {
-  test('has a request in each of its tags, and in all once, as the entries say', async () => {
+  test('counts a request for each of its tags, and once in the total, as in the entries', async () => {
     const { httpStatus, json } = await read('usage/report?by=tag')
     expect(httpStatus).toBe(200)
     const { totals, data } = Object(json)
@@ -87,7 +87,7 @@ describe('usage by tag', () => {
     expect(microsOf(rows.at(-1)?.[chargeAt] ?? '')).toBe(await chargedMicros())
   })
 
-  test('is of the account alone', async () => {
+  test('has only requests of the account', async () => {
     const other = await world.account()
     const { httpStatus } = await browser.get(`accounts/${other.id}/usage/report?by=tag`)
     expect(httpStatus).toBe(404)
@@ -128,7 +128,7 @@ describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
   })
 })
 
-test('a month opens by its dates with the sums of its CSV, and is compared with the month before', async () => {
+test('a month is selected by its dates, has the sums of its CSV, and is compared with the month before', async () => {
   const now = new Date(clock.nowMs())
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
   const from = new Date(Date.UTC(year, month)).toISOString()
@@ -156,7 +156,7 @@ test('a month opens by its dates with the sums of its CSV, and is compared with 
   expect((await read('usage')).json['compared']).toBeNull()
 })
 
-test('keys have their names in usage, also once they are deleted and a name would be a formula', async () => {
+test('keys have their names in usage, even if they are deleted or the name looks like a formula', async () => {
   const { json } = await browser.post(`accounts/${account.id}/keys`, { name: '=1+1' })
   await chat(String(json['key']), 'sim/text')
   await world.gateway.settled()
@@ -184,7 +184,7 @@ test.each([
   [`step=hour&from=${new Date(clock.nowMs() - 13 * 24 * 3_600_000).toISOString()}`, null],
   ['step=hour&by=key', 'step'],
   ['step=hour&by=model&from=2026-01-01T00:00:00Z&to=2026-01-16T00:00:00Z', 'step'],
-])('usage?%s is refused only for what is wrong: %s', async (query, param) => {
+])('the refusal of usage?%s names only the faulty parameters: %s', async (query, param) => {
   for (const path of ['usage', 'usage.csv']) {
     const answer = await read(`${path}?${query}`)
     if (param === null) expect(answer.httpStatus).toBe(200)

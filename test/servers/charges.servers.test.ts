@@ -122,7 +122,7 @@ describe.each([
     ['/v1/completions', { model: chat, prompt: 'Say hello.', max_tokens: 24 }],
   ] as const
 
-  test('is reached, takes its key and answers a token, by `tollgate upstream check --spend`', async () => {
+  test('is reached, accepts its key and answers a token, in `tollgate upstream check --spend`', async () => {
     const { folder } = inject('servers')
     const env = { TOLLGATE_UPSTREAMS: file, LITELLM_KEY }
     const checked = await tollgate(['upstream', 'check', asked, '--spend'], { folder, env })
@@ -150,7 +150,7 @@ describe.each([
       [path, 'asks for them', { ...body, stream_options: { include_usage: true } }] as const,
       [path, 'does not', body] as const,
     ]),
-  )('%s: a stream is charged its counts where the client %s', async (path, _, body) => {
+  )('%s: a stream is charged its counts if the client %s', async (path, _, body) => {
     const answer = await send(path, { ...body, stream: true })
     expect(answer.httpStatus, answer.text).toBe(200)
     expect(answer.text).toContain('[DONE]')
@@ -227,7 +227,7 @@ describe('an error of the server', () => {
     ['litellm/no-such-mock', 400, 'provider_rejected_request'],
     ['llama/too-small', 400, 'context_length_exceeded'],
   ])(
-    'of %s is answered in our words with %d, and charged nothing',
+    "of %s is answered in the gateway's words with %d, and charged nothing",
     async (model, httpStatus, code) => {
       // More than the server's own window, which is smaller than the one that is written for it.
       const content = model === 'llama/too-small' ? 'hello '.repeat(9_000) : 'Say hello.'

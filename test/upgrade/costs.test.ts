@@ -42,7 +42,7 @@ const cost = fc
   .map(formatDecimal)
 
 test.each(TEST_DATABASES)(
-  'on $engine costs of requests are as new ones have them',
+  'on $engine earlier requests have their costs in the new form',
   async ({ create }) => {
     const database = await create()
     const costs = fc.sample(cost, 200)
@@ -88,7 +88,7 @@ test.each(TEST_DATABASES)(
 )
 
 test.each(TEST_DATABASES)(
-  'on $engine days that still have all requests are rolled up again, and other days stay',
+  'on $engine days that still have all requests are rolled up again, and other days are unchanged',
   async ({ create }) => {
     const database = await create()
     const before = await openBefore(database)

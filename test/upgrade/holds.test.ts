@@ -13,7 +13,7 @@ import { openStoreBefore } from './store-before.ts'
 /** The migration that moves open holds to a separate table, on the schema before it. */
 
 test.each(TEST_DATABASES)(
-  'on $engine a request that was open before is open, and is charged once when it ends',
+  'on $engine a request that was open before the migration stays open, and is charged once when it ends',
   async ({ create }) => {
     const database = await create()
     const old = await openStoreBefore(database, 36)

@@ -86,7 +86,7 @@ function expectSameRows(read: Record<string, string[]>): void {
   }
 }
 
-test.each(ENGINES)('on %s it is migrated, exact, and every row is as it was', async (engine) => {
+test.each(ENGINES)('on %s it is migrated, exact, and every row is unchanged', async (engine) => {
   const database = await storeOf020(engine)
   const store = await openStore({ url: database.url, migrateStore: 'always' })
   const { checked, differences } = await auditStore(store, { checks: AUDIT_CHECKS })

@@ -16,7 +16,7 @@ const PURCHASES = [
 ]
 
 test.each(TEST_DATABASES)(
-  'on $engine purchases that were credited before get numbers in their order, and the next one counts on',
+  'on $engine purchases that were credited before get numbers in their order, and the next purchase gets the next number',
   async ({ create }) => {
     const database = await create()
     const old = await openStoreBefore(database, 35)

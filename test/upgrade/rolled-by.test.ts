@@ -37,7 +37,7 @@ async function marks({ db }: Store): Promise<readonly number[]> {
   return rows.map(({ number }) => number)
 }
 
-test('a program from before this migration can mark no hour as rolled up, and its earlier roll-ups stay', async () => {
+test('a release from before this migration cannot mark an hour as rolled up, and its earlier roll-ups stay', async () => {
   const before = await opened(openStoreBefore(database, 41))
   await insertBefore(before, 'usage_rolled', [{ ...HOUR, number: 1 }])
   const store = await opened(openStore({ url: database.url, migrateStore: 'always' }))
@@ -47,7 +47,7 @@ test('a program from before this migration can mark no hour as rolled up, and it
   expect(await marks(store)).toEqual([1])
 })
 
-test('this program cannot either, once a later one has migrated the store', async () => {
+test('this release cannot either after a later one has migrated the store', async () => {
   const store = await opened(openStore({ url: database.url }))
   await insertBefore(store, 'requests', [
     {

@@ -128,7 +128,7 @@ async function expectCharged(answered: readonly string[]): Promise<void> {
 const OLDER_PROGRAM =
   /the store has schema \d+ and this program knows none above 26: run the newer program, or stop it and restore/
 
-test('on SQLite, this version takes the place of a running 0.2.0, and its copy brings 0.2.0 back', async () => {
+test('on SQLite, this version replaces a running 0.2.0, and the copy that it made restores 0.2.0', async () => {
   await openDatabase('SQLite')
   const file = database.url.replace('sqlite:', '')
   const old = await start('0.2.0')
@@ -163,7 +163,7 @@ test('on SQLite, this version takes the place of a running 0.2.0, and its copy b
   await expectCharged(crowd.requestIds.slice(0, answeredByOld))
 })
 
-test('on PostgreSQL, two of 0.2.0 are replaced one at a time, and this version starts once both have stopped', async () => {
+test('on PostgreSQL, two processes of 0.2.0 are replaced one at a time, and this version starts when both have stopped', async () => {
   await openDatabase('PostgreSQL')
   const [first, second] = [await start('0.2.0'), await start('0.2.0')]
   const crowd = startCrowd([first.address, second.address], apiKeys)
@@ -190,7 +190,7 @@ test('on PostgreSQL, two of 0.2.0 are replaced one at a time, and this version s
   await expectCharged(crowd.requestIds)
 })
 
-test('on PostgreSQL, a 0.2.0 that was taken for stopped can store no heartbeat, without which it opens no hold', async () => {
+test('on PostgreSQL, a 0.2.0 that was taken for stopped stores no heartbeat and therefore opens no hold', async () => {
   await openDatabase('PostgreSQL')
   const frozen = await start('0.2.0')
   frozen.signal('SIGSTOP')
@@ -203,7 +203,7 @@ test('on PostgreSQL, a 0.2.0 that was taken for stopped can store no heartbeat, 
   await expectExact('this')
 })
 
-test('on PostgreSQL, a 0.2.0 that was frozen with a call under way settles it after the migration, and the audit is exact', async () => {
+test('on PostgreSQL, a 0.2.0 that was frozen during a call settles it after the migration, and the audit is exact', async () => {
   await openDatabase('PostgreSQL')
   simulator.reset()
   simulator.script({ hold: 'beforeHeaders', costUsd: 0.001, lookupCostUsd: 0.001 })
