@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Waiting } from '../sale/chain-look.ts'
-import { lookLog } from './open-chain.ts'
+import { lookLog } from './open-sale.ts'
 
 test('a waiting token is logged with its reason, as an error only if it has no rate', () => {
   const lines: string[] = []

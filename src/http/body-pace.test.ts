@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BodyPace } from './body-pace.ts'
+import { BodyPace } from './read-body.ts'
 
 const KIB = 1024
 

@@ -12,8 +12,8 @@ import { upstreamSettings } from '../../upstreams/testing/upstream-settings.ts'
 import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts'
 import type { CommandSettings } from '../command-context.ts'
 import { type CommandLine, openCommandLine } from '../testing/command-line.ts'
+import { clockFinding, diskFinding } from './doctor.ts'
 import { durationText } from './finding.ts'
-import { clockFinding, diskFinding } from './store-checks.ts'
 
 let simulator: Simulator
 let line: CommandLine | null

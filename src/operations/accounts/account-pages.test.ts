@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sortPlaces } from './account-pages.ts'
+import { sortPlaces } from './account-list.ts'
 
 test.each([
   [false, ['acct_2', 'acct_1', 'acct_3', 'acct_5', 'acct_4']],

@@ -5,8 +5,7 @@ import { formatDecimal } from '../../vocabulary/money.ts'
 import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { upstreamSettings } from '../testing/upstream-settings.ts'
 import { Upstream } from '../upstream.ts'
-import { fetchGeneration } from './look-ups.ts'
-import { openrouter } from './openrouter.ts'
+import { fetchGeneration, openrouter } from './openrouter.ts'
 
 const LOOKUP = { path: '/generation' }
 
