@@ -199,7 +199,7 @@ export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: numb
 
   const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }
   work.creditCodes.update(redeemed)
-  const posted = post(work, account, {
+  const posted = post(work, lapseFreeCredit(work, account, nowMs), {
     ...ENTRIES.start,
     kind: 'activation',
     purse: 'backed',

@@ -103,6 +103,16 @@ describeScripts(['account A', 'key K A'], (holds) => {
     entries A                     → activation backed 100
   `))
 
+  test('free credit that has expired is gone before a code adds credit', () =>
+    holds(`
+    credit A free 100 r1 until 60 → added grant 100
+    code C 10
+    at 60
+    redeem C A                    → redeemed activation 10 code_C
+    entries A                     → grant free 100, expiry free -100, activation backed 10
+    show A                        → backed 10 held 0, free 0 held 0
+  `))
+
   test('a code that is expired, revoked or unknown, or an unknown account, adds no credit', () =>
     holds(`
     code C1 100 until 60

@@ -36,6 +36,19 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     entries A                     → purchase backed 100, reversal backed -30 refund
   `))
 
+  test('free credit that has expired is gone before a purchase adds credit, and before a refund', () =>
+    holds(`
+    credit A free 100 r1 until 60 → added grant 100
+    open R K 30 free              → opened 30 = backed 0 + free 30
+    at 60
+    look L1 P A 100 paid 10
+    land L1                       → posted credited 100 back 0 in 0
+    entries A                     → grant free 100, expiry free -70, purchase backed 100
+    look L2 P A 100 paid 10 back 1
+    land L2                       → posted credited 100 back 10 in 1
+    show A                        → backed 90 held 0, free 30 held 30
+  `))
+
   test('a refund removes its part of the credit, and a won dispute returns it', () =>
     holds(`
     look L1 P A 100 paid 3

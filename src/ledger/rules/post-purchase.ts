@@ -21,7 +21,7 @@ import { DAY_MS } from '../../vocabulary/usage-step.ts'
 import type { Count, Uncounted } from '../counts.ts'
 import type { ActionSubject } from '../operator-actions.ts'
 import type { NamedRows, UnitOfWork } from '../work.ts'
-import { post, roomForCredit } from './credit.ts'
+import { lapseFreeCredit, post, roomForCredit } from './credit.ts'
 
 /** The row of the last number of the receipts. */
 const RECEIPTS = 'receipts'
@@ -345,7 +345,7 @@ function postChanges(
   if (after.state !== 'credited') return
   const line = { ...ENTRIES.start, purse: 'backed', createdAtMs: nowMs } as const
   const creditMicros: Micros = isCredited(before, after) ? after.creditMicros : ZERO_MICROS
-  const credited = post(work, account, {
+  const credited = post(work, lapseFreeCredit(work, account, nowMs), {
     ...line,
     kind: 'purchase',
     amountMicros: creditMicros,

@@ -61,11 +61,11 @@ export class Model {
       case 'code':
         return this.#codes.make(words)
       case 'redeem':
-        return this.#codes.redeem(words, this.#nowMs)
+        return this.#redeem(words)
       case 'look':
         return this.#purchases.look(words)
       case 'land':
-        return this.#purchases.land(words)
+        return this.#land(words)
       case 'dismiss':
         return this.#purchases.dismiss(words[0] ?? '')
       case 'open':
@@ -119,6 +119,18 @@ export class Model {
     const kind = purse === 'free' ? 'grant' : amountMicros > 0 ? 'top_up' : 'chargeback'
     this.#lines.push({ account, purse, amountMicros, kind, reference, until })
     return `added ${kind} ${amountMicros}`
+  }
+
+  #redeem(words: readonly string[]): string {
+    const answer = this.#codes.redeem(words, this.#nowMs)
+    if (answer.startsWith('redeemed')) this.#lapse(words[1] ?? '')
+    return answer
+  }
+
+  #land(words: readonly string[]): string {
+    const answer = this.#purchases.land(words)
+    if (answer.startsWith('posted credited')) this.#lapse(this.#purchases.buyerOf(words))
+    return answer
   }
 
   #open(words: readonly string[]): string {

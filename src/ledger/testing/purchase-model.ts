@@ -102,6 +102,11 @@ export class PurchaseModel {
     return known === undefined ? 'none' : textOf(known)
   }
 
+  /** The account that a look is of. By position: the words of the action. */
+  buyerOf([id = '']: readonly string[]): string {
+    return this.#looks.get(id)?.account ?? ''
+  }
+
   /** The credit that purchases have added to an account. */
   added(account: string): number {
     return this.#credited(account).reduce((sum, bought) => sum + bought.credit - backOf(bought), 0)
