@@ -194,12 +194,12 @@ function* amended(
 }
 
 function spoil(text: string, fault: Fault): string {
-  let spoilt = text
+  let damaged = text
   if (fault.rewrite !== undefined) {
-    spoilt = spoilt.replace(new RegExp(fault.rewrite.pattern, 'g'), fault.rewrite.replacement)
+    damaged = damaged.replace(new RegExp(fault.rewrite.pattern, 'g'), fault.rewrite.replacement)
   }
-  if (fault.lineEnds === 'crlf') spoilt = spoilt.replaceAll('\n', '\r\n')
-  return spoilt
+  if (fault.lineEnds === 'crlf') damaged = damaged.replaceAll('\n', '\r\n')
+  return damaged
 }
 
 function encoded(chunks: Iterable<Chunk>, fault: Fault): Chunk {

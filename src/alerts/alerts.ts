@@ -174,8 +174,8 @@ async function noteOne(
   if (owners.length === 0) return
   const place = isKeyAlert(about) ? await takePlace(trx, { accountId, nowMs: createdAtMs }) : 0
   if (place === null) return
-  const said = place === MAILED_OF_KEYS_MAX ? { ...about, isLastOfDay: true } : about
-  const aboutJson = JSON.stringify(said)
+  const shown = place === MAILED_OF_KEYS_MAX ? { ...about, isLastOfDay: true } : about
+  const aboutJson = JSON.stringify(shown)
   const letter = { ...ALERT_LETTERS.start, accountId, aboutJson, createdAtMs }
   const rows = owners.map(({ id: userId }) =>
     ALERT_LETTERS.record({

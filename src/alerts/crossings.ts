@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { newReversals } from '../ledger/purchases.ts'
 import {
   newRemovals,
-  REMOVAL_TOLD_MS,
+  REMOVAL_NOTICE_MS,
   removalSubject,
   removedSinceCredit,
 } from '../ledger/removed-credit.ts'
@@ -197,7 +197,7 @@ export async function removalCrossings(
   return removals.map(({ accountId, reference, createdAtMs, ...removed }) => ({
     subject: removalSubject({ accountId, reference }),
     accountId,
-    endsAtMs: createdAtMs + 2 * REMOVAL_TOLD_MS,
+    endsAtMs: createdAtMs + 2 * REMOVAL_NOTICE_MS,
     about: { kind: 'removal', reference, ...removed },
   }))
 }
@@ -218,6 +218,6 @@ export async function reversalCrossings(
       cause: reversalCauseOf(reference),
       ...bought,
     } as const
-    return { subject: reference, accountId, endsAtMs: createdAtMs + 2 * REMOVAL_TOLD_MS, about }
+    return { subject: reference, accountId, endsAtMs: createdAtMs + 2 * REMOVAL_NOTICE_MS, about }
   })
 }

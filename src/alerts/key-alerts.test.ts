@@ -36,7 +36,7 @@ async function alertOften(count: number, mails = true): Promise<void> {
 }
 
 /** Whether each letter says that it is the last of the day. */
-async function saidLast(): Promise<readonly boolean[]> {
+async function lastOfDayFlags(): Promise<readonly boolean[]> {
   return (await waitingLetters(bench.store.db)).map((letter) => 'isLastOfDay' in letter)
 }
 
@@ -72,7 +72,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await alertOften(30)
     await db.updateTable('users').set({ alert_mails: 1 }).execute()
     await alertOften(52)
-    expect(await saidLast()).toEqual(LAST)
+    expect(await lastOfDayFlags()).toEqual(LAST)
   })
 
   test('alerts that were there before the first start are not counted', async () => {
@@ -83,7 +83,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await db.deleteFrom('settings').where('name', '=', 'alerts_noted').execute()
     await look(KEYS)
     await alertOften(52)
-    expect(await saidLast()).toEqual(LAST)
+    expect(await lastOfDayFlags()).toEqual(LAST)
   })
 
   test('sent emails are counted, also emails to several owners at once', async () => {
@@ -92,7 +92,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await db.deleteFrom('alert_letters').execute()
     await addOwner(db, 'user_bob')
     await alertOften(12)
-    expect(await saidLast()).toEqual([...Array(18).fill(false), true, true])
+    expect(await lastOfDayFlags()).toEqual([...Array(18).fill(false), true, true])
   })
 
   test('of alerts that several processes note at the same time, one email is the last', async () => {
@@ -103,7 +103,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await bench.setApiKey(apiKeyId, { creditLimitMicros: micros(600) })
     }
     await Promise.all(KEYS.map((apiKeyId) => look([apiKeyId])))
-    const said = await saidLast()
+    const said = await lastOfDayFlags()
     expect([said.length, said.filter((isLast) => isLast).length]).toEqual([50, 1])
   })
 

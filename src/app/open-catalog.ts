@@ -129,7 +129,7 @@ function aliasWarner({ configured, log }: Wiring, catalog: Catalog): () => void 
 /** By position: the wiring, and the catalog with the models of all upstreams. */
 function warnOfFees({ config, log }: Wiring, catalog: Catalog): void {
   const { fees } = catalogSettingsOf(config)
-  const names = feesOfNone(fees, catalog.modelIds)
+  const names = feesWithoutModel(fees, catalog.modelIds)
   if (names.length === 0) return
   log.warn(
     { fees: names.length, first: names.slice(0, SHOWN_IDS_MAX) },
@@ -225,7 +225,7 @@ function logRefresh(log: Logger, outcome: RefreshOutcome): void {
 }
 
 /** The names of fees that none of these models has. */
-function feesOfNone({ models }: Fees, modelIds: Iterable<string>): readonly string[] {
+function feesWithoutModel({ models }: Fees, modelIds: Iterable<string>): readonly string[] {
   const names = new Set<string>()
   for (const modelId of modelIds) {
     const name = modelId.toLowerCase()

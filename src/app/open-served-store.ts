@@ -52,9 +52,9 @@ export async function openServedStore(
   closing.defer(() => store.close())
   await claimUpstream(store.db, markOf(configured))
   const instanceId = ids.next('inst')
-  const teller = new StoreGapTeller(wiring, { store, instanceId })
-  closing.defer(() => teller.stop())
-  await teller.start()
+  const reporter = new StoreGapReporter(wiring, { store, instanceId })
+  closing.defer(() => reporter.stop())
+  await reporter.start()
   const ledger = createLedger({
     location: store.location,
     clock,
@@ -63,7 +63,7 @@ export async function openServedStore(
     wentBack: {
       instanceId,
       onWentBack(gap) {
-        teller.tell(gap)
+        reporter.report(gap)
         onWentBack()
       },
     },
@@ -110,8 +110,8 @@ function wordsOf({ isAtLeast, ...gap }: StoreGap): string {
   )
 }
 
-/** Records and tells where the database went back; `store` is the store once it is open. */
-class StoreGapTeller {
+/** Records and reports where the database went back. */
+class StoreGapReporter {
   readonly #wiring: Pick<Wiring, 'log' | 'ids' | 'telemetry' | 'clock'>
   readonly #store: Store
   readonly #instanceId: string
@@ -136,7 +136,7 @@ class StoreGapTeller {
   }
 
   /** The database went back. */
-  tell(gap: StoreGap): void {
+  report(gap: StoreGap): void {
     const { log, ids, telemetry, clock } = this.#wiring
     const { isAtLeast: _isAtLeast, ...figures } = gap
     const foundAtMs = clock.nowMs()

@@ -185,7 +185,7 @@ class WatchedUpstream {
             doubts,
             onPass: (look) => this.#looked(look),
           })
-    this.#sayIfBlind()
+    this.#warnIfUnverified()
   }
 
   /** Whether the usage of our key went with the booked costs; null: it was never compared. */
@@ -204,14 +204,14 @@ class WatchedUpstream {
 
   noLookups(): void {
     this.#hasLookups = false
-    this.#sayIfBlind()
+    this.#warnIfUnverified()
   }
 
   #looked(look: KeyUsageLook): void {
     this.#telemetry.metrics?.keyUsageLooked(look.kind)
     if (look.kind === 'noFigure') {
       this.#hasFigure = false
-      this.#sayIfBlind()
+      this.#warnIfUnverified()
     }
     // A refusal is said where that of a request is.
     if (look.kind === 'unavailable' && !(look.cause instanceof UpstreamRefusesAccount)) {
@@ -235,7 +235,7 @@ class WatchedUpstream {
   }
 
   /** Once: nothing verifies the costs of this upstream. */
-  #sayIfBlind(): void {
+  #warnIfUnverified(): void {
     if (this.#isSaid || this.#hasLookups || this.#hasFigure) return
     this.#isSaid = true
     this.#log.warn(

@@ -112,18 +112,18 @@ function perMillion(price: Picos): string {
 
 /** Every price but input and output, if it differs from its default. */
 function otherPrices(prices: PriceTable): string {
-  const said = [...cachePrices(prices)]
+  const parts = [...cachePrices(prices)]
   for (const [name, words] of TOKEN_PRICES) {
-    if (prices[name] !== 0n) said.push(`${words} ${perMillion(prices[name])}/M`)
+    if (prices[name] !== 0n) parts.push(`${words} ${perMillion(prices[name])}/M`)
   }
   for (const [name, words] of FLAT_PRICES) {
-    if (prices[name] !== 0n) said.push(`${words} ${showDollars(decimalOfPicos(prices[name]))}`)
+    if (prices[name] !== 0n) parts.push(`${words} ${showDollars(decimalOfPicos(prices[name]))}`)
   }
   for (const tier of prices.tiers) {
     const of = [`input ${perMillion(tier.input)}/M`, `output ${perMillion(tier.output)}/M`]
-    said.push(`above ${tier.inputTokensAbove} tokens: ${[...of, ...cachePrices(tier)].join(', ')}`)
+    parts.push(`above ${tier.inputTokensAbove} tokens: ${[...of, ...cachePrices(tier)].join(', ')}`)
   }
-  return said.length === 0 ? '-' : said.join('; ')
+  return parts.length === 0 ? '-' : parts.join('; ')
 }
 
 // An unlisted cache price equals the input price; the one-hour write price equals the other write price.

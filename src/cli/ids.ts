@@ -59,7 +59,7 @@ export function idArgument(prefix: KindPrefix, flags: string, to: IdArgument['to
   const whose = prefix === 'user' ? `the ${noun}'s` : `the ${noun}: its`
   return {
     flags,
-    words: `${whose} ${waysToName(prefix)}, ${prefix}_…`,
+    words: `${whose} ${acceptedNames(prefix)}, ${prefix}_…`,
     to,
     find: (text, opened) => findId(prefix, text, opened),
   }
@@ -122,7 +122,7 @@ function refuseUnnamed(
   if (!isName || isOther) {
     const other = isOther ? `, not the ID of ${KINDS[given].one}` : ''
     throw new UsageFailure(
-      `must be the ${waysToName(prefix)} of ${one}, ${prefix}_…${other}: ${shownPartOf(typed) ?? shown}`,
+      `must be the ${acceptedNames(prefix)} of ${one}, ${prefix}_…${other}: ${shownPartOf(typed) ?? shown}`,
     )
   }
   // The text of a code is worth money.
@@ -164,7 +164,7 @@ function nounOf(prefix: KindPrefix): string {
 }
 
 /** Such as `external ID, name, email address or ID`. */
-function waysToName(prefix: KindPrefix): string {
+function acceptedNames(prefix: KindPrefix): string {
   return eitherOf([...KINDS[prefix].names, 'ID'])
 }
 

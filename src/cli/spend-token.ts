@@ -16,7 +16,7 @@ import type { PublicNames } from '../vocabulary/public-names.ts'
 /** The result of asking a model for a token. */
 export interface SpentToken {
   /** Whether it answered with the cost of the token or a count of it. */
-  readonly isGood: boolean
+  readonly isOk: boolean
   /** The result, for a person. */
   readonly words: string
 }
@@ -53,21 +53,21 @@ function chatCap({ supportedParameters }: Offer): object {
 export async function spendToken(upstream: Upstream, input: SpendInput): Promise<SpentToken> {
   const asked = firstAskable(upstream, input)
   if (asked === null) {
-    return { isGood: false, words: 'no token was paid for: it offers no model that writes text' }
+    return { isOk: false, words: 'no token was paid for: it offers no model that writes text' }
   }
   const { endpoint, wire, offer } = asked
   const of = `${offer.modelId} (${endpoint})`
   const { httpStatus, bytes, failure } = await send(upstream, asked)
   if (failure !== null) {
-    return { isGood: false, words: `${of} did not answer: ${String(failure.cause)}` }
+    return { isOk: false, words: `${of} did not answer: ${String(failure.cause)}` }
   }
   const answer = parseAnswer(bytes)
   const reading = answer === null ? null : wire.readAnswer(answer)
-  if (httpStatus !== 200) return { isGood: false, words: `${of} was refused with ${httpStatus}` }
+  if (httpStatus !== 200) return { isOk: false, words: `${of} was refused with ${httpStatus}` }
   if (reading?.kind !== 'success') {
-    return { isGood: false, words: `${of} answered 200 with a body that is no answer` }
+    return { isOk: false, words: `${of} answered 200 with a body that is no answer` }
   }
-  return { isGood: isCharged(reading.reported), words: `${of} ${costWords(reading.reported)}` }
+  return { isOk: isCharged(reading.reported), words: `${of} ${costWords(reading.reported)}` }
 }
 
 function isCharged({ usage, costUsd }: Reported): boolean {

@@ -110,7 +110,7 @@ async function check(
 }
 
 function canBeUsed({ answer, spent }: AskedUpstream): boolean {
-  return answer.kind === 'listed' && spent?.isGood !== false
+  return answer.kind === 'listed' && spent?.isOk !== false
 }
 
 function checkedAnswer(row: AskedUpstream) {
@@ -129,7 +129,7 @@ function checkedAnswer(row: AskedUpstream) {
       : [],
     shadowed: shadowedIds,
     key_left: leftUsd === null ? null : formatDecimal(leftUsd),
-    spent: spent === null ? null : { ok: spent.isGood, message: spent.words },
+    spent: spent === null ? null : { ok: spent.isOk, message: spent.words },
   }
 }
 

@@ -119,7 +119,7 @@ function findInlineImages(
 /** Enough of an image's base64 to find candidates; many images begin alike for this long. */
 const NEEDLE_CHARS = 64
 /** How often a body's length may be searched without success before the search ends. */
-const VAIN_PASSES_MAX = 2
+const WASTED_PASSES_MAX = 2
 const QUOTE = 0x22
 
 interface Place {
@@ -131,13 +131,13 @@ interface Place {
 class ImageSearch {
   readonly #body: Buffer
   #from = 0
-  #vainBytesLeft: number
+  #wastedBytesLeft: number
   /** Whether the client writes each slash as `\/`. */
   #escapesSlashes = false
 
   constructor(body: Buffer) {
     this.#body = body
-    this.#vainBytesLeft = VAIN_PASSES_MAX * body.length
+    this.#wastedBytesLeft = WASTED_PASSES_MAX * body.length
   }
 
   /** The place of a base64 text in the body; null: not found, so the text is estimated. */
@@ -156,15 +156,15 @@ class ImageSearch {
     const start = base64.slice(0, NEEDLE_CHARS)
     const needle = this.#escapesSlashes ? start.replaceAll('/', '\\/') : start
     let from = this.#from
-    while (this.#vainBytesLeft > 0) {
+    while (this.#wastedBytesLeft > 0) {
       const at = this.#body.indexOf(needle, from, 'latin1')
       if (at === -1) {
-        this.#vainBytesLeft -= this.#body.length - from
+        this.#wastedBytesLeft -= this.#body.length - from
         return null
       }
       const place = this.#placeAt(at, base64)
       if (place !== null) return place
-      this.#vainBytesLeft -= at - from + 2 * base64.length
+      this.#wastedBytesLeft -= at - from + 2 * base64.length
       from = at + 1
     }
     return null

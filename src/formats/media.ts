@@ -87,7 +87,7 @@ export function withBareImage(
   { address, param }: { readonly address: string; readonly param: string },
 ): MediaCount {
   const inline = inlineAddress(address, null)
-  const kind = inline === null ? 'imageByUrl' : costliestKind([inline], 'imageInline')
+  const kind = inline === null ? 'imageByUrl' : mostExpensiveKind([inline], 'imageInline')
   switch (kind) {
     case 'imageByUrl':
       return { ...media, imagesByUrl: media.imagesByUrl + 1 }
@@ -200,7 +200,7 @@ const FILE_PLACES = ['file_data', 'file_id', 'file_url', 'data', 'url'] as const
 
 function imageKind(node: JsonObject): PartKind {
   const addresses = inlineAddresses(node, IMAGE_PLACES)
-  return addresses === null ? 'imageByUrl' : costliestKind(addresses, 'imageInline')
+  return addresses === null ? 'imageByUrl' : mostExpensiveKind(addresses, 'imageInline')
 }
 
 // No provider reads as many; further images are held at the largest size, and as text.
@@ -224,7 +224,7 @@ function wrapsVideo({ input_video: inner }: JsonObject): boolean {
 
 function videoKind(node: JsonObject): PartKind {
   const addresses = inlineAddresses(node, VIDEO_PLACES)
-  return addresses === null ? 'videoByUrl' : costliestKind(addresses, 'videoInline')
+  return addresses === null ? 'videoByUrl' : mostExpensiveKind(addresses, 'videoInline')
 }
 
 /** A file of any type; a video is held as a video too, and audio is refused. */
@@ -296,7 +296,7 @@ function declaredType(source: JsonObject): string | null {
 type TypeKind = 'image' | 'video' | 'audio' | 'file'
 
 /** The kind of part by its bytes, even against the part's own type. */
-function costliestKind(
+function mostExpensiveKind(
   addresses: readonly InlineAddress[],
   own: 'imageInline' | 'videoInline',
 ): PartKind {

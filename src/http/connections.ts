@@ -126,7 +126,7 @@ export function breakOfBody({ errored }: IncomingMessage): Problem | null {
 }
 
 /** Whether the client waits for `100 Continue` before it sends its body. */
-export function asksToGoOn({ headers, httpVersion }: IncomingMessage): boolean {
+export function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return (
     headers.expect !== undefined && httpVersion === '1.1' && /100-continue/i.test(headers.expect)
   )

@@ -9,7 +9,7 @@ import type { HoldEstimate } from '../ledger/rules/open-hold.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
-import { asksToGoOn } from './connections.ts'
+import { expectsContinue } from './connections.ts'
 import { readBody } from './read-body.ts'
 
 interface InferenceInput {
@@ -235,7 +235,7 @@ function bodyReader(
       timeoutMs: bodyTimeoutMs,
       account,
       beforeReading: () => {
-        if (asksToGoOn(clientRequest)) client.writeContinue()
+        if (expectsContinue(clientRequest)) client.writeContinue()
       },
     })
     await bodyHasCome()

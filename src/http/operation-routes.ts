@@ -8,7 +8,7 @@ import { canBeEmpty } from '../operations/check-input.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import type { Access } from './access.ts'
-import { asksToGoOn } from './connections.ts'
+import { expectsContinue } from './connections.ts'
 import { UnknownRoute } from './known-routes.ts'
 import { readBody } from './read-body.ts'
 
@@ -122,7 +122,7 @@ export async function readJson(
     bytesMax: BODY_BYTES_MAX,
     timeoutMs,
     beforeReading: () => {
-      if (asksToGoOn(clientRequest)) client.writeContinue()
+      if (expectsContinue(clientRequest)) client.writeContinue()
     },
   })
   if (bytes.length === 0 && canBeEmpty(clientRequest.method ?? '', shape)) return {}

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
-import { asksToGoOn } from './connections.ts'
+import { expectsContinue } from './connections.ts'
 import { readBody } from './read-body.ts'
 
 /** A route for the messages of a payment's provider. */
@@ -23,7 +23,7 @@ export function registerWebhook(app: FastifyInstance, input: WebhookInput): void
       bytesMax: BODY_BYTES_MAX,
       timeoutMs: input.bodyTimeoutMs,
       beforeReading: () => {
-        if (asksToGoOn(raw)) reply.raw.writeContinue()
+        if (expectsContinue(raw)) reply.raw.writeContinue()
       },
     }).catch((cause: unknown) => {
       const isTooLarge = cause instanceof Problem && cause.code === 'request_too_large'

@@ -343,8 +343,8 @@ export class HeldRequest {
     return stands ? { ...resolution, stands } : resolution
   }
 
-  #settleInput(said: Outcome, { httpStatus, code }: ClientAnswer): HeldSettle {
-    const outcome = withPossibleCounts(said, this.#held)
+  #settleInput(attempted: Outcome, { httpStatus, code }: ClientAnswer): HeldSettle {
+    const outcome = withPossibleCounts(attempted, this.#held)
     const resolution = this.#resolutionOf(outcome)
     const { record } = this.request
     record.state = resolution.kind

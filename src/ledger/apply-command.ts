@@ -29,8 +29,8 @@ export function applyCommand<Kind extends CommandKind>(
   const verdict = rule(work, input, terms)
   // A change by an operator is recorded in the same transaction; a command that changes nothing leaves no record.
   if (by !== null && subject !== undefined && work.writes > writesBefore) {
-    const said = { ...subject(work, input), before: earlier, nowMs: terms.nowMs }
-    work.operatorActions.insert(operatorActionRow(by, said))
+    const facts = { ...subject(work, input), before: earlier, nowMs: terms.nowMs }
+    work.operatorActions.insert(operatorActionRow(by, facts))
   }
   return verdict
 }
@@ -78,7 +78,7 @@ export function keptCommand<Kind extends CommandKind>(
 }
 
 /** Puts the highest lost number of its kind into each lost command. */
-export function knowingNumbers<Batch extends { readonly commands: readonly LedgerCommand[] }>(
+export function withHighestLost<Batch extends { readonly commands: readonly LedgerCommand[] }>(
   lost: readonly Batch[],
 ): readonly Batch[] {
   const highest = new Map<CommandKind, number>()
@@ -87,7 +87,7 @@ export function knowingNumbers<Batch extends { readonly commands: readonly Ledge
   }
   return lost.map((batch) => ({
     ...batch,
-    commands: batch.commands.map((given) => knowing(given, highest.get(given.kind) ?? 0)),
+    commands: batch.commands.map((given) => withHighestNumber(given, highest.get(given.kind) ?? 0)),
   }))
 }
 
@@ -96,13 +96,13 @@ function numberOf<Kind extends CommandKind>({ kind, input }: LedgerCommand<Kind>
 }
 
 /** By position: the command, and the highest lost number; 0: none is lost. */
-function knowing<Kind extends CommandKind>(
+function withHighestNumber<Kind extends CommandKind>(
   given: LedgerCommand<Kind>,
   highestLost: number,
 ): LedgerCommand<Kind> {
   const { again }: CommandTable[Kind] = COMMANDS[given.kind]
   if (again === undefined || highestLost === 0) return given
-  return { ...given, input: again.knowing(given.input, highestLost) }
+  return { ...given, input: again.withHighestNumber(given.input, highestLost) }
 }
 
 /** Whether commands of a kind wait for a commit that other commands start. */

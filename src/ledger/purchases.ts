@@ -10,7 +10,7 @@ import {
   reversalOf,
   reversalReferences,
 } from '../vocabulary/purchase.ts'
-import { REMOVAL_TOLD_MS } from './removed-credit.ts'
+import { REMOVAL_NOTICE_MS } from './removed-credit.ts'
 
 /** Null if there is no such purchase. */
 export async function getPurchase(
@@ -218,7 +218,7 @@ export async function newReversals(
     .select(['reference', 'amount_micros as amountMicros', 'created_at_ms as createdAtMs'])
     // A literal, because the index of these entries is chosen by the text of the query.
     .where(sql<boolean>`kind = 'reversal'`)
-    .where('created_at_ms', '>', nowMs - REMOVAL_TOLD_MS)
+    .where('created_at_ms', '>', nowMs - REMOVAL_NOTICE_MS)
     .where(NOTED[notedBy])
     .orderBy('created_at_ms')
     .limit(limit)

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 
 /** How long after credit was removed webhooks and owners still hear of it: longer ago, no server looked in time. */
-export const REMOVAL_TOLD_MS = 7 * 86_400_000
+export const REMOVAL_NOTICE_MS = 7 * 86_400_000
 
 /** Credit that an operator removed from an account, and its paid credit now. */
 interface RemovedCredit {
@@ -38,7 +38,7 @@ export async function newRemovals(
     .where('entries.account_id', 'in', accountIds)
     // The condition of the index of these entries, word for word: the index is chosen by the text of the query.
     .where(sql<boolean>`entries.kind <> 'charge' and entries.kind <> 'write_off'`)
-    .where('entries.created_at_ms', '>', nowMs - REMOVAL_TOLD_MS)
+    .where('entries.created_at_ms', '>', nowMs - REMOVAL_NOTICE_MS)
     .where('entries.kind', '=', 'chargeback')
     .where(IS_NEW)
     .orderBy('entries.created_at_ms')

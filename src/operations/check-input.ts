@@ -27,7 +27,7 @@ export function checkInput<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data
   const { issues } = parsed.error
   const faults = issues
-    .filter((issue) => !isSaidBetter(issue, issues))
+    .filter((issue) => !isCoveredByAnother(issue, issues))
     .flatMap((issue) => faultsOf(issue, knownAt.get(pathText(issue.path)) ?? []))
     .slice(0, FAULTS_MAX)
   const near = [...new Set(faults.flatMap((fault) => (fault.near === null ? [] : [fault.near])))]
@@ -56,7 +56,7 @@ function pathText(path: readonly PropertyKey[] = []): string {
 }
 
 /** Whether a field has its own bound, which says more than that its number is too large. */
-function isSaidBetter(issue: z.core.$ZodIssue, all: readonly z.core.$ZodIssue[]): boolean {
+function isCoveredByAnother(issue: z.core.$ZodIssue, all: readonly z.core.$ZodIssue[]): boolean {
   if (issue.code !== 'too_big' && issue.code !== 'too_small') return false
   const field = pathText(issue.path)
   return all.some((other) => other.code === 'custom' && pathText(other.path) === field)

@@ -60,7 +60,7 @@ const OF_OPERATORS = [
   'settleRequest',
 ]
 const OF_MEMBERS_TOO = ['changeMember', 'createKey', 'inviteMember', 'rotateKey']
-const OF_NOBODY = [
+const OF_NO_CALLER = [
   'deleteKey',
   'deleteWebhook',
   'leaveAccount',
@@ -75,7 +75,7 @@ const BY_FIELD = ['changeAccount', 'changeKey', 'changeWebhook', 'setMaintenance
 
 test('each change of the page is in one of the lists of this test', () => {
   const names = new Set(CHANGES.map(({ name }) => name))
-  const listed = [...OF_OPERATORS, ...OF_MEMBERS_TOO, ...OF_NOBODY, ...BY_FIELD]
+  const listed = [...OF_OPERATORS, ...OF_MEMBERS_TOO, ...OF_NO_CALLER, ...BY_FIELD]
   expect(listed.sort()).toEqual([...names].sort())
 })
 
@@ -94,7 +94,7 @@ test.each(OF_OPERATORS)('asks no owner for the password again: %s', async (name)
   for (const who of ['owner', 'host'] as const) expect(await isAsked(name, { who })).toBe(false)
 })
 
-test.each(OF_NOBODY)('asks no caller for the password again: %s', async (name) => {
+test.each(OF_NO_CALLER)('asks no caller for the password again: %s', async (name) => {
   const all = ['desk', 'guest', 'host', 'owner', 'admin'] as const
   for (const who of all) expect(await isAsked(name, { who })).toBe(false)
 })

@@ -89,7 +89,7 @@ export function revokeAdminToken(
       .where('revoked_at_ms', 'is', null)
       .returning('id')
     let revoked = await revoke.where('id', '=', adminTokenId).execute()
-    const isNews = revoked.length > 0
+    const isChange = revoked.length > 0
     const revokedIds = [adminTokenId]
     while (revoked.length > 0) {
       const makers = revoked.map(({ id }) => id)
@@ -103,7 +103,7 @@ export function revokeAdminToken(
       .executeTakeFirst()
     if (row === undefined) return null
     const adminToken = ADMIN_TOKENS.read(row)
-    if (isNews) {
+    if (isChange) {
       const others = revokedIds.length - 1
       const detail = { name: adminToken.name, ...(others > 0 ? { revoked_with_it: others } : {}) }
       await recordAction(trx, { by, targetId: adminTokenId, detail, nowMs })

@@ -66,7 +66,7 @@ export function noPassword(): string {
 }
 
 /** Whether a user has no password. */
-export function isNoPassword({ passwordHash }: { readonly passwordHash: string }): boolean {
+export function lacksPassword({ passwordHash }: { readonly passwordHash: string }): boolean {
   return passwordHash.startsWith('!')
 }
 

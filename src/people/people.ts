@@ -31,7 +31,7 @@ import {
   findPassword,
   findUser,
   getUser,
-  hasStill,
+  isPasswordUnchanged,
   hasUsers,
   joinFirstAccount,
   lockPassword,
@@ -151,7 +151,7 @@ export class People {
     const checked = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       const { userId, passwordHash } = proved
-      if (userId !== null && !(await hasStill(trx, { userId, passwordHash })))
+      if (userId !== null && !(await isPasswordUnchanged(trx, { userId, passwordHash })))
         throw wrongPassword('password')
       if (isTakenOver) await lockPassword(trx, known.id)
       const link = await takeLink(trx, { ...presented, nowMs })
@@ -293,7 +293,8 @@ export class People {
     const checked = await this.#requirePassword(required, visitor)
     const passwordHash = await this.#hash(password, { knownUserId: user.id })
     await db.transaction().execute(async (trx) => {
-      const isStill = (await hasStill(trx, checked)) && (await hasSession(trx, sessionId))
+      const isStill =
+        (await isPasswordUnchanged(trx, checked)) && (await hasSession(trx, sessionId))
       if (!isStill) throw new Problem('not_signed_in')
       await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: sessionId })
     })
@@ -310,7 +311,7 @@ export class People {
     const checked = await this.#requirePassword(required, visitor)
     if (hasFactor) await this.factors.check(signedIn, proof)
     await db.transaction().execute(async (trx) => {
-      if (!(await hasStill(trx, checked))) throw new Problem('not_signed_in')
+      if (!(await isPasswordUnchanged(trx, checked))) throw new Problem('not_signed_in')
       await updateSession(trx, sessionId, { confirmed_at_ms: clock.nowMs() })
     })
   }
@@ -366,7 +367,7 @@ export class People {
   async #startSession(checked: StoredPassword, visitor: Visitor): Promise<NewSession> {
     await this.#input.signUp?.openAccount(checked.userId)
     const made = await this.sessions.start(checked.userId, visitor)
-    if (await hasStill(this.#input.db, checked)) return made
+    if (await isPasswordUnchanged(this.#input.db, checked)) return made
     await this.sessions.endByToken(made.sessionToken)
     throw new Problem('invalid_sign_in')
   }

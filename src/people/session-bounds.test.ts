@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { USERS } from '../store/people-tables.ts'
 import { createMadeSqliteFile } from '../store/testing/test-databases.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
-import { letWaitingIn, Sessions } from './sessions.ts'
+import { completeSignIn, Sessions } from './sessions.ts'
 import { Place, VISITOR } from './testing/place.ts'
 
 test("a user has at most 100 sessions: one more sign-in ends that user's oldest session", async () => {
@@ -51,7 +51,7 @@ test('sign-ins that wait for a second factor do not end sessions that have passe
   expect(ids).toContain(sessionId)
   expect(ids).toHaveLength(101)
   const [newest = ''] = ids.toSorted().toReversed()
-  expect(await letWaitingIn(db, { sessionId: newest, nowMs: 2 })).not.toBeNull()
+  expect(await completeSignIn(db, { sessionId: newest, nowMs: 2 })).not.toBeNull()
   expect(await place.sessionIds()).toContain(sessionId)
   await place.close()
   await database.remove()

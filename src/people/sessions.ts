@@ -212,7 +212,7 @@ function makeSessionToken(): string {
  * Lets a session in that waits, under another token: who knows the one before may have put it into this browser, and
  * has not shown the second factor. Null: the session has ended, or was let in.
  */
-export async function letWaitingIn(
+export async function completeSignIn(
   db: Kysely<Tables>,
   { sessionId, nowMs }: { readonly sessionId: string; readonly nowMs: number },
 ): Promise<NewSession | null> {

@@ -198,9 +198,9 @@ test("access that was removed is removed again by any gateway after the database
     { action: 'revokeAdminToken', targetId: adminTokenId, ...repeated },
   ])
   expect(JSON.parse(sorted.at(-1)?.detailJson ?? '')).toEqual({ name: 'shop', repeated: true })
-  const toldOnce = told.length
+  const countBefore = told.length
   for (const one of gateways) await one.catchUp()
-  expect(told).toHaveLength(toldOnce)
+  expect(told).toHaveLength(countBefore)
 })
 
 test('a repeated removal of access is retried at each poll until it succeeds, and its failure is reported once', async () => {

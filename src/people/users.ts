@@ -225,7 +225,7 @@ export async function findPassword(
  * Whether a user still has this password. Within a transaction the answer holds until its end: a transaction that
  * changes the password waits, and one that has begun to is waited for.
  */
-export async function hasStill(
+export async function isPasswordUnchanged(
   db: Kysely<Tables>,
   { userId, passwordHash }: StoredPassword,
 ): Promise<boolean> {

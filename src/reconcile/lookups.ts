@@ -7,7 +7,7 @@ import { settingOnce } from '../store/settings.ts'
 import type { FetchGenerationInput, GenerationAnswer } from '../upstreams/upstream.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { chargeForSaidCost } from '../vocabulary/money.ts'
+import { chargeForStatedCost } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/outcome.ts'
 import type { DoubtUnit } from './doubts.ts'
 import { LOOKUP_INTERVAL_MS_MAX, type Silence } from './schedule.ts'
@@ -115,7 +115,7 @@ export class Lookups {
       case 'found': {
         const { costUsd, usage } = answer
         if (costUsd.digits === 0n && request.expectsCost) return this.#doubted(request, 'zeroCost')
-        const chargeMicros = chargeForSaidCost(costUsd, request.feeBasisPoints)
+        const chargeMicros = chargeForStatedCost(costUsd, request.feeBasisPoints)
         if (chargeMicros === null) return this.#doubted(request, 'absurdCost')
         const final: Correction = { kind: 'final', chargeMicros, costUsd }
         return usage === null ? final : { ...final, usage }

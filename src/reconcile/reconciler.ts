@@ -302,16 +302,16 @@ export class Reconciler {
     const { generationId } = request
     const silence = this.#silenceOf(request, nowMs)
     if (silence === 'noLookups' || generationId === null) {
-      return this.#untilItStands(request, silence, nowMs)
+      return this.#waitOrSettle(request, silence, nowMs)
     }
     if (silence === 'noEndpoint') {
-      const step = this.#untilItStands(request, silence, nowMs)
+      const step = this.#waitOrSettle(request, silence, nowMs)
       // Before the charge becomes final because the upstream has no look-ups, the upstream is asked once more.
       if (step.kind === 'wait') return step
     }
     const pausedUntilMs = this.#lookups.pausedUntilMs(nowMs)
     if (pausedUntilMs !== null) {
-      const step = this.#untilItStands(request, 'unavailable', nowMs)
+      const step = this.#waitOrSettle(request, 'unavailable', nowMs)
       return step.kind === 'wait' ? { kind: 'wait', untilMs: pausedUntilMs } : step
     }
     const firstAtMs = firstLookupAtMs(request, nowMs)
@@ -327,7 +327,7 @@ export class Reconciler {
     return this.#lookups.isEndpointMissing(nowMs) ? 'noEndpoint' : 'unknown'
   }
 
-  #untilItStands(request: UnsettledRequest, silence: Silence, nowMs: number): Step {
+  #waitOrSettle(request: UnsettledRequest, silence: Silence, nowMs: number): Step {
     const untilMs = settledAsItStandsAtMs(this.#scheduled(request, silence))
     return nowMs < untilMs ? { kind: 'wait', untilMs } : { kind: 'settleAsItStands' }
   }

@@ -43,7 +43,7 @@ export class CardPoll {
   /** When each open purchase was last looked at. */
   readonly #lookedAtMs = new Map<string, number>()
   #isPassing = false
-  #isRung = false
+  #isRequested = false
 
   constructor(input: CardPollInput) {
     this.#input = input
@@ -64,7 +64,7 @@ export class CardPoll {
 
   /** Begins a look soon: at once, or a second after the running one. */
   ring(): void {
-    this.#isRung = true
+    this.#isRequested = true
     if (!this.#isPassing) this.#passes.wake()
   }
 
@@ -72,10 +72,10 @@ export class CardPoll {
     this.#isPassing = true
     try {
       do {
-        this.#isRung = false
+        this.#isRequested = false
         await this.look()
         await this.#passes.wait(REST_MS)
-      } while (this.#isRung && !this.#passes.stopped)
+      } while (this.#isRequested && !this.#passes.stopped)
     } finally {
       this.#isPassing = false
     }

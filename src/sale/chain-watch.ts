@@ -3,7 +3,7 @@ import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { BlockRange } from './block-range.ts'
-import { agreementOf, askEach, reachedByQuorum, type Said } from './chain/agreement.ts'
+import { agreementOf, askEach, reachedByQuorum, type NodeAnswer } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
 import {
   askBlock,
@@ -96,7 +96,7 @@ export class ChainWatch {
     return this.#advance(place, there)
   }
 
-  #heads(block: number): Promise<readonly Said<Head>[]> {
+  #heads(block: number): Promise<readonly NodeAnswer<Head>[]> {
     const { chain, nodes, onNodeFailure } = this.#input
     const { chainId, confirm } = chain
     const ask = (node: ChainNode) => askHead(node, { chainId, confirm, cursor: block })
@@ -107,7 +107,7 @@ export class ChainWatch {
    * Why too few nodes have the block of the last look: where a block before it is another one, the chain was replaced by
    * a shorter one. By position: where the last look ended, and the nodes.
    */
-  async #lookBelow(place: Place, heads: readonly Said<Head>[]): Promise<ChainLook> {
+  async #lookBelow(place: Place, heads: readonly NodeAnswer<Head>[]): Promise<ChainLook> {
     const again = await readPlace(this.#input.db, againOf(this.#source))
     const below = again === null || again.block >= place.block ? null : again
     const block = below && (await this.#agreedBlock(nodesOf(heads), below.block))
@@ -122,7 +122,7 @@ export class ChainWatch {
   }
 
   /** The first look: deposits are searched in the blocks above the newest that is final. */
-  async #begin(heads: readonly Said<Head>[]): Promise<ChainLook> {
+  async #begin(heads: readonly NodeAnswer<Head>[]): Promise<ChainLook> {
     const top = topOf(heads, this.#input.chain.quorum)
     if (top < 0) return unavailable('the chain has no block that is final')
     const block = await this.#agreedBlock(nodesOf(heads), top)
@@ -159,12 +159,12 @@ export class ChainWatch {
   /** By position: the nodes to ask, and the block's number. Null: they do not agree. */
   async #agreedBlock(nodes: readonly ChainNode[], number: number): Promise<Block | null> {
     const { chain, onNodeFailure } = this.#input
-    const said = await askEach(nodes, (node) => askBlock(node, number), onNodeFailure)
-    const agreement = agreementOf(said, chain.quorum)
+    const answers = await askEach(nodes, (node) => askBlock(node, number), onNodeFailure)
+    const agreement = agreementOf(answers, chain.quorum)
     return agreement.kind === 'agreed' ? agreement.answer : null
   }
 
-  async #advance(place: Place, heads: readonly Said<Head>[]): Promise<ChainLook> {
+  async #advance(place: Place, heads: readonly NodeAnswer<Head>[]): Promise<ChainLook> {
     const { chain } = this.#input
     const nodes = nodesOf(heads)
     const top = topOf(heads, chain.quorum)
@@ -373,7 +373,7 @@ function rowOf({ source, block, hash, lookedAtMs }: Place) {
   return { source, position: String(block), blockHash: hash, lookedAtMs }
 }
 
-function topOf(heads: readonly Said<Head>[], quorum: number): number {
+function topOf(heads: readonly NodeAnswer<Head>[], quorum: number): number {
   return (
     reachedByQuorum(
       heads.map(({ answer }) => answer.top),
@@ -392,6 +392,6 @@ function waitingOf(waits: Waits): Waiting {
   )
 }
 
-function nodesOf(heads: readonly Said<Head>[]): readonly ChainNode[] {
+function nodesOf(heads: readonly NodeAnswer<Head>[]): readonly ChainNode[] {
   return heads.map(({ node }) => node)
 }

@@ -99,8 +99,8 @@ export class TokenDeposits implements DepositMethod {
     if (deposit === null || coin === undefined) return null
     const addresses = await readAddressesOf(db, { ...chain, accountId })
     const asked = { txHash: deposit.txHash, token: coin.address, addresses }
-    const said = await askEach(nodes, (node) => askTransfersIn(node, asked), onNodeFailure)
-    const agreement = agreementOf(said, chain.quorum)
+    const answers = await askEach(nodes, (node) => askTransfersIn(node, asked), onNodeFailure)
+    const agreement = agreementOf(answers, chain.quorum)
     if (agreement.kind === 'agreed') {
       return transferOf(row, { found: agreement.answer, beside: await listDepositsOf(db, row) })
     }
@@ -116,8 +116,8 @@ export class TokenDeposits implements DepositMethod {
     if (cursor === null) throw new PaymentUnavailable('the chain was not searched yet')
     const block = Number(cursor.position)
     const asked = { token: coin.address, addresses, block }
-    const said = await askEach(nodes, (node) => askBalances(node, asked), onNodeFailure)
-    const agreement = agreementOf(said, quorum)
+    const answers = await askEach(nodes, (node) => askBalances(node, asked), onNodeFailure)
+    const agreement = agreementOf(answers, quorum)
     if (agreement.kind === 'agreed') return agreement.answer
     throw new PaymentUnavailable(
       `the nodes do not agree on balances in block ${block}, or have forgotten them`,

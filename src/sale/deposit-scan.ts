@@ -106,12 +106,12 @@ export class DepositScan {
     }
     const { last, transfers } = agreement.answer
     // Any sender can log transfers of nothing or next to nothing: they are dust at any rate, and cost no receipt.
-    const worthy = transfers.filter((transfer) => this.#isWorthy(transfer))
-    const places = await this.#placesOf(agreement.nodes, worthy)
+    const aboveDust = transfers.filter((transfer) => this.#isAboveDust(transfer))
+    const places = await this.#placesOf(agreement.nodes, aboveDust)
     if (places === null) {
       return { kind: 'disagreed', reason: `the receipts of blocks ${from} to ${to}` }
     }
-    const deposits = worthy.flatMap((transfer, index): Deposit[] => {
+    const deposits = aboveDust.flatMap((transfer, index): Deposit[] => {
       const [place, accountId] = [places[index], accountOf.get(transfer.to)]
       const coin = this.#tokens.get(transfer.token)
       if (place === undefined || accountId === undefined || coin === undefined) return []
@@ -119,11 +119,11 @@ export class DepositScan {
         { transfer, source: sourceOfDeposit({ ...chain, ...transfer, place }), accountId, coin },
       ]
     })
-    const dust = transfers.filter(({ units }) => units > 0n).length - worthy.length
+    const dust = transfers.filter(({ units }) => units > 0n).length - aboveDust.length
     return this.#postAll(deposits, { last, dust })
   }
 
-  #isWorthy({ token, units }: Transfer): boolean {
+  #isAboveDust({ token, units }: Transfer): boolean {
     const coin = this.#tokens.get(token)
     if (coin === undefined) return false
     const atPar = { decimals: coin.decimals, rate8: ONE_DOLLAR_8, feeBps: 0 }
@@ -151,8 +151,8 @@ export class DepositScan {
     transfers: readonly Transfer[],
   ): Promise<readonly number[] | null> {
     const ask = (node: ChainNode) => askPlaces(node, transfers)
-    const said = await askEach(nodes, ask, this.#input.onNodeFailure)
-    const agreement = agreementOf(said, nodes.length)
+    const answers = await askEach(nodes, ask, this.#input.onNodeFailure)
+    const agreement = agreementOf(answers, nodes.length)
     if (agreement.kind === 'agreed') {
       const places = agreement.answer.flatMap((place) => (place === null ? [] : [place]))
       return places.length === transfers.length ? places : null

@@ -28,9 +28,9 @@ export async function refreshRates(input: RatesInput): Promise<void> {
   const { chain, nodes, onNodeFailure } = input
   await Promise.all(
     chain.tokens.map(async (coin) => {
-      const said = await askEach(nodes, (node) => askToken(node, coin), onNodeFailure)
+      const answers = await askEach(nodes, (node) => askToken(node, coin), onNodeFailure)
       // Nodes a block apart may have different prices: the rate before stands until it is too old.
-      const agreement = agreementOf(said, chain.quorum)
+      const agreement = agreementOf(answers, chain.quorum)
       if (agreement.kind === 'agreed') await keepRate(input, { coin, reading: agreement.answer })
     }),
   )
@@ -50,6 +50,8 @@ async function keepRate(
   const readAtMs = clock.nowMs()
   const row = { ...named, rate8: Number(rate8), feedAtMs: feedAtMs ?? readAtMs, readAtMs }
   const earlier = (await readRates(db, chain.chainId)).get(coin.address)
-  const isNews = earlier?.rate8 !== row.rate8 || (feedAtMs ?? earlier.feedAtMs) !== earlier.feedAtMs
-  if (isNews || Math.abs(readAtMs - earlier.readAtMs) >= REWRITE_AFTER_MS) await writeRate(db, row)
+  const isChange =
+    earlier?.rate8 !== row.rate8 || (feedAtMs ?? earlier.feedAtMs) !== earlier.feedAtMs
+  if (isChange || Math.abs(readAtMs - earlier.readAtMs) >= REWRITE_AFTER_MS)
+    await writeRate(db, row)
 }

@@ -218,7 +218,7 @@ describe('a store that can not be opened says so', () => {
   test('where its folder is read-only', async () => {
     await chmod(folder, 0o555)
     try {
-      expect(await openAsAnybody()).toBe('StoreUnavailable\n')
+      expect(await openInOtherProcess()).toBe('StoreUnavailable\n')
     } finally {
       await chmod(folder, 0o755)
     }
@@ -229,7 +229,7 @@ describe('a store that can not be opened says so', () => {
     await chmod(file, 0o444)
     await chmod(folder, 0o555)
     try {
-      expect(await openAsAnybody()).toBe('StoreUnavailable\n')
+      expect(await openInOtherProcess()).toBe('StoreUnavailable\n')
     } finally {
       await chmod(folder, 0o755)
     }
@@ -237,7 +237,7 @@ describe('a store that can not be opened says so', () => {
 })
 
 /** Opens the store in a process that permissions apply to: they do not to root. */
-async function openAsAnybody(): Promise<string> {
+async function openInOtherProcess(): Promise<string> {
   const otherUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
   const child = spawn(process.execPath, [CHILD, file], {
     stdio: ['ignore', 'pipe', 'inherit'],

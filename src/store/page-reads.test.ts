@@ -15,15 +15,15 @@ const searchTimeoutMsOn = (engine: string) => (engine === 'SQLite' ? 4_000 : 1_0
 describe.each(MADE_DATABASES)('pages on $engine', ({ engine, create }) => {
   let database: TestDatabase
   let store: Store
-  let stayTaken: (() => void)[]
+  let stillHeld: (() => void)[]
 
   beforeEach(async () => {
-    stayTaken = []
+    stillHeld = []
     database = await create()
     store = await openStore({ url: database.url, searchTimeoutMs: searchTimeoutMsOn(engine) })
   })
   afterEach(async () => {
-    for (const giveBack of stayTaken) giveBack()
+    for (const giveBack of stillHeld) giveBack()
     await store.close()
     await database.remove()
   })
@@ -47,7 +47,7 @@ describe.each(MADE_DATABASES)('pages on $engine', ({ engine, create }) => {
         })
       await taken.promise
     }
-    stayTaken = freed.slice(1).map(({ resolve }) => resolve)
+    stillHeld = freed.slice(1).map(({ resolve }) => resolve)
     return () => freed[0]?.resolve()
   }
 

@@ -88,7 +88,7 @@ export class Telemetry {
   }
 
   /** A peer that is not named as a proxy has sent the address of another. */
-  metUnnamedProxy(): void {
+  unnamedProxyFound(): void {
     this.#parts.readiness.warnOfProxy()
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { wholeRequest } from '../../test/raw-server.ts'
 import type { Deadlines } from './attempt.ts'
-import { closeOpened, send, serverThat, tellingsOf, upstreamAt } from './testing/attempts.ts'
+import { closeOpened, send, serverThat, reportedLines, upstreamAt } from './testing/attempts.ts'
 
 afterEach(closeOpened)
 
@@ -58,7 +58,7 @@ test.each<[string, string, Partial<Deadlines>, string[]]>([
   await answered.promise
   await sent.diary.toHave(lines.length - 1)
   vi.advanceTimersByTime(DEADLINE_MS)
-  expect(await tellingsOf(upstream, sent)).toEqual(lines)
+  expect(await reportedLines(upstream, sent)).toEqual(lines)
 })
 
 test('a deadline that has passed ends the connection', async () => {

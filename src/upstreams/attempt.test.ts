@@ -10,7 +10,7 @@ import {
   SMALL_BODY,
   send,
   serverThat,
-  tellingsOf,
+  reportedLines,
   upstreamAt,
 } from './testing/attempts.ts'
 import type { Upstream } from './upstream.ts'
@@ -35,7 +35,9 @@ const afterRequest = (act: (socket: Socket) => unknown) =>
   })
 
 async function expectNeverOpened(upstream: Upstream, input?: SendInput): Promise<void> {
-  expect(await tellingsOf(upstream, send(upstream, input))).toEqual(['neverOpened beforeHeaders'])
+  expect(await reportedLines(upstream, send(upstream, input))).toEqual([
+    'neverOpened beforeHeaders',
+  ])
 }
 
 describe('a request that was not written in full was never opened', () => {
@@ -94,7 +96,7 @@ describe('a request that was not written in full was never opened', () => {
       },
       diary,
     )
-    expect(await tellingsOf(upstream, { diary })).toEqual(['neverOpened beforeHeaders'])
+    expect(await reportedLines(upstream, { diary })).toEqual(['neverOpened beforeHeaders'])
   })
 })
 
@@ -131,7 +133,7 @@ describe('a request that was written in full, without a whole answer, is lost', 
     ],
   ])('%s', async (_, act, lines) => {
     const upstream = await afterRequest(act)
-    expect(await tellingsOf(upstream, send(upstream))).toEqual(lines)
+    expect(await reportedLines(upstream, send(upstream))).toEqual(lines)
   })
 
   test('a head, a beginning, and a reset', async () => {
@@ -142,13 +144,13 @@ describe('a request that was written in full, without a whole answer, is lost', 
     const sent = send(upstream)
     // A reset discards unread bytes.
     sent.diary.onData = () => void begun.promise.then((socket) => socket.resetAndDestroy())
-    expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'lost afterHeaders'])
+    expect(await reportedLines(upstream, sent)).toEqual(['start 200', 'data', 'lost afterHeaders'])
   })
 
   test('a large body that was read completely, and a close', async () => {
     const upstream = await afterRequest((socket) => socket.end())
     const sent = send(upstream, { body: LARGE })
-    expect(await tellingsOf(upstream, sent)).toEqual(['lost beforeHeaders'])
+    expect(await reportedLines(upstream, sent)).toEqual(['lost beforeHeaders'])
   })
 
   test('a kept connection that is reset during its next call', async () => {
@@ -162,7 +164,7 @@ describe('a request that was written in full, without a whole answer, is lost', 
     })
     await send(upstream).diary.ended
     // Not repeated: the provider may have run it.
-    expect(await tellingsOf(upstream, send(upstream))).toEqual(['lost beforeHeaders'])
+    expect(await reportedLines(upstream, send(upstream))).toEqual(['lost beforeHeaders'])
     expect(requests).toBe(2)
   })
 })
@@ -180,7 +182,7 @@ describe('a whole answer', () => {
   ])('%s', async (_, rest, body) => {
     const upstream = await afterRequest((socket) => socket.end(`HTTP/1.1 200 OK\r\n${rest}`))
     const sent = send(upstream)
-    expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'end'])
+    expect(await reportedLines(upstream, sent)).toEqual(['start 200', 'data', 'end'])
     expect(sent.diary.body).toBe(body)
   })
 
@@ -190,7 +192,7 @@ describe('a whole answer', () => {
         `HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${WHOLE}`,
       )
     })
-    expect(await tellingsOf(upstream, send(upstream))).toEqual(['start 200', 'data', 'end'])
+    expect(await reportedLines(upstream, send(upstream))).toEqual(['start 200', 'data', 'end'])
   })
 
   test.each([
@@ -202,7 +204,7 @@ describe('a whole answer', () => {
       await wholeRequest(socket)
       socket.end(`HTTP/1.1 100 Continue\r\n\r\n${WHOLE}`)
     })
-    expect(await tellingsOf(upstream, send(upstream, { body }))).toEqual([
+    expect(await reportedLines(upstream, send(upstream, { body }))).toEqual([
       'start 200',
       'data',
       'end',
@@ -216,7 +218,7 @@ describe('a whole answer', () => {
       )
     })
     const sent = send(upstream, { body: LARGE })
-    expect(await tellingsOf(upstream, sent)).toEqual(['start 413', 'data', 'end'])
+    expect(await reportedLines(upstream, sent)).toEqual(['start 413', 'data', 'end'])
   })
 
   test.each([
@@ -257,7 +259,7 @@ describe('a call that is cancelled', () => {
     const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`)
     const sent = send(upstream)
     sent.attempt.cancel()
-    expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
+    expect(await reportedLines(upstream, sent)).toEqual(['cancelled beforeHeaders'])
   })
 
   test('is not sent when the connection opens', async () => {
@@ -269,7 +271,7 @@ describe('a call that is cancelled', () => {
     })
     const sent = send(upstream)
     sent.attempt.cancel()
-    expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
+    expect(await reportedLines(upstream, sent)).toEqual(['cancelled beforeHeaders'])
     await ended.promise
     expect(requests).toEqual([])
   })
@@ -285,7 +287,7 @@ describe('a call that is cancelled', () => {
     const sent = send(upstream, { body: LARGE })
     await reading.promise
     sent.attempt.cancel()
-    expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
+    expect(await reportedLines(upstream, sent)).toEqual(['cancelled beforeHeaders'])
   })
 
   test('before headers', async () => {
@@ -294,7 +296,7 @@ describe('a call that is cancelled', () => {
     const sent = send(upstream)
     await received.promise
     sent.attempt.cancel()
-    expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
+    expect(await reportedLines(upstream, sent)).toEqual(['cancelled beforeHeaders'])
   })
 
   test.each<['onStart' | 'onData', string[]]>([
@@ -308,7 +310,7 @@ describe('a call that is cancelled', () => {
     })
     const sent = send(upstream)
     sent.diary[moment] = () => sent.attempt.cancel()
-    expect(await tellingsOf(upstream, sent)).toEqual(lines)
+    expect(await reportedLines(upstream, sent)).toEqual(lines)
   })
 
   test('after its end reports nothing', async () => {
@@ -316,6 +318,6 @@ describe('a call that is cancelled', () => {
     const sent = send(upstream)
     await sent.diary.ended
     sent.attempt.cancel()
-    expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'end'])
+    expect(await reportedLines(upstream, sent)).toEqual(['start 200', 'data', 'end'])
   })
 })

@@ -50,7 +50,7 @@ export function capEditIn(
   { call, offer, outputCapTokens }: Pick<RewriteInput, 'call' | 'offer' | 'outputCapTokens'>,
 ): readonly JsonEdit[] {
   if (outputCapTokens === null) return []
-  const capTokens = Math.min(outputCapTokens, roomBeside(call, offer))
+  const capTokens = Math.min(outputCapTokens, answerRoomTokens(call, offer))
   return [{ kind: 'set', path: [name], json: String(capTokens) }]
 }
 
@@ -60,7 +60,7 @@ const PICTURE_TOKENS = 2_048
 // The estimate of a prompt may be far above its tokens: at a full window, an answer of this length is still tried.
 const ROOM_TOKENS_MIN = 1_024
 
-function roomBeside({ textTokens, media }: Call, { contextTokens }: Offer): number {
+function answerRoomTokens({ textTokens, media }: Call, { contextTokens }: Offer): number {
   if (contextTokens === null) return Number.MAX_SAFE_INTEGER
   const pictures = media.imagesInline + media.imagesByUrl
   const promptTokens = textTokens + TEMPLATE_TOKENS + pictures * PICTURE_TOKENS

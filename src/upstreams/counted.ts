@@ -10,7 +10,7 @@ import { eventBody } from './openrouter/stream-text.ts'
 import type { StreamEventReading, StreamObserver, Wire } from './upstream.ts'
 
 /** The parts of a dialect whose provider reports no cost: a model has one price, and nothing is looked up. */
-export const TELLS_NO_COST = {
+export const REPORTS_NO_COST = {
   parsesFiles: false,
   fetchHighestTerms: null,
   fetchFlatImagePrice: null,

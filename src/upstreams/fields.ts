@@ -72,15 +72,15 @@ export function held(row: FieldRow): FieldRow {
   return { ...row, use: 'held' }
 }
 
-const WHY_REFUSED = {
+const REFUSAL_REASONS = {
   length: 'sets the length of the answer, which a hold must know',
   state: 'reads data that the vendor keeps, which may be of another account',
   price: 'causes a cost that the answer does not count',
 } as const
 
 /** A field that is refused with any value. Default advice: leave it out. */
-export function refused(why: keyof typeof WHY_REFUSED, advice?: string): FieldRow {
-  return refusing(WHY_REFUSED[why], advice)
+export function refused(why: keyof typeof REFUSAL_REASONS, advice?: string): FieldRow {
+  return refusing(REFUSAL_REASONS[why], advice)
 }
 
 /** Refuses a field as {@link refused} does, unless the operator vouches for it. */

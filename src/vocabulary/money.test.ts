@@ -4,7 +4,7 @@ import {
   addDecimals,
   addMicros,
   chargeForCost,
-  chargeForSaidCost,
+  chargeForStatedCost,
   type Decimal,
   decimalOfPicos,
   divCeil,
@@ -272,11 +272,11 @@ describe('a charge', () => {
   )
 
   test('for a cost from outside is a million dollars at most', () => {
-    expect(chargeForSaidCost(decimalOf('0.000198'), 500)).toBe(208)
-    expect(chargeForSaidCost(decimalOf('952380'), 500)).toBe(999_999_000_000)
-    expect(chargeForSaidCost(decimalOf('952381'), 500)).toBeNull()
-    expect(chargeForSaidCost(decimalOf('5e9'), 500)).toBeNull()
-    expect(chargeForSaidCost(decimalOf('-0.01'), 500)).toBeNull()
+    expect(chargeForStatedCost(decimalOf('0.000198'), 500)).toBe(208)
+    expect(chargeForStatedCost(decimalOf('952380'), 500)).toBe(999_999_000_000)
+    expect(chargeForStatedCost(decimalOf('952381'), 500)).toBeNull()
+    expect(chargeForStatedCost(decimalOf('5e9'), 500)).toBeNull()
+    expect(chargeForStatedCost(decimalOf('-0.01'), 500)).toBeNull()
   })
 
   test('is the largest there is for the largest cost that has one', () => {

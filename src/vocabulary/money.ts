@@ -168,15 +168,15 @@ export function priceWithFee(price: Decimal, feeBasisPoints: number): Decimal {
 
 // A thousand times the charge of the most expensive model for the longest call. A balance has room for thousands of
 // these.
-const SAID_CHARGE_MICROS_MAX = 1_000_000_000_000
+const STATED_CHARGE_MICROS_MAX = 1_000_000_000_000
 
 /**
  * Like {@link chargeForCost}, for a cost that comes from outside: null also above a charge of a million
  * dollars, which no request costs.
  */
-export function chargeForSaidCost(costUsd: Decimal, feeBasisPoints: number): Micros | null {
+export function chargeForStatedCost(costUsd: Decimal, feeBasisPoints: number): Micros | null {
   const chargeMicros = chargeForCost(costUsd, feeBasisPoints)
-  return chargeMicros === null || chargeMicros > SAID_CHARGE_MICROS_MAX ? null : chargeMicros
+  return chargeMicros === null || chargeMicros > STATED_CHARGE_MICROS_MAX ? null : chargeMicros
 }
 
 /** A dollar amount in micro-dollars, rounded half up; for showing a provider's own cost. */

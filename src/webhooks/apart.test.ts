@@ -10,7 +10,7 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { changeWebhook, createWebhook, getWebhook } from './registry.ts'
-import { toldSoFar } from './testing/told.ts'
+import { eventsSoFar } from './testing/told.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
@@ -58,8 +58,8 @@ async function change(
 }
 
 /** The limits that a webhook reported, oldest first. */
-async function limitsTold(webhookId?: string): Promise<readonly number[]> {
-  const told = await toldSoFar(bench.store.db, webhookId)
+async function reportedLimits(webhookId?: string): Promise<readonly number[]> {
+  const told = await eventsSoFar(bench.store.db, webhookId)
   return told.map(([, { credit_limit }]) => credit_limit)
 }
 
@@ -122,7 +122,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await look()
       await look()
     }
-    const said = (await toldSoFar(bench.store.db)).map(([, data]) =>
+    const said = (await eventsSoFar(bench.store.db)).map(([, data]) =>
       'allowance' in data ? 'allowance' : 'limit',
     )
     // In three hours.
@@ -145,7 +145,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       at(startMs + minutes * MINUTE_MS)
       await look()
     }
-    expect(await limitsTold()).toEqual([90, 100])
+    expect(await reportedLimits()).toEqual([90, 100])
   })
 
   test('a condition that was never reported does not delay the next report', async () => {
@@ -156,7 +156,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await setLimit(200)
     at(startMs + 20 * MINUTE_MS)
     await setLimit(100)
-    expect(await limitsTold()).toEqual([100])
+    expect(await reportedLimits()).toEqual([100])
   })
 
   test('a message that was dropped does not delay the next report', async () => {
@@ -167,7 +167,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await db.deleteFrom('webhook_deliveries').execute()
     await setLimit(200)
     await setLimit(100)
-    expect(await limitsTold()).toEqual([100])
+    expect(await reportedLimits()).toEqual([100])
   })
 
   test('a webhook gets no report of a condition that began before the webhook, even if the report comes after', async () => {
@@ -183,13 +183,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await look()
     at(startMs + 61 * MINUTE_MS)
     await look()
-    expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], []])
+    expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([[95, 100], []])
     // A condition that ended and begins again is new to both, in its turn.
     await setLimit(200)
     await setLimit(95)
     at(startMs + 122 * MINUTE_MS)
     await look()
-    expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100, 95], [95]])
+    expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([
+      [95, 100, 95],
+      [95],
+    ])
   })
 
   test.each([
@@ -213,11 +216,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       // More than an hour after that, as after a gateway was stopped for a time.
       at(startMs + 85 * MINUTE_MS)
       await look()
-      expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], [95]])
+      expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([[95, 100], [95]])
       await setLimit(200)
       at(startMs + 150 * MINUTE_MS)
       await setLimit(96)
-      expect([await limitsTold(first), await limitsTold(second)]).toEqual([
+      expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([
         [95, 100, 96],
         [95, 96],
       ])
@@ -233,7 +236,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const second = await makeWebhook()
     at(startMs + 61 * MINUTE_MS)
     await look()
-    expect([await limitsTold(first), await limitsTold(second)]).toEqual([[95, 100], []])
+    expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([[95, 100], []])
   })
 
   test('a clock that was far ahead delays no report after it is set back', async () => {
@@ -245,7 +248,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await setLimit(200)
     await setLimit(100)
     // In the order of their times.
-    expect(await limitsTold()).toEqual([100, 95])
+    expect(await reportedLimits()).toEqual([100, 95])
   })
 
   test('a process that finds the hour over keeps the mark of a faster process', async () => {
@@ -258,10 +261,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await look(afterReadOfMark(look))
     await setLimit(200)
     await setLimit(95)
-    expect(await limitsTold()).toEqual([95, 100])
+    expect(await reportedLimits()).toEqual([95, 100])
     at(startMs + 122 * MINUTE_MS)
     await look()
-    expect(await limitsTold()).toEqual([95, 100, 95])
+    expect(await reportedLimits()).toEqual([95, 100, 95])
   })
 
   test("a slow process sends no report within an hour of another process's report", async () => {
@@ -276,12 +279,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await setLimit(200)
     }
     await look(afterReadOfMark(others))
-    expect(await limitsTold()).toEqual([95, 100])
+    expect(await reportedLimits()).toEqual([95, 100])
     await look()
     await setLimit(96)
     at(startMs + 122 * MINUTE_MS)
     await look()
-    expect(await limitsTold()).toEqual([95, 100, 96])
+    expect(await reportedLimits()).toEqual([95, 100, 96])
   })
 })
 

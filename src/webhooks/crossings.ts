@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { isUnsettled } from '../ledger/activity/unsettled.ts'
 import { newReversals } from '../ledger/purchases.ts'
-import { REMOVAL_TOLD_MS } from '../ledger/removed-credit.ts'
+import { REMOVAL_NOTICE_MS } from '../ledger/removed-credit.ts'
 import { listStoreGaps } from '../ledger/store-gaps.ts'
 import type { Tables } from '../store/schema.ts'
 import { LOW_BALANCE_MICROS_DEFAULT } from '../vocabulary/money.ts'
@@ -255,7 +255,7 @@ export async function oldReversals(
     .selectFrom('webhook_conditions')
     .select('subject_id')
     .where('event', '=', REVERSED)
-    .where('since_ms', '<', nowMs - 2 * REMOVAL_TOLD_MS)
+    .where('since_ms', '<', nowMs - 2 * REMOVAL_NOTICE_MS)
     .limit(limit)
     .execute()
   return rows.map((row) => row.subject_id)

@@ -8,7 +8,7 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { changeWebhook, createWebhook, getWebhook } from './registry.ts'
-import { toldSoFar } from './testing/told.ts'
+import { eventsSoFar } from './testing/told.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 /** Webhooks that are made, enabled or given an event late: after a condition began. */
@@ -58,8 +58,8 @@ async function change(
   await changeWebhook(parts, { webhookId, ...changed, by: null })
 }
 
-async function eventsTold(webhookId?: string): Promise<readonly string[]> {
-  return (await toldSoFar(bench.store.db, webhookId)).map(([event]) => event).toSorted()
+async function reportedEvents(webhookId?: string): Promise<readonly string[]> {
+  return (await eventsSoFar(bench.store.db, webhookId)).map(([event]) => event).toSorted()
 }
 
 async function goBack(id: string): Promise<void> {
@@ -108,10 +108,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const webhookId = await makeWebhook()
     at(nowMs + 1)
     await watcher.look()
-    expect(await eventsTold(webhookId)).toEqual([])
+    expect(await reportedEvents(webhookId)).toEqual([])
     await beginAll('2')
     await watcher.look()
-    expect(await eventsTold(webhookId)).toEqual(ALL)
+    expect(await reportedEvents(webhookId)).toEqual(ALL)
   })
 
   test.each([
@@ -127,7 +127,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       // As after a gateway was stopped for a time.
       at(nowMs + 2 * HOUR_MS)
       await watcher.look()
-      expect(await eventsTold(webhookId)).toEqual([])
+      expect(await reportedEvents(webhookId)).toEqual([])
       await watcher.look()
       const { db } = bench.store
       const marks = db.selectFrom('webhook_conditions').where('subject_id', 'like', '% subscribed')
@@ -140,7 +140,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       ).toEqual([])
       await beginAll('2')
       await watcher.look()
-      expect(await eventsTold(webhookId)).toEqual(ALL)
+      expect(await reportedEvents(webhookId)).toEqual(ALL)
     },
   )
 
@@ -150,7 +150,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await makeWebhook(['request.unresolved'])
     at(nowMs + MINUTE_MS / 2)
     await watcher.look()
-    expect(await eventsTold()).toEqual(['request.unresolved'])
+    expect(await reportedEvents()).toEqual(['request.unresolved'])
   })
 
   test('a webhook that is created or enabled just after the watcher read the time gets no report of earlier conditions', async () => {
@@ -161,7 +161,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await change(enabled, { disabled: false })
     await makeWebhook()
     await startWatcher(5).look()
-    expect(await eventsTold()).toEqual([])
+    expect(await reportedEvents()).toEqual([])
   })
 
   test('a webhook that was created and enabled while the clock was far ahead gets reports after the clock is set back', async () => {
@@ -175,7 +175,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await runScript(bench, 'open req_z1 key_1 90\nsettle req_z1 final 90')
     await bench.setApiKey('key_1', { creditLimitMicros: micros(90) })
     await watcher.look()
-    expect(await eventsTold(webhookId)).toEqual(['key.limit_near', ...ALL])
+    expect(await reportedEvents(webhookId)).toEqual(['key.limit_near', ...ALL])
   })
   test('a request that ended unresolved while the clock was far ahead is reported after the clock is set back', async () => {
     const startMs = nowMs
@@ -185,7 +185,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     at(startMs + 1)
     await watcher.look()
     await watcher.look()
-    expect(await eventsTold()).toEqual(['request.unresolved'])
+    expect(await reportedEvents()).toEqual(['request.unresolved'])
   })
 
   test('after a clock that was far ahead is set back, an upstream without models is reported after the usual time', async () => {
@@ -199,15 +199,15 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       at(backAtMs + ms)
       await watcher.look()
     }
-    expect(await eventsTold()).toEqual([])
+    expect(await reportedEvents()).toEqual([])
     for (let pass = 0; pass < 2; pass += 1) {
       at(nowMs + 1)
       await watcher.look()
     }
-    expect(await eventsTold()).toEqual(['upstream.away'])
+    expect(await reportedEvents()).toEqual(['upstream.away'])
     await beginAll('1')
     await watcher.look()
-    expect(await eventsTold()).toEqual([
+    expect(await reportedEvents()).toEqual([
       'request.unresolved',
       'store.went_back',
       'upstream.away',

@@ -6,7 +6,7 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createWebhook } from './registry.ts'
-import { toldSoFar } from './testing/told.ts'
+import { eventsSoFar } from './testing/told.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 /** The event of refunds and disputes of purchases. */
@@ -27,7 +27,7 @@ const watcher = () => {
   return new Watcher({ ...asked, db: bench.store.db, ids, clock })
 }
 const look = () => watcher().look()
-const told = () => toldSoFar(bench.store.db)
+const told = () => eventsSoFar(bench.store.db)
 
 async function makeWebhook(): Promise<void> {
   const parts = { db: bench.store.db, ids, clock }

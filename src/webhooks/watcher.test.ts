@@ -8,7 +8,7 @@ import { micros } from '../vocabulary/money.ts'
 import { WEBHOOK_EVENTS } from '../vocabulary/webhook-event.ts'
 import { endConditions, raiseConditions } from './conditions.ts'
 import { createWebhook } from './registry.ts'
-import { toldSoFar } from './testing/told.ts'
+import { eventsSoFar } from './testing/told.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
@@ -35,13 +35,13 @@ function watcher(upstreams = ['near', 'far']): Watcher {
   })
 }
 
-async function tellAll() {
+async function makeWebhook() {
   await noteConditions({ db: bench.store.db, ids, clock }, WEBHOOK_EVENTS, null)
   const made = { url: 'https://receiver.example/', events: [...WEBHOOK_EVENTS], by: null }
   return createWebhook({ db: bench.store.db, ids, clock }, made)
 }
 
-const told = () => toldSoFar(bench.store.db)
+const told = () => eventsSoFar(bench.store.db)
 
 /** The clock moves, so that credit comes after earlier changes. */
 async function credit(accountId: string, amountMicros: number): Promise<void> {
@@ -67,7 +67,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   afterEach(() => bench.close())
 
   test('an account is reported low once, and again only after its credit was above the amount', async () => {
-    await tellAll()
+    await makeWebhook()
     const looks = [watcher(), watcher()]
     const look = () => Promise.all(looks.map((each) => each.look()))
     await look()
@@ -92,7 +92,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('each account can have its own amount below which it is low', async () => {
-    await tellAll()
+    await makeWebhook()
     await credit('acct_1', 4_000_000)
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(1_000_000) })
     await watcher().look()
@@ -110,7 +110,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('low credit from before a webhook was created is not sent to it', async () => {
     await credit('acct_1', 1_000_000)
     nowMs += 1
-    await tellAll()
+    await makeWebhook()
     await watcher().look()
     expect(await told()).toEqual([])
     await credit('acct_1', 9_000_000)
@@ -123,7 +123,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a key is near its limit at nine tenths of it, whichever process ended the request', async () => {
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_000) })
     await credit('acct_1', 9_000_000)
-    await tellAll()
+    await makeWebhook()
     const spend = async (spendMicros: number) => {
       nowMs += 1
       bench.setNowMs(nowMs)
@@ -159,7 +159,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a key is reported near its allowance once in each period, separately from its credit limit', async () => {
     await runScript(bench, 'set key_1 allowance 100/day\nset key_1 limit 200')
     await credit('acct_1', 9_000_000)
-    await tellAll()
+    await makeWebhook()
     const spend = async (chargeMicros: number) => {
       nowMs += 1
       const id = `req_z${nowMs}`
@@ -211,7 +211,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a request that is unresolved for a minute is reported once, without its content', async () => {
     await credit('acct_1', 9_000_000)
-    await tellAll()
+    await makeWebhook()
     await hold('req_1')
     await bench.ledger.abandon('req_1')
     nowMs += MINUTE_MS - 1
@@ -232,7 +232,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('an upstream that lists no models for a time is reported away once, until it lists models again', async () => {
-    await tellAll()
+    await makeWebhook()
     await listed('near')
     const looking = watcher()
     nowMs += 15 * MINUTE_MS
@@ -255,7 +255,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('an upstream that never listed models is reported once, although a newer process still waits', async () => {
-    await tellAll()
+    await makeWebhook()
     await listed('near')
     const old = watcher()
     nowMs += 15 * MINUTE_MS + 1
@@ -269,7 +269,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('an upstream is reported once, although another process is not configured with it', async () => {
-    await tellAll()
+    await makeWebhook()
     await listed('near')
     await listed('far')
     const [both, one] = [watcher(), watcher(['near'])]
@@ -285,7 +285,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('an account that becomes low because its setting changed is reported without a new entry', async () => {
     await credit('acct_1', 20_000_000)
     nowMs += 1
-    await tellAll()
+    await makeWebhook()
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(50_000_000) })
     await watcher().look()
     expect(await told()).toMatchObject([['balance.low', { low_balance: 50_000_000 }]])
@@ -299,7 +299,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       bench.store.db.updateTable('api_keys').set({ spend_micros: spendMicros }).execute()
     await spend(1_000)
     nowMs += 1
-    await tellAll()
+    await makeWebhook()
     await spend(1_800)
     await watcher().look()
     expect(await told()).toMatchObject([['key.limit_near', { spend: 1_800, credit_limit: 2_000 }]])
@@ -312,9 +312,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('a condition is sent to existing webhooks, and not to one that is created while it holds', async () => {
-    await tellAll()
+    await makeWebhook()
     await credit('acct_1', 1_000_000)
-    const later = await tellAll()
+    const later = await makeWebhook()
     await watcher().look()
     expect(await told()).toMatchObject([['balance.low', { account_id: 'acct_1' }]])
     const rows = await bench.store.db
@@ -325,7 +325,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('a condition that several processes see at the same time is reported once', async () => {
-    await tellAll()
+    await makeWebhook()
     const raised = {
       event: 'audit.difference',
       subjectId: 'store',
@@ -344,7 +344,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const { db } = bench.store
     const made = { url: 'https://receiver.example/', events: ['upstream.away'] as const, by: null }
     await createWebhook({ db, ids, clock }, made)
-    const disabled = await tellAll()
+    const disabled = await makeWebhook()
     await db.updateTable('webhooks').set({ disabled: 1 }).where('id', '=', disabled.id).execute()
     await credit('acct_1', 1)
     await watcher().look()
@@ -354,7 +354,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('messages identify a key only by its ID', async () => {
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_000) })
     await credit('acct_1', 9_000_000)
-    await tellAll()
+    await makeWebhook()
     await hold('req_1')
     await bench.store.db.updateTable('api_keys').set({ spend_micros: 1_000 }).execute()
     await watcher().look()

@@ -10,7 +10,7 @@ export interface HeldStore {
    * PostgreSQL: resolves as soon as somebody waits for it, who gives up in little more than a second. SQLite, where nobody
    * sees who waits: when `readAll` does, which waits until the gateway has read what it was sent.
    */
-  somebodyWaits(readAll: () => Promise<void>): Promise<void>
+  untilStatementWaits(readAll: () => Promise<void>): Promise<void>
   letGo(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export async function holdStore(url: string): Promise<HeldStore> {
     const holder = new DatabaseSync(location.file, { timeout: HANG_LIMITS.testTimeout })
     holder.exec('begin immediate')
     return {
-      somebodyWaits: (readAll) => readAll(),
+      untilStatementWaits: (readAll) => readAll(),
       async letGo() {
         holder.exec('rollback')
         holder.close()
@@ -32,7 +32,7 @@ export async function holdStore(url: string): Promise<HeldStore> {
   await holder.connect()
   await holder.query('begin; select from accounts for update')
   return {
-    somebodyWaits: async () => {
+    untilStatementWaits: async () => {
       await waitingBackend(holder)
     },
     async letGo() {

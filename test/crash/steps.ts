@@ -87,7 +87,7 @@ export const STEPS: readonly Step[] = [
     async bring(bench, gateway) {
       const store = await holdStore(bench.url)
       sendAndLose(bench, gateway, 'whole')
-      await store.somebodyWaits(() => hasReadAll(gateway))
+      await store.untilStatementWaits(() => hasReadAll(gateway))
       return () => store.letGo()
     },
     left: NO_HOLD,
@@ -145,7 +145,7 @@ export const STEPS: readonly Step[] = [
       bench.simulator.gate().release()
       const upstream = await bench.simulator.nextRequest()
       expect(await upstream.ended).toBe('finished')
-      await store.somebodyWaits(() => hasReadAll(gateway))
+      await store.untilStatementWaits(() => hasReadAll(gateway))
       return () => store.letGo()
     },
     left: UNKNOWN,
@@ -182,7 +182,7 @@ export const STEPS: readonly Step[] = [
       await bench.simulator.gate('look-up').arrived()
       const store = await holdStore(bench.url)
       await letLookUpGo(bench)
-      await store.somebodyWaits(() => hasReadAll(gateway))
+      await store.untilStatementWaits(() => hasReadAll(gateway))
       return () => store.letGo()
     },
     left: PROVISIONAL,

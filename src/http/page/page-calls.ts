@@ -4,7 +4,7 @@ import { checkInput } from '../../operations/check-input.ts'
 import { listFactors } from '../../people/factors/own-factors.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
 import type { OutsideDoor } from '../../people/outside/outside-door.ts'
-import { isNoPassword } from '../../people/passwords.ts'
+import { lacksPassword } from '../../people/passwords.ts'
 import type { People } from '../../people/people.ts'
 import type { NewSession, SignedIn, Visitor } from '../../people/sessions.ts'
 import { findPassword, findUser, listMemberships } from '../../people/users.ts'
@@ -166,7 +166,7 @@ export async function readMe(
   return meAnswer({
     signedIn,
     memberships,
-    hasPassword: stored !== null && !isNoPassword(stored),
+    hasPassword: stored !== null && !lacksPassword(stored),
     factorKinds: kinds,
     mode,
     factorRequired: isFactorMissing({ operatorFactor }, signedIn),

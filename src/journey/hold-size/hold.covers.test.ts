@@ -170,7 +170,7 @@ function outputMax(call: TestCall, offer: Offer, sentCapTokens: number | null): 
 }
 
 /** Output in addition to the answers: unused predictions, and a summary of the conversation. */
-function besideMax(call: TestCall, offer: Offer, answerTokens: number): number {
+function extraTokensMax(call: TestCall, offer: Offer, answerTokens: number): number {
   if (call.endpoint === 'embeddings') return 0
   const summary = Math.max(answerTokens, Math.min(8_192, offer.outputTokensMax ?? 8_192))
   return call.predictionTokens * call.completions + (call.compacts ? summary : 0)
@@ -221,7 +221,7 @@ function usageWithin(
   const written = writesUnasked ? asked : Math.min(asked, markedMax(call, offer))
   const writtenLong = call.cacheWrites === 'long' ? part(written, shares.writtenLong) : 0
   const answerTokens = outputMax(call, offer, cap)
-  const most = answerTokens * call.completions + besideMax(call, offer, answerTokens)
+  const most = answerTokens * call.completions + extraTokensMax(call, offer, answerTokens)
   const outputTokens = part(most, shares.output)
   const reasoningTokens = part(outputTokens, shares.reasoning)
   const makesImages = call.outputKinds.image || offer.outputModalities.has('image')

@@ -72,7 +72,7 @@ export function sizeHold(call: Call, listed: Offer): HoldSize {
     capTokens: output.sentTokens,
     tokens: wholeTokens(
       prompt.promptTokens +
-        call.completions * (output.heldTokens + output.besideTokens) +
+        call.completions * (output.heldTokens + output.uncappedTokens) +
         call.predictionTokens,
     ),
     readings,
@@ -200,10 +200,10 @@ function tokensBeyondCap(
   call: Call,
   { offer, output }: { readonly offer: Offer; readonly output: OutputSize },
 ): number {
-  const beside = (call.predictionTokens + output.besideTokens) * call.completions
-  if (!call.compacts) return beside
+  const extraTokens = (call.predictionTokens + output.uncappedTokens) * call.completions
+  if (!call.compacts) return extraTokens
   const shortest = Math.min(SUMMARY_TOKENS_MIN, offer.outputTokensMax ?? SUMMARY_TOKENS_MIN)
-  return beside + Math.max(output.heldTokens, shortest)
+  return extraTokens + Math.max(output.heldTokens, shortest)
 }
 
 /** Everything but output: prompts, searches and the price of the request itself. */

@@ -23,7 +23,7 @@ export interface OutputSize {
   /** The cap to send if all of it is held; null: the body keeps its own. */
   readonly sentTokens: number | null
   /** Thoughts that a server may count in addition to the cap, which a lower cap does not reduce. */
-  readonly besideTokens: number
+  readonly uncappedTokens: number
 }
 
 /**
@@ -34,17 +34,17 @@ export interface OutputSize {
  */
 export function sizeOutput(call: Call, offer: Offer): OutputSize {
   const { heldTokens, leastTokens, sentTokens } = sizeCap(call, offer)
-  const besideTokens = call.thinkingTokens
-  const reasoningTokens = withinWindow(call.reasoningTokens, offer) - besideTokens
+  const uncappedTokens = call.thinkingTokens
+  const reasoningTokens = withinWindow(call.reasoningTokens, offer) - uncappedTokens
   return {
     heldTokens: Math.max(heldTokens, reasoningTokens),
     leastTokens: Math.max(leastTokens, reasoningTokens),
     sentTokens,
-    besideTokens,
+    uncappedTokens,
   }
 }
 
-type CapSize = Omit<OutputSize, 'besideTokens'>
+type CapSize = Omit<OutputSize, 'uncappedTokens'>
 
 function sizeCap(call: Call, offer: Offer): CapSize {
   const { output } = call.rules

@@ -65,7 +65,7 @@ class Relay implements AttemptObserver {
     const isUncounted = reader instanceof StreamRelay && reader.awaitsCounts
     this.#readsOn = (mayRun || isUncounted) && this.#held.clientLeftEarly()
     if (!this.#readsOn) this.#attempt?.cancel()
-    else if (reader instanceof StreamRelay) reader.goOnWithoutClient()
+    else if (reader instanceof StreamRelay) reader.continueWithoutClient()
   }
 
   onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void {
@@ -100,8 +100,8 @@ class Relay implements AttemptObserver {
     this.#held.callEnded()
     if (this.#faulty) return
     try {
-      if (this.#isUnheard(failure)) {
-        this.#resolve(endingOfLeft(this.#unheardOutcome(failure)))
+      if (this.#isUnanswered(failure)) {
+        this.#resolve(endingOfLeft(this.#unansweredOutcome(failure)))
         return
       }
       const reader = this.#reader ?? this.#wholeAnswer(0, {})
@@ -112,7 +112,7 @@ class Relay implements AttemptObserver {
   }
 
   /** Whether a stream was given up by the gateway, before the provider reported anything. */
-  #isUnheard({ kind, cutOff }: AttemptFailure): boolean {
+  #isUnanswered({ kind, cutOff }: AttemptFailure): boolean {
     const isCutOff = kind === 'lost' && cutOff
     if (this.#reader === null) return this.#held.isStream && isCutOff
     const isWhole = this.#readsOn && this.#reader instanceof WholeAnswer
@@ -121,7 +121,7 @@ class Relay implements AttemptObserver {
   }
 
   // A call that can't be looked up is estimated, by its prompt alone if the provider had not begun to answer.
-  #unheardOutcome({ stage }: AttemptFailure): Outcome {
+  #unansweredOutcome({ stage }: AttemptFailure): Outcome {
     const reported = NOTHING_REPORTED
     if (!this.#readsOn || this.#held.hasLookUps) return { kind: 'leftEarly', reported }
     const silentMs = this.#held.sinceHeadersMs()

@@ -69,7 +69,7 @@ export class StreamRelay implements EventSink {
   }
 
   /** Reads the rest of the stream for its counts after the client has left. The text is dropped. */
-  goOnWithoutClient(): void {
+  continueWithoutClient(): void {
     this.#hasLeft = true
     this.#hadText = this.#reader.hasText
     this.#attempt.endWithin(this.#held.readOnMs({ hasText: this.#hadText }))
@@ -80,7 +80,7 @@ export class StreamRelay implements EventSink {
 
   onResponseData(chunk: Buffer): void {
     const whole = this.#reader.push(chunk)
-    if (this.#hasLeft && !this.#hadText && this.#reader.hasText) this.goOnWithoutClient()
+    if (this.#hasLeft && !this.#hadText && this.#reader.hasText) this.continueWithoutClient()
     if (!this.#writesSoon) {
       // All pieces that arrive in one read of the socket are one write.
       this.#writesSoon = true

@@ -169,8 +169,8 @@ export class WholeAnswer {
   }
 
   /** Ends a call that the provider has accepted, but whose answer can't be used. */
-  #lose(said: Reported, cause: string): void {
-    const reported = this.#withGenerationId(said)
+  #lose(seen: Reported, cause: string): void {
+    const reported = this.#withGenerationId(seen)
     this.#fail(
       this.#isEncoded()
         ? { kind: 'unreadable', reported }

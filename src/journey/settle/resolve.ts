@@ -3,7 +3,7 @@ import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import {
   chargeForCost,
-  chargeForSaidCost,
+  chargeForStatedCost,
   type Decimal,
   type Micros,
   maxMicros,
@@ -200,7 +200,7 @@ function chargeReported(reported: Reported, ran: Ran): Resolution | null {
   const { generationId } = reported
   const costUsd = costReported(reported, ran)
   if (costUsd === null) return null
-  const chargeMicros = chargeForSaidCost(costUsd, ran.offer.feeBasisPoints)
+  const chargeMicros = chargeForStatedCost(costUsd, ran.offer.feeBasisPoints)
   if (chargeMicros === null) return null
   if (generationId === null) return { kind: 'final', chargeMicros, costUsd }
   return { kind: 'provisional', chargeMicros, costUsd, generationId }

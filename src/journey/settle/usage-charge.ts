@@ -105,8 +105,8 @@ export function estimateUsage({
 }): TokenUsage {
   const textTokens = Math.ceil((call.promptGuess / SIXTIETHS) * tokenFactor)
   const inputTokens = textTokens + likelyPartTokens(call)
-  const { heldTokens, besideTokens } = sizeOutput(call, offer)
-  const outputTokensMax = (heldTokens + besideTokens) * call.completions
+  const { heldTokens, uncappedTokens } = sizeOutput(call, offer)
+  const outputTokensMax = (heldTokens + uncappedTokens) * call.completions
   return {
     inputTokens: Math.min(inputTokens, offer.contextTokens ?? inputTokens),
     cacheReadTokens: 0,

@@ -87,15 +87,15 @@ export function requestsLike(
   }: RequestFilter & { readonly table: RequestTable; readonly cursor: string | null },
 ): SelectQueryBuilder<Tables, RequestTable, Selectable<Tables['requests']>> {
   let query = db.selectFrom(table).selectAll()
-  const ofWhom = (name: 'account_id' | 'api_key_id') =>
+  const ownerColumn = (name: 'account_id' | 'api_key_id') =>
     // Few requests are unsettled, even of all accounts: the expression keeps the database from using the indexes of
     // accounts and keys.
     wantsOnlyUnsettled(filter) ? sql<string>`${sql.ref(name)} || ''` : sql.ref<string>(name)
   if (filter.accountId !== undefined) {
-    query = query.where(ofWhom('account_id'), '=', filter.accountId)
+    query = query.where(ownerColumn('account_id'), '=', filter.accountId)
   }
   if (filter.apiKeyId !== undefined) {
-    query = query.where(ofWhom('api_key_id'), 'in', listOf(filter.apiKeyId))
+    query = query.where(ownerColumn('api_key_id'), 'in', listOf(filter.apiKeyId))
   }
   if (filter.state !== undefined) query = query.where(inState(listOf(filter.state)))
   if (filter.modelId !== undefined) query = query.where('model_id', 'in', listOf(filter.modelId))

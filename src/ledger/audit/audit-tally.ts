@@ -251,8 +251,8 @@ export function auditRequest(
     })
   }
   if (row.costStands) {
-    const mayStand = row.costUsd !== null && (row.state === 'provisional' || row.state === 'final')
-    expect('cost_stands', { stored: 1, recomputed: mayStand ? 1 : 0 })
+    const canStand = row.costUsd !== null && (row.state === 'provisional' || row.state === 'final')
+    expect('cost_stands', { stored: 1, recomputed: canStand ? 1 : 0 })
   }
   const [backedHeld, freeHeld] = heldOf(row)
   expect('backed_held_micros', { stored: row.backedHeldMicros, recomputed: backedHeld })

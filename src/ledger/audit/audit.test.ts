@@ -10,7 +10,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let bench: StoreBench
 
   /** Turns off the checks of the tables: the audit is for rows that they would refuse. */
-  async function letImpossibleFigures(): Promise<void> {
+  async function allowImpossibleFigures(): Promise<void> {
     if (bench.store.location.kind === 'sqlite') await change('pragma ignore_check_constraints = on')
     else {
       await change('alter table accounts drop constraint accounts_held')
@@ -28,7 +28,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   beforeEach(async () => {
     bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    await letImpossibleFigures()
+    await allowImpossibleFigures()
     await runScript(
       bench,
       `account A

@@ -234,7 +234,7 @@ function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): 
       return { kind: 'ended', requestId: command.input.requestId }
     case 'rebook': {
       const { opened, settle } = command.input
-      const isBooked = typeof verdict === 'object' && verdict !== null && 'wasGone' in verdict
+      const isBooked = typeof verdict === 'object' && verdict !== null && 'wasMissing' in verdict
       if (!isBooked) return null
       const { requestId } = opened.input
       return { kind: settle === null ? 'opened' : 'ended', requestId }

@@ -22,7 +22,7 @@ describe('a connection that is lost', () => {
     await outsider.query("begin; select from accounts where id = 'A' for update")
     const lost = bench.ledger.openHold(holdOf('R1', 'KA'))
     lost.catch(() => {})
-    await neighbours.somebodyWaits()
+    await neighbours.untilStatementWaits()
     await outsider.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock'`,

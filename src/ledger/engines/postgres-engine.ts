@@ -174,7 +174,7 @@ export class PostgresEngine implements LedgerEngine {
     const lost = await aheadOfCommits(writer, findLost(writer, { memory, ...wentBack }))
     if (lost === null) return
     if (this.#rebooking === null) this.#rebookingSinceMs = performance.now()
-    else lost.goOnWith(this.#rebooking)
+    else lost.bookFirst(this.#rebooking)
     this.#rebooking = lost
   }
 

@@ -160,7 +160,7 @@ describe('a row that another transaction has', () => {
       ledger.openHold(holdOf('RA', 'KA', 'A')),
       ledger.openHold(holdOf('RB', 'KB', 'B')),
     ])
-    await neighbours.somebodyWaits()
+    await neighbours.untilStatementWaits()
     await outsider.query("select from accounts where id = 'A' for update")
     await outsider.query('commit')
     expect(await answers).toMatchObject([{ kind: 'opened' }, { kind: 'opened' }])
@@ -179,7 +179,7 @@ describe('a row that another transaction has', () => {
     )
     await outsider.query("begin; update requests set state = 'final' where id = 'R1'")
     const stood = bench.ledger.settleStanding({ requestIds: ['R1'], to: 'final' })
-    await neighbours.somebodyWaits()
+    await neighbours.untilStatementWaits()
     await outsider.query('commit')
     expect(await stood).toBe(0)
   })

@@ -146,11 +146,11 @@ export class PostgresWriter {
   #silence(unanswered: number, sent: number): StoreUnavailable {
     // Only the commit of several statements waits for a standby.
     const waits = unanswered > 0 && unanswered === sent - 1
-    const said = waits
+    const reason = waits
       ? 'the commit waits for the standby'
       : `no answer for ${Math.round(this.#answerTimeoutMs / 1_000)} seconds`
     const fault = waits ? 'waitsForStandby' : 'silent'
-    return new StoreUnavailable(`${this.serverName}: ${said}`, { fault })
+    return new StoreUnavailable(`${this.serverName}: ${reason}`, { fault })
   }
 
   #noticed({ code, message }: ServerNotice): void {

@@ -1,5 +1,5 @@
 import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
-import { isDone, knowingNumbers } from '../apply-command.ts'
+import { isDone, withHighestLost } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { OperatorAction } from '../operator-actions.ts'
 import type { RebookInput } from '../rules/rebook.ts'
@@ -42,7 +42,7 @@ export class Rebooking {
     lost: readonly LostBatch[],
     { open, isAtLeast }: { readonly open: readonly RebookInput[]; readonly isAtLeast: boolean },
   ) {
-    this.#lost = knowingNumbers(lost)
+    this.#lost = withHighestLost(lost)
     this.#isAtLeast = isAtLeast
     for (const { commands, nowMs } of this.#lost) {
       for (const command of commands) this.#times.set(command, nowMs)
@@ -100,7 +100,7 @@ export class Rebooking {
   }
 
   /** Adds an earlier loss that was not yet booked when the database went back once more. It is booked first. */
-  goOnWith(earlier: Rebooking): void {
+  bookFirst(earlier: Rebooking): void {
     this.#waiting = merged([...earlier.#waiting, ...earlier.#refused, ...this.#waiting])
     for (const [command, atMs] of earlier.#times) this.#times.set(command, atMs)
   }
@@ -125,8 +125,8 @@ export class Rebooking {
       if (command.kind !== 'settle') this.#commands++
       return
     }
-    if (typeof verdict !== 'object' || verdict === null || !('wasGone' in verdict)) return
-    if (verdict.wasGone || verdict.settledNow) this.#requests++
+    if (typeof verdict !== 'object' || verdict === null || !('wasMissing' in verdict)) return
+    if (verdict.wasMissing || verdict.settledNow) this.#requests++
     if (verdict.settledNow) this.#chargeMicros = micros(this.#chargeMicros + verdict.chargedMicros)
   }
 }

@@ -224,7 +224,10 @@ export const RECEIPT_AGAIN = {
     return hadReceiptNumber === null ? input : { ...input, hadReceiptNumber }
   },
   numberOf: ({ hadReceiptNumber = 0 }: PostPurchaseInput): number => hadReceiptNumber,
-  knowing: (input: PostPurchaseInput, lastLostReceiptNumber: number): PostPurchaseInput => ({
+  withHighestNumber: (
+    input: PostPurchaseInput,
+    lastLostReceiptNumber: number,
+  ): PostPurchaseInput => ({
     ...input,
     lastLostReceiptNumber,
   }),

@@ -21,7 +21,7 @@ export interface Repeat<Input, Verdict> {
   /** The number in an input; 0: no number was taken yet. */
   readonly numberOf: (input: Input) => number
   /** The input with the highest lost number: a new number must be above it. */
-  readonly knowing: (input: Input, highestLost: number) => Input
+  readonly withHighestNumber: (input: Input, highestLost: number) => Input
 }
 
 /** A hold that was opened, and when. */
@@ -44,7 +44,7 @@ export type RebookVerdict =
   | {
       readonly kind: 'rebooked'
       /** Whether the store had lost the whole request. */
-      readonly wasGone: boolean
+      readonly wasMissing: boolean
       /** Whether the store had lost the end of the request. */
       readonly settledNow: boolean
       readonly chargedMicros: Micros
@@ -63,8 +63,8 @@ export function rebook(
   { nowMs }: Pick<Terms, 'nowMs'>,
 ): RebookVerdict {
   const { requestId, accountId, apiKeyId } = opened.input
-  const wasGone = work.requests.get(requestId) === undefined
-  if (wasGone) {
+  const wasMissing = work.requests.get(requestId) === undefined
+  if (wasMissing) {
     const account = work.accounts.get(accountId)
     const apiKey = work.apiKeys.get(apiKeyId)
     if (account === undefined || apiKey === undefined) return { kind: 'noOwner' }
@@ -74,7 +74,7 @@ export function rebook(
   const row = work.requests.get(requestId)
   return {
     kind: 'rebooked',
-    wasGone,
+    wasMissing,
     settledNow: settled?.settledNow ?? false,
     chargedMicros: row === undefined ? micros(0) : chargedMicros(row),
   }

@@ -58,7 +58,7 @@ export class Neighbours {
   }
 
   /** Resolves once a statement waits for a lock that another transaction has. */
-  async somebodyWaits(): Promise<void> {
+  async untilStatementWaits(): Promise<void> {
     for (;;) {
       // Inside a transaction the server answers all queries from the snapshot of the first.
       await this.outsider.query('select pg_stat_clear_snapshot()')

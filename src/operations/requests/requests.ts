@@ -6,7 +6,7 @@ import type { PageReads } from '../../store/page-reads.ts'
 import type { RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { TAGS_HEADER } from '../../vocabulary/call.ts'
-import { chargeForSaidCost } from '../../vocabulary/money.ts'
+import { chargeForStatedCost } from '../../vocabulary/money.ts'
 import { REQUEST_STATES, type TokenUsage } from '../../vocabulary/outcome.ts'
 import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
 import { type Caller, mayOpen } from '../caller.ts'
@@ -221,7 +221,7 @@ function settle({ store, ledger }: OperationParts) {
       const requestId = param('request_id')
       const held = await getRequest(store.db, requestId)
       if (held === null) throw await noRequest(store, requestId)
-      const chargeMicros = chargeForSaidCost(costUsd, held.feeBasisPoints)
+      const chargeMicros = chargeForStatedCost(costUsd, held.feeBasisPoints)
       if (chargeMicros === null) {
         throw new Problem('invalid_parameter', { message: '`cost` is too large.', param: 'cost' })
       }

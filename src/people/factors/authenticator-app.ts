@@ -22,8 +22,14 @@ export const APP_SECRET = /^[A-Z2-7]{32}$/
 /** The address that an app reads as a QR code (`otpauth://totp/…`). */
 export function appUrl({ secret, email }: { readonly secret: string; readonly email: string }) {
   const label = [ISSUER, email].map(encodeURIComponent).join(':')
-  const told = { issuer: ISSUER, secret, algorithm: 'SHA1', digits: DIGITS, period: PERIOD_SECONDS }
-  const fields = Object.entries(told).map(([name, value]) => `${name}=${value}`)
+  const parameters = {
+    issuer: ISSUER,
+    secret,
+    algorithm: 'SHA1',
+    digits: DIGITS,
+    period: PERIOD_SECONDS,
+  }
+  const fields = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
   return `otpauth://totp/${label}?${fields.join('&')}`
 }
 

@@ -7,7 +7,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 import { makeTypedCode, plainTypedCode } from '../../vocabulary/typed-code.ts'
 import { SignInAttempts } from '../attempts.ts'
 import { hashSecret } from '../links.ts'
-import { letWaitingIn, type NewSession, type SignedIn, updateSession } from '../sessions.ts'
+import { completeSignIn, type NewSession, type SignedIn, updateSession } from '../sessions.ts'
 import { stepOfCode } from './authenticator-app.ts'
 import { listPasskeys } from './own-factors.ts'
 import {
@@ -70,7 +70,7 @@ export class SecondFactors {
     const { db, clock } = this.#input
     const { sessionId } = own
     await this.check(own, proof)
-    const made = await letWaitingIn(db, { sessionId, nowMs: clock.nowMs() })
+    const made = await completeSignIn(db, { sessionId, nowMs: clock.nowMs() })
     if (made === null) throw new Problem('not_signed_in')
     return made
   }

@@ -241,8 +241,8 @@ async function loadStripe({ secretKey, baseUrl }: StripeSettings): Promise<Strip
 function unavailable(cause: unknown): PaymentUnavailable {
   const { type = 'error', code = '', statusCode } = Object(cause)
   const lasts = statusCode === 404
-  const said = lasts ? 'Stripe does not have this payment' : 'the call to Stripe failed'
-  return new PaymentUnavailable(`${said}: ${type} ${code}`.trim(), { cause, lasts })
+  const reason = lasts ? 'Stripe does not have this payment' : 'the call to Stripe failed'
+  return new PaymentUnavailable(`${reason}: ${type} ${code}`.trim(), { cause, lasts })
 }
 
 function chargeOf({ payment_intent: intent }: Stripe.Checkout.Session): Stripe.Charge | null {

@@ -1,7 +1,7 @@
 import type { ChainNode } from './node.ts'
 
 /** The answer of a node to a question. */
-export interface Said<Answer> {
+export interface NodeAnswer<Answer> {
   readonly node: ChainNode
   readonly answer: Answer
 }
@@ -19,8 +19,8 @@ export async function askEach<Answer>(
   nodes: readonly ChainNode[],
   question: (node: ChainNode) => Promise<Answer>,
   onFailure: (node: ChainNode, cause: unknown) => void,
-): Promise<readonly Said<Answer>[]> {
-  const said = await Promise.all(
+): Promise<readonly NodeAnswer<Answer>[]> {
+  const answers = await Promise.all(
     nodes.map(async (node) => {
       try {
         return [{ node, answer: await question(node) }]
@@ -30,15 +30,15 @@ export async function askEach<Answer>(
       }
     }),
   )
-  return said.flat()
+  return answers.flat()
 }
 
 /** The one answer that at least a quorum of nodes gives alike. */
 export function agreementOf<Answer>(
-  said: readonly Said<Answer>[],
+  answers: readonly NodeAnswer<Answer>[],
   quorum: number,
 ): Agreement<Answer> {
-  const groups = Map.groupBy(said, ({ answer }) => textOf(answer))
+  const groups = Map.groupBy(answers, ({ answer }) => textOf(answer))
   const [group, other] = [...groups.values()].filter(({ length }) => length >= quorum)
   const first = group?.[0]
   if (group !== undefined && first !== undefined && other === undefined) {

@@ -22,7 +22,7 @@ const CONNECT_TIMEOUT_SECONDS_DEFAULT = 2
 const PORT_DEFAULT = 5_432
 const PORT_MAX = 65_535
 
-const WHAT_IS_ACCEPTED = 'a PostgreSQL URL is postgres://user:password@host:port/database'
+const URL_FORM = 'a PostgreSQL URL is postgres://user:password@host:port/database'
 
 /** Scheme, the part before the path, the path, and parameters. */
 const PARTS = /^(postgres(?:ql)?):\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i
@@ -49,7 +49,7 @@ interface Host {
 export function readPostgresUrl(url: string): PostgresAddress {
   const [, scheme, authority = '', path = '', query = ''] = PARTS.exec(url) ?? []
   const parameters = new URLSearchParams(query)
-  if (scheme === undefined || path.length < 2) throw new Error(WHAT_IS_ACCEPTED)
+  if (scheme === undefined || path.length < 2) throw new Error(URL_FORM)
   const at = authority.lastIndexOf('@')
   const userInfo = authority.slice(0, at + 1)
   const hosts = hostsOf(authority.slice(at + 1), parameters)
@@ -61,7 +61,7 @@ export function readPostgresUrl(url: string): PostgresAddress {
     name: host.startsWith('/') ? host : `${host}:${port ?? PORT_DEFAULT}`,
     url: urlOf({ scheme, userInfo, path, parameters }, { host, port }),
   }))
-  if (!servers.every((server) => URL.canParse(server.url))) throw new Error(WHAT_IS_ACCEPTED)
+  if (!servers.every((server) => URL.canParse(server.url))) throw new Error(URL_FORM)
   const [user = ''] = userInfo.split(/[:@]/)
   const shownHosts = hosts.map(({ host, port }) => (port === null ? host : `${host}:${port}`))
   const shown = `postgres://${user === '' ? '' : `${user}@`}${shownHosts.join(',')}${path}`
@@ -97,7 +97,7 @@ function hostsOf(places: string, parameters: URLSearchParams): readonly Host[] {
   const ports = parameters.get('port')?.split(',') ?? null
   const hosts = ports === null ? written : withPorts(written, ports)
   for (const { host, port } of hosts) {
-    if (host === '' || (port !== null && !isPort(port))) throw new Error(WHAT_IS_ACCEPTED)
+    if (host === '' || (port !== null && !isPort(port))) throw new Error(URL_FORM)
   }
   return hosts
 }

@@ -23,7 +23,7 @@ const LOG_AGAIN_MS = 5
 const LOG_PAGES_MAX = 4_000
 
 const NO_FILE = 'none'
-const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
+const NEVER_NOTIFIED = new Int32Array(new SharedArrayBuffer(4))
 
 /**
  * Opens a connection. All have the same settings: write-ahead log, every commit synced to the disk, foreign keys
@@ -65,7 +65,7 @@ function writeAhead(connection: DatabaseSync, busyTimeoutMs: number): void {
       return
     } catch (error) {
       if (!isBusy(error) || performance.now() >= untilMs) throw error
-      Atomics.wait(NOBODY_WAKES, 0, 0, LOG_AGAIN_MS)
+      Atomics.wait(NEVER_NOTIFIED, 0, 0, LOG_AGAIN_MS)
     }
   }
 }
@@ -89,7 +89,7 @@ function samePlaceCheck({
 }
 
 /** The files beside a store's file that a writing connection has open: the write-ahead log, and its index. */
-const BESIDE = ['-wal', '-shm'] as const
+const SIDE_FILE_SUFFIXES = ['-wal', '-shm'] as const
 
 /**
  * Makes the check of {@link samePlaceCheck}, which covers the write-ahead log and its index too where the connection
@@ -101,7 +101,7 @@ export function sameFilesCheck(
   const requireSamePlace = samePlaceCheck(input)
   if (input.readOnly === true) return requireSamePlace
   const linked = behindLinks(input.file)
-  const opened = BESIDE.map((end) => linked + end).map(
+  const opened = SIDE_FILE_SUFFIXES.map((end) => linked + end).map(
     (path) => [path, identityOf(path, NotSent)] as const,
   )
   return (Failure) => {

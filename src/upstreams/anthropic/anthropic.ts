@@ -5,7 +5,7 @@ import { parseEventData } from '../../json/body.ts'
 import { type JsonObject, objectAt } from '../../json/walk.ts'
 import { decimalOfPicos } from '../../vocabulary/money.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
-import { type CountedStreams, counted, ofAccount, TELLS_NO_COST } from '../counted.ts'
+import { type CountedStreams, counted, ofAccount, REPORTS_NO_COST } from '../counted.ts'
 import {
   refuseCapAbove,
   refuseTiers,
@@ -66,7 +66,7 @@ const UNUSABLE_ACCOUNT =
 /** Anthropic's own API. */
 export const anthropic: Dialect = {
   baseUrl: 'https://api.anthropic.com/v1',
-  ...TELLS_NO_COST,
+  ...REPORTS_NO_COST,
   billsLeftCalls: true,
   hasCatalogIds: false,
   headers: (apiKey) => (apiKey === null ? [] : ['x-api-key', apiKey]),

@@ -1,6 +1,6 @@
 import { MESSAGES_STREAMS } from '../anthropic/anthropic.ts'
 import { MESSAGE_FIELDS } from '../anthropic/fields.ts'
-import { type CountedStreams, counted, ofAccount, TELLS_NO_COST } from '../counted.ts'
+import { type CountedStreams, counted, ofAccount, REPORTS_NO_COST } from '../counted.ts'
 import {
   capEditIn,
   chatCapEdits,
@@ -77,7 +77,7 @@ const messages: Wire = {
 /** Servers that speak some or all of OpenAI's formats, and list no prices. */
 export const openaiCompatible: Dialect = {
   baseUrl: null,
-  ...TELLS_NO_COST,
+  ...REPORTS_NO_COST,
   // An operator's own server stops a call when its connection closes.
   billsLeftCalls: false,
   hasCatalogIds: false,

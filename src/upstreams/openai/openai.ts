@@ -1,7 +1,7 @@
 import { field, unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { formatDecimal, parseDecimal } from '../../vocabulary/money.ts'
-import { type CountedStreams, counted, ofAccount, TELLS_NO_COST } from '../counted.ts'
+import { type CountedStreams, counted, ofAccount, REPORTS_NO_COST } from '../counted.ts'
 import { capEditIn, onlyCounted, unstoredEdits, usageEdits } from '../counted-calls.ts'
 import { type KnownModel, loadKnownPrices } from '../listing/known-prices.ts'
 import { decimalText } from '../listing/pricing.ts'
@@ -82,7 +82,7 @@ const responses: Wire = {
 /** OpenAI's own API. */
 export const openai: Dialect = {
   baseUrl: 'https://api.openai.com/v1',
-  ...TELLS_NO_COST,
+  ...REPORTS_NO_COST,
   billsLeftCalls: true,
   hasCatalogIds: false,
   headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),

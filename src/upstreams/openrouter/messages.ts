@@ -114,10 +114,11 @@ function readMessagesUsage(usage: JsonObject): TokenUsage | null {
   const output = tokenCount(usage['output_tokens'])
   if (input === null && output === null) return null
   const writes = objectAt(usage, 'cache_creation')
-  const saidLongWrites = tokenCount(writes['ephemeral_1h_input_tokens']) ?? 0
+  const reportedLongWrites = tokenCount(writes['ephemeral_1h_input_tokens']) ?? 0
   const shortWrites = tokenCount(writes['ephemeral_5m_input_tokens']) ?? 0
-  const allWrites = tokenCount(usage['cache_creation_input_tokens']) ?? saidLongWrites + shortWrites
-  const longWrites = Math.min(saidLongWrites, allWrites)
+  const allWrites =
+    tokenCount(usage['cache_creation_input_tokens']) ?? reportedLongWrites + shortWrites
+  const longWrites = Math.min(reportedLongWrites, allWrites)
   const thinking = tokenCount(objectAt(usage, 'output_tokens_details')['thinking_tokens'])
   return {
     inputTokens: input ?? 0,

@@ -103,7 +103,7 @@ export function readSearches(usage: JsonObject): number {
 }
 
 /** Counts of a format whose prompt tokens include cached tokens. Null: no valid count was sent. */
-interface SaidCounts {
+interface ReportedCounts {
   readonly promptTokens: number | null
   readonly outputTokens: number | null
   /** The sum of prompt and output. */
@@ -127,15 +127,15 @@ interface SaidCounts {
  *   total has room for both; else they are the whole prompt.
  * - Parts of the output are never more than the output.
  */
-export function believedUsage(said: SaidCounts): TokenUsage | null {
-  const { promptTokens, outputTokens, searches } = said
+export function believedUsage(counts: ReportedCounts): TokenUsage | null {
+  const { promptTokens, outputTokens, searches } = counts
   if (promptTokens === null && outputTokens === null) return null
-  const totalTokens = said.totalTokens ?? 0
-  const wholePrompt = wholePromptOf(said)
+  const totalTokens = counts.totalTokens ?? 0
+  const wholePrompt = wholePromptOf(counts)
   const allOutput = Math.max(outputTokens ?? 0, totalTokens - wholePrompt)
-  const cacheReadTokens = Math.min(said.cacheReadTokens ?? 0, wholePrompt)
-  const cacheWriteTokens = Math.min(said.cacheWriteTokens ?? 0, wholePrompt - cacheReadTokens)
-  const reasoningTokens = Math.min(said.reasoningTokens ?? 0, allOutput)
+  const cacheReadTokens = Math.min(counts.cacheReadTokens ?? 0, wholePrompt)
+  const cacheWriteTokens = Math.min(counts.cacheWriteTokens ?? 0, wholePrompt - cacheReadTokens)
+  const reasoningTokens = Math.min(counts.reasoningTokens ?? 0, allOutput)
   return {
     inputTokens: wholePrompt - cacheReadTokens - cacheWriteTokens,
     cacheReadTokens,
@@ -143,22 +143,22 @@ export function believedUsage(said: SaidCounts): TokenUsage | null {
     cacheWriteLongTokens: 0,
     outputTokens: allOutput,
     reasoningTokens,
-    imageOutputTokens: Math.min(said.imageOutputTokens ?? 0, allOutput - reasoningTokens),
+    imageOutputTokens: Math.min(counts.imageOutputTokens ?? 0, allOutput - reasoningTokens),
     searches,
   }
 }
 
-function wholePromptOf(said: SaidCounts): number {
-  const outputTokens = said.outputTokens ?? 0
-  const totalTokens = said.totalTokens ?? 0
-  if (said.promptTokens === null) return Math.max(0, totalTokens - outputTokens)
-  const cachedTokens = (said.cacheReadTokens ?? 0) + (said.cacheWriteTokens ?? 0)
-  const reasoningTokens = said.reasoningTokens ?? 0
-  const leftOut = totalTokens - said.promptTokens - outputTokens
-  const isBeside =
-    cachedTokens > said.promptTokens
+function wholePromptOf(counts: ReportedCounts): number {
+  const outputTokens = counts.outputTokens ?? 0
+  const totalTokens = counts.totalTokens ?? 0
+  if (counts.promptTokens === null) return Math.max(0, totalTokens - outputTokens)
+  const cachedTokens = (counts.cacheReadTokens ?? 0) + (counts.cacheWriteTokens ?? 0)
+  const reasoningTokens = counts.reasoningTokens ?? 0
+  const leftOut = totalTokens - counts.promptTokens - outputTokens
+  const isCacheExtra =
+    cachedTokens > counts.promptTokens
       ? leftOut >= cachedTokens
       : leftOut !== reasoningTokens &&
         (leftOut === cachedTokens || leftOut === cachedTokens + reasoningTokens)
-  return isBeside ? said.promptTokens + cachedTokens : said.promptTokens
+  return isCacheExtra ? counts.promptTokens + cachedTokens : counts.promptTokens
 }

@@ -119,7 +119,7 @@ export function send(
 }
 
 /** The events of an attempt until everything that could add one is closed. */
-export async function tellingsOf(
+export async function reportedLines(
   upstream: Upstream,
   { diary }: { diary: Diary },
 ): Promise<string[]> {

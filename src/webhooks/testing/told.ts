@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 
 /** The messages so far, of one webhook or all, oldest first: events with their data. */
-export async function toldSoFar(db: Kysely<Tables>, webhookId?: string) {
+export async function eventsSoFar(db: Kysely<Tables>, webhookId?: string) {
   const rows = await db
     .selectFrom('webhook_deliveries')
     .select(['event', 'body'])

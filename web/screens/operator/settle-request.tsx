@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { chargeForSaidCost, parseDecimal } from '../../../src/vocabulary/money.ts'
+import { chargeForStatedCost, parseDecimal } from '../../../src/vocabulary/money.ts'
 import { asOperator } from '../../api/calls.ts'
 import { oneAccountQuery, type UnsettledRequest } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
@@ -28,7 +28,7 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
   const chargeMicros =
     decimal === null || decimal.digits < 0n
       ? null
-      : chargeForSaidCost(decimal, request.fee_basis_points)
+      : chargeForStatedCost(decimal, request.fee_basis_points)
   const isWrong = typed !== '' && chargeMicros === null
   const refusal = refusalOf(settle.error, ['cost'])
   return (
