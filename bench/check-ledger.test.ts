@@ -31,7 +31,7 @@ test('a seeded ledger is exact, and all of its keys are known', async () => {
 test('answers that the ledger lacks are found, and charges that no answer named', async () => {
   const none = { requests: 0, chargedMicros: 0 }
   expect(await checkLedger({ url, witness: witness(), seeded: none })).toEqual([
-    'it: charged 5250 of the 0 that answers told of',
+    'it: charged 5250 of the 0 that answers reported',
     'it: 50 requests are in the ledger, and 0 were answered',
   ])
 })

@@ -52,7 +52,7 @@ export async function checkLedger(input: CheckLedgerInput): Promise<string[]> {
     .executeTakeFirstOrThrow()
   const chargedMicros = Number(charged.micros ?? 0) - seeded.chargedMicros
   if (chargedMicros !== witness.chargedMicros) {
-    faults.push(`charged ${chargedMicros} of the ${witness.chargedMicros} that answers told of`)
+    faults.push(`charged ${chargedMicros} of the ${witness.chargedMicros} that answers reported`)
   }
   const requests = audit.checked.requests - seeded.requests
   if (requests !== witness.answers) {

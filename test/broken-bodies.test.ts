@@ -85,7 +85,7 @@ const ENDED_INSIDE: readonly (readonly [string, string | Buffer])[] = [
     `${head('content-length: 1000').replace('HTTP/1.1', 'HTTP/1.0')}${CHAT_BODY}`,
   ],
   [
-    'a body that it was told to send',
+    'a body that it was invited to send',
     `${head('content-length: 1000\r\nexpect: 100-continue')}${CHAT_BODY}`,
   ],
 ]

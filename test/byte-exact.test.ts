@@ -25,7 +25,7 @@ test('a body arrives upstream byte for byte, except for the replaced spans', asy
   await world.close()
 })
 
-test.each(['as one piece', 'in pieces', 'in pieces, its length untold'])(
+test.each(['as one piece', 'in pieces', 'in pieces, without its length'])(
   'a body of megabytes that comes %s arrives upstream byte for byte',
   async (how) => {
     const world = await startWorld()

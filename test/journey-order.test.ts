@@ -9,7 +9,7 @@ import { wholeRequest } from './raw-server.ts'
 /** A settler of the usual ledger that tells of each settle as it is asked for and once it is durable. */
 function watchedSettler(
   { ledger }: JourneyParts,
-  told: { readonly asked?: () => void; readonly durable?: () => void },
+  steps: { readonly asked?: () => void; readonly durable?: () => void },
 ): Settler {
   return new Settler({
     ledger: {
@@ -17,9 +17,9 @@ function watchedSettler(
       abandon: (requestId) => ledger.abandon(requestId),
       noteGeneration: (input) => ledger.noteGeneration(input),
       async settle(input) {
-        told.asked?.()
+        steps.asked?.()
         const settled = await ledger.settle(input)
-        told.durable?.()
+        steps.durable?.()
         return settled
       },
     },
@@ -57,7 +57,7 @@ describe('the charge is durable before the first byte', () => {
 })
 
 /** The usual gate, which tells of what becomes of each place in flight. */
-function watchedGate({ gate }: JourneyParts, told: (what: string) => void): JourneyParts['gate'] {
+function watchedGate({ gate }: JourneyParts, steps: (what: string) => void): JourneyParts['gate'] {
   return {
     remembered: 0,
     enter(caller) {
@@ -65,15 +65,15 @@ function watchedGate({ gate }: JourneyParts, told: (what: string) => void): Jour
       return {
         rateLimits: slot.rateLimits,
         admitted() {
-          told('admitted')
+          steps('admitted')
           slot.admitted()
         },
         readOn() {
-          told('read on')
+          steps('read on')
           return slot.readOn()
         },
         leave() {
-          told('left')
+          steps('left')
           slot.leave()
         },
       }
@@ -82,8 +82,8 @@ function watchedGate({ gate }: JourneyParts, told: (what: string) => void): Jour
 }
 
 test('a stream is settled and its place is free before its last event is written', async () => {
-  const told: [string, number | undefined][] = []
-  const note = (what: string) => told.push([what, world.clients[0]?.socket?.bytesWritten])
+  const steps: [string, number | undefined][] = []
+  const note = (what: string) => steps.push([what, world.clients[0]?.socket?.bytesWritten])
   const provider = Promise.withResolvers<Socket>()
   const durable = Promise.withResolvers<void>()
   const world: JourneyWorld = await startJourneyWorld({
@@ -107,7 +107,7 @@ test('a stream is settled and its place is free before its last event is written
   // The provider keeps its connection open meanwhile.
   socket.write('data: [DONE]\n\n')
   expect(String((await events.next()).value)).toContain('[DONE]')
-  expect(told.slice(1)).toEqual([
+  expect(steps.slice(1)).toEqual([
     ['settled', writtenBefore],
     ['left', writtenBefore],
   ])
@@ -117,8 +117,8 @@ test('a stream is settled and its place is free before its last event is written
 })
 
 test('a request counts from the moment that its hold was opened, as in the ledger', async () => {
-  const told: string[] = []
-  const note = (what: string) => told.push(what)
+  const steps: string[] = []
+  const note = (what: string) => steps.push(what)
   const world: JourneyWorld = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
@@ -141,5 +141,5 @@ test('a request counts from the moment that its hold was opened, as in the ledge
   })
   const { body } = await request(world.url, { method: 'POST', body: CHAT_BODY })
   await body.dump()
-  expect(told).toEqual(['opened', 'admitted', 'sent', 'left'])
+  expect(steps).toEqual(['opened', 'admitted', 'sent', 'left'])
 })

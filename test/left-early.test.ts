@@ -239,8 +239,8 @@ describe('a client that leaves a stream before its headers', () => {
     expect(refused.statusCode).toBe(429)
     for (const provider of providers) provider.destroy()
     await to.expectNothingLeft()
-    const told = to.ended.map(({ record }) => record.leftEarly)
-    expect(told.filter((how) => how === 'readOn')).toHaveLength(18)
+    const leftEarly = to.ended.map(({ record }) => record.leftEarly)
+    expect(leftEarly.filter((how) => how === 'readOn')).toHaveLength(18)
   })
 })
 

@@ -35,7 +35,7 @@ const blanks = (count: number): string => '1\r\n \r\n'.repeat(count)
 /** Resolves when the budget has so many bytes taken. */
 function watchedBudget(budget: ByteBudget, bytesWanted: number) {
   const reached = Promise.withResolvers<void>()
-  const told: ByteBudget = {
+  const counting: ByteBudget = {
     get bytesReserved() {
       return budget.bytesReserved
     },
@@ -49,7 +49,7 @@ function watchedBudget(budget: ByteBudget, bytesWanted: number) {
       return reservation
     },
   }
-  return { told, reached: reached.promise }
+  return { counting, reached: reached.promise }
 }
 
 test('a body of a megabyte in chunks of a byte takes the memory of its bytes, and not an object for each chunk', async () => {
@@ -59,7 +59,7 @@ test('a body of a megabyte in chunks of a byte takes the memory of its bytes, an
     replace: ({ byteBudget }) => {
       const watched = watchedBudget(byteBudget, 0.9 * MIB)
       reached = watched.reached
-      return { byteBudget: watched.told }
+      return { byteBudget: watched.counting }
     },
   })
   const before = keptBytes()
@@ -100,7 +100,7 @@ test("a provider's whole answer in chunks of a byte takes the memory of its byte
     replace: ({ byteBudget }) => {
       const watched = watchedBudget(byteBudget, 0.9 * MIB)
       reached = watched.reached
-      return { byteBudget: watched.told }
+      return { byteBudget: watched.counting }
     },
   })
   const before = keptBytes()

@@ -62,9 +62,9 @@ test('a database that went back is reported by the log, readiness, Health, metri
   })
   expect(await rowsOf()).toEqual(before)
 
-  const told = { name: 'store', ok: true, message: `${line.msg}.` }
-  expect((await admin.get('/readyz', null)).json['checks']).toContainEqual(told)
-  expect((await operator.get('operator/health')).json['checks']).toContainEqual(told)
+  const check = { name: 'store', ok: true, message: `${line.msg}.` }
+  expect((await admin.get('/readyz', null)).json['checks']).toContainEqual(check)
+  expect((await operator.get('operator/health')).json['checks']).toContainEqual(check)
 
   const metrics = await (
     await fetch(world.url('/metrics'), { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })

@@ -77,7 +77,7 @@ export function withRows(text: string, { rows, ownCells, prefix = '' }: TablePag
   const lines: string[] = []
   const written = new Set<string>()
   for (const [index, line] of text.split('\n').entries()) {
-    const [, name, told = ''] = (rowLines.has(index + 1) && ROW.exec(line)) || []
+    const [, name, current = ''] = (rowLines.has(index + 1) && ROW.exec(line)) || []
     if (name === undefined || !name.startsWith(prefix)) {
       lines.push(line)
       continue
@@ -85,7 +85,7 @@ export function withRows(text: string, { rows, ownCells, prefix = '' }: TablePag
     const cells = Object.hasOwn(rows, name) ? rows[name] : undefined
     if (cells === undefined || written.has(name)) continue
     written.add(name)
-    const before = told.split('|').map((cell) => cell.trim())
+    const before = current.split('|').map((cell) => cell.trim())
     const row = [`\`${name}\``, ...cells, ...before.slice(before.length - ownCells)]
     lines.push(`| ${row.join(' | ')} |`)
   }

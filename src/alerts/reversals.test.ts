@@ -332,7 +332,7 @@ A refund of the purchase of $100.00 on 2027-01-01 failed: $30.00 of credit was a
 The account has $30.00 of paid credit.`,
   ],
   [
-    'a change whose cause cannot be told',
+    'a change whose cause is unknown',
     { ...reversal, amountMicros: -20_000_000, cause: null, balanceMicros: 1_000_000 },
     `Credit of a purchase was removed (Ada)
 The purchase of $100.00 on 2027-01-01 was refunded or disputed: $20.00 of credit was removed from the account "Ada".

@@ -1,4 +1,4 @@
-/** Characters around a value that nobody types on purpose: a file or a shell was read in another way than was meant. */
+/** Characters around a value that were not typed on purpose, because a file or shell was read in an unintended way. */
 type Around = 'lineBreak' | 'quotes' | 'space'
 
 /** The characters around a value; null: there are none. */

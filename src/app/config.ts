@@ -348,7 +348,7 @@ function readMarkedName(): void {
   }
 }
 
-/** The fewest characters of a token that nobody can guess, as of a password of the page. */
+/** The fewest characters of a token, so that it cannot be guessed; the same as for a password of the page. */
 const TOKEN_CHARS_MIN = 12
 
 /** A warning for each token that the operator chose and that can be guessed. */

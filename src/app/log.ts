@@ -40,7 +40,7 @@ export function openLog({
     // At the end of the process it would try without end.
     destination.flushSync = flushNothing
   })
-  // When the destination is full of waiting lines, it accepts no more, and does not retry by itself.
+  // When the destination is full of waiting lines, it accepts no more, and does not retry on its own.
   destination.on('drop', () => destination.flush())
   destination.on('write', () => {
     isTaken = true

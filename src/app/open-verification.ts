@@ -111,7 +111,7 @@ async function noteLookUp(
   { costReported, requestId, correction, corrected }: Parameters<Verification['settled']>[0],
   { reports, doubts }: { readonly reports: Store['reports']; readonly doubts: Doubts },
 ): Promise<void> {
-  // While nothing is in doubt, nothing but a difference is news.
+  // While no cost is in doubt, only a difference is reported.
   if (!costReported || correction.kind !== 'final') return
   const differs = corrected.differenceMicros !== 0
   if (!differs && doubts.units.length === 0) return
@@ -213,7 +213,7 @@ class WatchedUpstream {
       this.#hasFigure = false
       this.#warnIfUnverified()
     }
-    // A refusal is said where that of a request is.
+    // A refusal is logged where the refusal of a request is.
     if (look.kind === 'unavailable' && !(look.cause instanceof UpstreamRefusesAccount)) {
       this.#log.warn(
         { cause: String(look.cause) },

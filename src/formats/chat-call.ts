@@ -25,7 +25,7 @@ import { type ImageSource, surveyBody } from './media.ts'
 import { readPlugins, refuseFields } from './refusals.ts'
 import { OPENAI_TOOLS, readToolUse, type ToolStyle } from './tools.ts'
 
-/** The fields that all formats read alike. */
+/** The fields that all formats read in the same way. */
 type ChatStyleFields = Omit<UnsizedCall, 'rules' | 'stream' | 'outputCapTokens' | 'completions'>
 
 /** Reads these fields. Throws Problem for a field of the wrong type or one that no endpoint supports. */
@@ -116,7 +116,7 @@ function findInlineImages(
   return { written, images: unsized }
 }
 
-/** Enough of an image's base64 to find candidates; many images begin alike for this long. */
+/** Enough of an image's base64 to find candidates; many images have the same beginning of this length. */
 const NEEDLE_CHARS = 64
 /** How often a body's length may be searched without success before the search ends. */
 const WASTED_PASSES_MAX = 2
@@ -183,7 +183,7 @@ class ImageSearch {
   }
 }
 
-/** Options that make an answer longer or more expensive; all formats read them alike. */
+/** Options that make an answer longer or more expensive; all formats read them in the same way. */
 type BilledOptions = Pick<
   Call,
   'outputKinds' | 'priorityTier' | 'reasoningTokens' | 'thinkingTokens' | 'compacts'

@@ -6,7 +6,7 @@ import { echoed, invalidParameter, Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 import { SIXTIETHS } from './token-guess.ts'
 
-/** A member's value; undefined if it is absent or null, which all formats treat alike. */
+/** A member's value; undefined if it is absent or null, which all formats treat the same. */
 export function member(owner: JsonObject, name: string): Exclude<JsonValue, null> | undefined {
   if (!Object.hasOwn(owner, name)) return undefined
   return owner[name] ?? undefined

@@ -12,7 +12,7 @@ import { expectsContinue } from './connections.ts'
 import { UnknownRoute } from './known-routes.ts'
 import { readBody } from './read-body.ts'
 
-/** A client that takes no byte of an answer for so long is gone. */
+/** A client that reads no byte of an answer for this long is cut off. */
 export const ANSWER_STALL_TIMEOUT_MS = 60_000
 
 /** The largest body of an operation: an object of a few fields. */

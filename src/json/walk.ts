@@ -151,7 +151,7 @@ function isArray(value: JsonObject | readonly JsonValue[]): value is readonly Js
  * they mean nothing here. They are a JSON Schema (`input_schema`; `schema` of a `json_schema`;
  * `parameters` of a function, typed `function` or untyped with a name beside it, but not of a
  * provider-run tool) or the `input` of a tool's call, which follows one. The root is never a tool's
- * call, whatever it says of itself: its `input` is the body's own.
+ * call, with any other members: its `input` is the body's own.
  */
 export function belongsToTools(
   owner: JsonObject,

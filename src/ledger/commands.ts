@@ -391,7 +391,7 @@ export type CommandTable = {
     Partial<ActionRecord<InputOf<Kind>>>
 }
 
-/** The table of commands, typed for code that handles every kind alike. */
+/** The table of commands, typed for code that handles every kind in the same way. */
 export const COMMANDS: CommandTable = ROWS
 
 function accountIdOf({ accountId }: { readonly accountId: string }): string {

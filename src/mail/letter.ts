@@ -41,7 +41,7 @@ function textOf(part: Part): string {
   return part.kind === 'link' ? `${part.words}:\n${part.url}` : part.code
 }
 
-/** No pictures, scripts or addresses of others: opening the email tells no one. */
+/** No pictures, scripts or addresses of others: so the sender cannot see that the email was opened. */
 function htmlOf(part: Part): string {
   if (part.kind === 'words') return `<p>${escaped(oneLine(part.words))}</p>`
   if (part.kind === 'code') {

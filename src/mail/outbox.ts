@@ -11,7 +11,7 @@ const WAITING_MAX = 500
 /** The wait after each failed try. After the last one, or at its deadline, a letter is given up. */
 const RETRY_WAITS_MS: readonly number[] = [2_000, 10_000, 60_000, 300_000]
 
-/** How long a letter waits at least: no call is answered later because it has a letter, which would tell that it has. */
+/** How long a letter waits at least. A call with a letter must not take longer than one without, which would reveal the letter. */
 const START_DELAY_MS = 250
 
 /** The end of a letter: the server accepted it, it was given up, or the outbox was full. */

@@ -47,7 +47,7 @@ interface MailedLink {
 }
 
 /**
- * Emails by which users sign in or choose another password. An address that no user has is answered alike, after the same
+ * Emails by which users sign in or choose another password. An address without a user gets the same answer, after the same
  * work: a link is made for it too, which is emailed to no one, or where people may sign up makes a user.
  */
 export class MailDoor {

@@ -26,7 +26,7 @@ let parts: {
 }
 /** The store as gateways see it. */
 let gatewayStore: Store
-let told: string[]
+let reports: string[]
 let failures: unknown[]
 
 beforeEach(async () => {
@@ -38,7 +38,7 @@ beforeEach(async () => {
   // The clock of the database is that of `passHours`, once there is one.
   url.searchParams.set('options', '-c search_path=later,pg_catalog,public')
   gatewayStore = await openStore({ url: url.href })
-  told = []
+  reports = []
   failures = []
 })
 afterEach(async () => {
@@ -53,8 +53,8 @@ function gateway(gatewayIds = IDS): TakenAccess {
     db: gatewayStore.db,
     clock: systemClock,
     ids: gatewayIds,
-    onTakenAgain: (row) => told.push(takenWords(row)),
-    onLast: (row) => told.push(`last: ${takenWords(row)}`),
+    onTakenAgain: (row) => reports.push(takenWords(row)),
+    onLast: (row) => reports.push(`last: ${takenWords(row)}`),
     onFailure: (_, cause) => failures.push(cause),
   })
 }
@@ -168,14 +168,14 @@ test("access that was removed is removed again by any gateway after the database
   const after = await access()
   const gateways = [gateway(), gateway()]
   for (const one of gateways) await one.catchUp()
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
 
   await goBack()
   expect(await access()).toEqual(before)
   await Promise.all(gateways.map((one) => one.catchUp()))
   expect(await access()).toEqual(after)
   expect(failures).toEqual([])
-  expect(new Set(told)).toEqual(
+  expect(new Set(reports)).toEqual(
     new Set([
       'the removal of an operator',
       'the new role of a member',
@@ -198,9 +198,9 @@ test("access that was removed is removed again by any gateway after the database
     { action: 'revokeAdminToken', targetId: adminTokenId, ...repeated },
   ])
   expect(JSON.parse(sorted.at(-1)?.detailJson ?? '')).toEqual({ name: 'shop', repeated: true })
-  const countBefore = told.length
+  const countBefore = reports.length
   for (const one of gateways) await one.catchUp()
-  expect(told).toHaveLength(countBefore)
+  expect(reports).toHaveLength(countBefore)
 })
 
 test('a repeated removal of access is retried at each poll until it succeeds, and its failure is reported once', async () => {
@@ -225,7 +225,7 @@ test('a repeated removal of access is retried at each poll until it succeeds, an
   }
   await sql`drop trigger refuse on sessions`.execute(db)
   await known.catchUp()
-  expect([await access(), told]).toEqual([taken, ['a sign-out']])
+  expect([await access(), reports]).toEqual([taken, ['a sign-out']])
 })
 
 test('access that was granted again is not removed', async () => {
@@ -242,7 +242,7 @@ test('access that was granted again is not removed', async () => {
   await joinAccount(db, { ...membership, userId, nowMs: systemClock.nowMs() })
   await known.catchUp()
   expect((await access()).members).toEqual([{ user_id: userId, role: 'member' }])
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
 })
 
 test('a lost change does not overwrite a later change of the same row', async () => {
@@ -258,7 +258,7 @@ test('a lost change does not overwrite a later change of the same row', async ()
   await change(eve, 'owner')
   await known.catchUp()
   expect((await access()).members).toContainEqual({ user_id: eve, role: 'owner' })
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
 })
 
 test('a removal that another gateway repeated does not remove access that was granted since', async () => {
@@ -278,12 +278,12 @@ test('a removal that another gateway repeated does not remove access that was gr
   await goBack()
   await second.catchUp()
   await first.catchUp()
-  expect([failures, told]).toEqual([[new Error('no ID')], ['the removal of an operator']])
+  expect([failures, reports]).toEqual([[new Error('no ID')], ['the removal of an operator']])
   fails = false
   await db.updateTable('users').set({ is_operator: 1 }).where('id', '=', eve).execute()
   await second.catchUp()
   expect((await access()).operators).toContainEqual({ id: eve })
-  expect(told).toHaveLength(1)
+  expect(reports).toHaveLength(1)
 })
 
 test('the removal of an operator is not repeated if the database has lost the only other one', async () => {
@@ -295,7 +295,7 @@ test('the removal of an operator is not repeated if the database has lost the on
   await goBack()
   await known.catchUp()
   await known.catchUp()
-  expect(told).toEqual(['last: the removal of an operator'])
+  expect(reports).toEqual(['last: the removal of an operator'])
   expect((await access()).operators).toEqual([{ id: place.ada.user.id }])
 })
 
@@ -315,7 +315,7 @@ test.each([
     await goBack()
     await known.catchUp()
     await known.catchUp()
-    expect(told).toEqual([`last: the ${words} of a member`])
+    expect(reports).toEqual([`last: the ${words} of a member`])
     expect((await access()).members).toEqual([{ user_id: carl, role: 'owner' }])
   },
 )
@@ -332,7 +332,7 @@ test('a revoked token and all tokens made with it are refused and revoked again,
   expect([adminTokenId, madeByIt].map((id) => known.hasRevoked(id))).toEqual([true, true])
   await known.catchUp()
   expect((await access()).adminTokens).toEqual([])
-  expect(told).toEqual(Array(2).fill('the revocation of an admin token'))
+  expect(reports).toEqual(Array(2).fill('the revocation of an admin token'))
 })
 
 test("rows are deleted after two hours by the database's clock, and a gateway that was paused does not count them as lost", async () => {
@@ -354,7 +354,7 @@ test("rows are deleted after two hours by the database's clock, and a gateway th
   expect(await db.selectFrom('taken_access').select('id').execute()).toEqual([])
   await second.catchUp()
   expect((await access()).members).toContainEqual({ user_id: eve, role: 'member' })
-  expect([told, failures]).toEqual([[], []])
+  expect([reports, failures]).toEqual([[], []])
 })
 
 test('a gateway repeats missing removals for an hour', async () => {

@@ -54,8 +54,8 @@ export class TakenAccess {
   }
 
   /**
-   * Resolves once everything is known that was committed before the call, and lost access is taken again or its failure
-   * told. Rejects as the store does.
+   * Resolves when everything that was committed before the call is known, and lost removals of access are repeated or
+   * their failure is reported. Rejects as the store does.
    */
   catchUp(): Promise<void> {
     this.#nextReading ??= this.#reading

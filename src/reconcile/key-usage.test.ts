@@ -35,7 +35,7 @@ test('a rise agrees with the booked costs within a cent or 0.1%, plus at most th
 class World {
   readonly bench: StoreBench
   readonly looks: KeyUsageLook[] = []
-  readonly told: string[] = []
+  readonly reports: string[] = []
   answer: KeyUsageAnswer | null = null
   nowMs = START_MS
   #usedMicros = 0n
@@ -54,11 +54,11 @@ class World {
       doubts: {
         differed: async (unit) => {
           expect(unit).toEqual(wholeOf('openrouter'))
-          this.told.push('differed')
+          this.reports.push('differed')
         },
         agreed: async (_unit, agreedMin) => {
           expect(agreedMin).toBe(3)
-          this.told.push('agreed')
+          this.reports.push('agreed')
         },
       },
       onPass: (look) => this.looks.push(look),
@@ -151,7 +151,14 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
       expect(await refresh(world, async () => {})).toBe('agrees')
       expect(await refresh(world, async () => world.use(20_000))).toBe('nothing')
       expect(await refresh(world, async () => {})).toBe('differs')
-      expect(world.told).toEqual(['agreed', 'agreed', 'differed', 'differed', 'agreed', 'differed'])
+      expect(world.reports).toEqual([
+        'agreed',
+        'agreed',
+        'differed',
+        'differed',
+        'agreed',
+        'differed',
+      ])
     }))
 
   test('can also have risen by unsettled requests and requests that ran at either end, and by no more', () =>
@@ -179,6 +186,6 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
       expect(await world.look()).toBe('noFigure')
       world.answer = { kind: 'unavailable', cause: 'away' }
       expect(await world.look()).toBe('unavailable')
-      expect(world.told).toEqual([])
+      expect(world.reports).toEqual([])
     }))
 })

@@ -3,7 +3,7 @@ import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { BlockRange } from './block-range.ts'
-import { agreementOf, askEach, reachedByQuorum, type NodeAnswer } from './chain/agreement.ts'
+import { agreementOf, askEach, type NodeAnswer, reachedByQuorum } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
 import {
   askBlock,
@@ -53,7 +53,7 @@ const BLOCKS_AT_ONCE_MAX = 2_000
 // was set back.
 const REWRITE_AFTER_MS = 30_000
 /**
- * Follows a chain. Each look moves the cursor over final blocks that a quorum of nodes describes alike, after their
+ * Follows a chain. Each look moves the cursor over final blocks that a quorum of nodes describes in the same way, after their
  * deposits are in the store. Several gateways repeat the work, harmlessly.
  */
 export class ChainWatch {

@@ -56,7 +56,7 @@ export function creditOfUnits(units: bigint, terms: ExchangeTerms): Micros | nul
   return creditMicros < DUST_MICROS ? null : creditMicros
 }
 
-/** The credit of a deposit, and whether it is given by itself where no ceiling holds it. Null: dust. */
+/** The credit of a deposit, and whether it is added automatically if no ceiling holds it. Null: dust. */
 export function valueDeposit({
   units,
   decimals,

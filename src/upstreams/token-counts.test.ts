@@ -90,7 +90,7 @@ describe('only the total shows whether cached tokens are part of the prompt, and
     ['reasoning beside', [60, 15, 135], '40 in, 60 read, 35 out'],
     ['both beside', [60, 15, 195], '100 in, 60 read, 35 out'],
     ['as many of either: reasoning', [60, 60, 180], '40 in, 60 read, 80 out'],
-    ['neither: output that is not told', [60, 15, 150], '40 in, 60 read, 50 out'],
+    ['neither: output that is not counted', [60, 15, 150], '40 in, 60 read, 50 out'],
     ['more cached than prompt, beside', [150, 15, 270], '100 in, 150 read, 20 out'],
     ['the same, and reasoning', [150, 15, 285], '100 in, 150 read, 35 out'],
     ['more cached than prompt, without room', [150, 15, 269], '100 read, 169 out'],

@@ -134,7 +134,7 @@ export interface StreamObserver {
   onEvent(event: StreamEvent): StreamEventReading
   /**
    * Takes events that are relayed unchanged, without parsing them: from `start`, one after the other, each that
-   * differs from an earlier event in nothing but its text. The end of the last one; `start` if there is none.
+   * differs from an earlier event only in its text. The end of the last one; `start` if there is none.
    */
   takeAlike(chunk: Buffer, start: number): number
   /** The report of all events so far. */

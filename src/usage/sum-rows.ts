@@ -164,7 +164,7 @@ function labelOf(
 ): RawBuilder<unknown> {
   if (by === null) return sql`cast(null as text)`
   if (by === 'finest') return FINEST_LABEL
-  // Roll-ups of hours don't tell keys apart.
+  // Roll-ups of hours don't distinguish keys.
   const hasNone = by === 'key' && source === 'usage_hours'
   const label = hasNone ? sql`cast(${sql.lit(NO_KEY)} as text)` : sql`${sql.ref(COLUMNS[by])}`
   if (labelled === undefined) return label

@@ -305,7 +305,7 @@ export function decimalOfPicos(picos: Picos): Decimal {
   return { digits: picos, exponent: -12 }
 }
 
-// A hold above 2^53 micro-dollars (nine billion dollars) is refused by every account alike.
+// A hold above 2^53 micro-dollars (nine billion dollars) is refused by every account.
 function boundedMicros(value: bigint): Micros {
   const max = BigInt(Number.MAX_SAFE_INTEGER)
   return micros(Number(value > max ? max : value))

@@ -2,14 +2,14 @@ import type { Decimal, Micros } from './money.ts'
 import type { FailureCode } from './problem.ts'
 
 /**
- * Token counts as they are billed: each token is in one field only, whatever a format calls it
+ * Token counts as they are billed: each token is in one field only, with any name in a format
  * (chat's `prompt_tokens` includes cache reads and writes, messages' `input_tokens` does not).
  */
 export interface TokenUsage {
   /** Input neither read from nor written to a cache. */
   readonly inputTokens: number
   readonly cacheReadTokens: number
-  /** Cache writes, of whatever lifetime unless `cacheWriteLongTokens` says otherwise. */
+  /** Cache writes, of any lifetime unless `cacheWriteLongTokens` says otherwise. */
   readonly cacheWriteTokens: number
   /** Cache writes of the one-hour class. */
   readonly cacheWriteLongTokens: number

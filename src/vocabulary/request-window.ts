@@ -134,7 +134,7 @@ export interface RateLimit {
 }
 
 /**
- * The header fields of a draft of the IETF (draft-ietf-httpapi-ratelimit-headers) that tell limits; none without
+ * The header fields of a draft of the IETF (draft-ietf-httpapi-ratelimit-headers) that report limits; none without
  * limits.
  */
 export function rateLimitHeaders(limits: readonly RateLimit[] | null): Record<string, string> {

@@ -10,7 +10,7 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { changeWebhook, createWebhook, getWebhook } from './registry.ts'
-import { eventsSoFar } from './testing/told.ts'
+import { eventsSoFar } from './testing/events.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
@@ -59,8 +59,8 @@ async function change(
 
 /** The limits that a webhook reported, oldest first. */
 async function reportedLimits(webhookId?: string): Promise<readonly number[]> {
-  const told = await eventsSoFar(bench.store.db, webhookId)
-  return told.map(([, { credit_limit }]) => credit_limit)
+  const events = await eventsSoFar(bench.store.db, webhookId)
+  return events.map(([, { credit_limit }]) => credit_limit)
 }
 
 async function setLimit(limitMicros: number): Promise<void> {

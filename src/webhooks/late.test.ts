@@ -8,7 +8,7 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { changeWebhook, createWebhook, getWebhook } from './registry.ts'
-import { eventsSoFar } from './testing/told.ts'
+import { eventsSoFar } from './testing/events.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 /** Webhooks that are made, enabled or given an event late: after a condition began. */

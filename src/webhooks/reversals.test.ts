@@ -6,7 +6,7 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createWebhook } from './registry.ts'
-import { eventsSoFar } from './testing/told.ts'
+import { eventsSoFar } from './testing/events.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 /** The event of refunds and disputes of purchases. */
@@ -27,7 +27,7 @@ const watcher = () => {
   return new Watcher({ ...asked, db: bench.store.db, ids, clock })
 }
 const look = () => watcher().look()
-const told = () => eventsSoFar(bench.store.db)
+const events = () => eventsSoFar(bench.store.db)
 
 async function makeWebhook(): Promise<void> {
   const parts = { db: bench.store.db, ids, clock }
@@ -64,13 +64,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await makeWebhook()
     await find('P')
     await look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     const expected: object[] = []
     const expectSent = async (fields: object) => {
       expected.push(posted(fields))
       await Promise.all([look(), look(), look()])
       await look()
-      expect(await told()).toEqual(expected.map((data) => ['purchase.reversed', data]))
+      expect(await events()).toEqual(expected.map((data) => ['purchase.reversed', data]))
     }
     await find('P', { back: 3n })
     await expectSent({
@@ -102,7 +102,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.ledger.addCredit({ ...spent, amountMicros: micros(-400) })
     await find('P', { back: 10n })
     await look()
-    expect(await told()).toMatchObject([['purchase.reversed', { amount: -1_000, balance: -400 }]])
+    expect(await events()).toMatchObject([['purchase.reversed', { amount: -1_000, balance: -400 }]])
   })
 
   test('a refund from before a webhook was created is not sent to it', async () => {
@@ -111,10 +111,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     nowMs += 1
     await makeWebhook()
     await look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     await find('P', { back: 5n })
     await look()
-    expect(await told()).toMatchObject([['purchase.reversed', { amount: -200 }]])
+    expect(await events()).toMatchObject([['purchase.reversed', { amount: -200 }]])
   })
 
   test('a refund that no server found within seven days is not sent, and records of sent refunds are deleted', async () => {
@@ -127,7 +127,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await find('Q', { back: 10n })
     nowMs += 7 * DAY_MS
     await look()
-    expect(await told()).toMatchObject([['purchase.reversed', { purchase_id: 'pur_P' }]])
+    expect(await events()).toMatchObject([['purchase.reversed', { purchase_id: 'pur_P' }]])
     const notes = await bench.store.db.selectFrom('webhook_conditions').selectAll().execute()
     expect(notes).toEqual([])
   })

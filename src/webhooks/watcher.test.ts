@@ -8,7 +8,7 @@ import { micros } from '../vocabulary/money.ts'
 import { WEBHOOK_EVENTS } from '../vocabulary/webhook-event.ts'
 import { endConditions, raiseConditions } from './conditions.ts'
 import { createWebhook } from './registry.ts'
-import { eventsSoFar } from './testing/told.ts'
+import { eventsSoFar } from './testing/events.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
@@ -41,7 +41,7 @@ async function makeWebhook() {
   return createWebhook({ db: bench.store.db, ids, clock }, made)
 }
 
-const told = () => eventsSoFar(bench.store.db)
+const events = () => eventsSoFar(bench.store.db)
 
 /** The clock moves, so that credit comes after earlier changes. */
 async function credit(accountId: string, amountMicros: number): Promise<void> {
@@ -71,21 +71,21 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const looks = [watcher(), watcher()]
     const look = () => Promise.all(looks.map((each) => each.look()))
     await look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     await credit('acct_1', 5_000_000)
     await look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     await credit('acct_1', -1)
     const low = { account_id: 'acct_1', balance: 4_999_999, low_balance: 5_000_000 }
     await look()
     await credit('acct_1', -1)
     await look()
-    expect(await told()).toEqual([['balance.low', low]])
+    expect(await events()).toEqual([['balance.low', low]])
     await credit('acct_1', 2)
     await look()
     await credit('acct_1', -1)
     await look()
-    expect(await told()).toEqual([
+    expect(await events()).toEqual([
       ['balance.low', low],
       ['balance.low', low],
     ])
@@ -96,15 +96,15 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await credit('acct_1', 4_000_000)
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(1_000_000) })
     await watcher().look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(4_000_001) })
     await watcher().look()
-    expect(await told()).toMatchObject([['balance.low', { low_balance: 4_000_001 }]])
+    expect(await events()).toMatchObject([['balance.low', { low_balance: 4_000_001 }]])
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(0) })
     await credit('acct_1', -4_000_001)
     await watcher().look()
     await watcher().look()
-    expect(await told()).toMatchObject([['balance.low', {}]])
+    expect(await events()).toMatchObject([['balance.low', {}]])
   })
 
   test('low credit from before a webhook was created is not sent to it', async () => {
@@ -112,12 +112,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     nowMs += 1
     await makeWebhook()
     await watcher().look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     await credit('acct_1', 9_000_000)
     await watcher().look()
     await credit('acct_1', -9_000_000)
     await watcher().look()
-    expect(await told()).toMatchObject([['balance.low', { balance: 1_000_000 }]])
+    expect(await events()).toMatchObject([['balance.low', { balance: 1_000_000 }]])
   })
 
   test('a key is near its limit at nine tenths of it, whichever process ended the request', async () => {
@@ -133,12 +133,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await spend(899)
     const looking = watcher()
     await looking.look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     await spend(900)
     looking.noticed({ accountId: 'acct_1', apiKeyId: 'key_1' })
     await looking.look()
     await looking.look()
-    expect(await told()).toEqual([
+    expect(await events()).toEqual([
       [
         'key.limit_near',
         { key_id: 'key_1', account_id: 'acct_1', spend: 900, credit_limit: 1_000 },
@@ -148,10 +148,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await looking.look()
     await spend(1_800)
     await watcher().look()
-    expect((await told()).length).toBe(1)
+    expect((await events()).length).toBe(1)
     nowMs += HOUR_MS
     await watcher().look()
-    expect((await told()).slice(1)).toMatchObject([
+    expect((await events()).slice(1)).toMatchObject([
       ['key.limit_near', { spend: 1_800, credit_limit: 2_000 }],
     ])
   })
@@ -171,7 +171,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
     await spend(7)
     await spend(7)
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     for (let count = 0; count < 11; count++) await spend(7)
     const near = {
       key_id: 'key_1',
@@ -181,17 +181,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       period: 'day',
       resets_at: '2027-01-02T00:00:00.000Z',
     }
-    expect(await told()).toEqual([['key.limit_near', near]])
+    expect(await events()).toEqual([['key.limit_near', near]])
     // The next day it has spent nothing of it, and the row still has the day before.
     nowMs = Date.parse('2027-01-02')
     await watcher().look()
     for (let count = 0; count < 12; count++) await spend(7)
-    expect((await told()).length).toBe(1)
+    expect((await events()).length).toBe(1)
     // 175 in all, then 182: near its credit limit of 200, and near the second day's allowance.
     await spend(7)
     const nextDay = { ...near, resets_at: '2027-01-03T00:00:00.000Z' }
     const ofLimit = { key_id: 'key_1', account_id: 'acct_1', spend: 182, credit_limit: 200 }
-    expect(new Set((await told()).slice(1))).toEqual(
+    expect(new Set((await events()).slice(1))).toEqual(
       new Set([
         ['key.limit_near', nextDay],
         ['key.limit_near', ofLimit],
@@ -199,7 +199,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     )
     await watcher().look()
     await spend(7)
-    expect((await told()).length).toBe(3)
+    expect((await events()).length).toBe(3)
     const held = await bench.store.db.selectFrom('webhook_conditions').selectAll().execute()
     expect(held.map(({ subject_id }) => subject_id).toSorted()).toEqual([
       'key_1',
@@ -216,7 +216,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.ledger.abandon('req_1')
     nowMs += MINUTE_MS - 1
     await watcher().look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     nowMs += 1
     await watcher().look()
     await watcher().look()
@@ -228,7 +228,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       held: 7,
       ended_at: new Date(nowMs - MINUTE_MS).toISOString(),
     }
-    expect(await told()).toEqual([['request.unresolved', unresolved]])
+    expect(await events()).toEqual([['request.unresolved', unresolved]])
   })
 
   test('an upstream that lists no models for a time is reported away once, until it lists models again', async () => {
@@ -237,17 +237,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const looking = watcher()
     nowMs += 15 * MINUTE_MS
     await looking.look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
     await listed('near')
     nowMs += 1
     await looking.look()
     await looking.look()
-    expect(await told()).toEqual([['upstream.away', { upstream: 'far', last_listed_at: null }]])
+    expect(await events()).toEqual([['upstream.away', { upstream: 'far', last_listed_at: null }]])
     await listed('far')
     await looking.look()
     nowMs += 20 * MINUTE_MS
     await looking.look()
-    expect((await told()).map(([, { upstream }]) => upstream).toSorted()).toEqual([
+    expect((await events()).map(([, { upstream }]) => upstream).toSorted()).toEqual([
       'far',
       'far',
       'near',
@@ -265,7 +265,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await old.look()
       await young.look()
     }
-    expect(await told()).toEqual([['upstream.away', { upstream: 'far', last_listed_at: null }]])
+    expect(await events()).toEqual([['upstream.away', { upstream: 'far', last_listed_at: null }]])
   })
 
   test('an upstream is reported once, although another process is not configured with it', async () => {
@@ -279,7 +279,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await both.look()
       await one.look()
     }
-    expect(await told()).toMatchObject([['upstream.away', { upstream: 'far' }]])
+    expect(await events()).toMatchObject([['upstream.away', { upstream: 'far' }]])
   })
 
   test('an account that becomes low because its setting changed is reported without a new entry', async () => {
@@ -288,7 +288,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await makeWebhook()
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(50_000_000) })
     await watcher().look()
-    expect(await told()).toMatchObject([['balance.low', { low_balance: 50_000_000 }]])
+    expect(await events()).toMatchObject([['balance.low', { low_balance: 50_000_000 }]])
   })
 
   test('a key that nears its limit through a changed setting, or through a request from before the webhook, is reported', async () => {
@@ -302,13 +302,15 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await makeWebhook()
     await spend(1_800)
     await watcher().look()
-    expect(await told()).toMatchObject([['key.limit_near', { spend: 1_800, credit_limit: 2_000 }]])
+    expect(await events()).toMatchObject([
+      ['key.limit_near', { spend: 1_800, credit_limit: 2_000 }],
+    ])
     await bench.setApiKey('key_1', { creditLimitMicros: micros(3_000) })
     await watcher().look()
     nowMs += HOUR_MS
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_500) })
     await watcher().look()
-    expect((await told()).map(([, { credit_limit }]) => credit_limit)).toEqual([2_000, 1_500])
+    expect((await events()).map(([, { credit_limit }]) => credit_limit)).toEqual([2_000, 1_500])
   })
 
   test('a condition is sent to existing webhooks, and not to one that is created while it holds', async () => {
@@ -316,7 +318,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await credit('acct_1', 1_000_000)
     const later = await makeWebhook()
     await watcher().look()
-    expect(await told()).toMatchObject([['balance.low', { account_id: 'acct_1' }]])
+    expect(await events()).toMatchObject([['balance.low', { account_id: 'acct_1' }]])
     const rows = await bench.store.db
       .selectFrom('webhook_deliveries')
       .select('webhook_id')
@@ -334,10 +336,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     } as const
     const raise = () => raiseConditions({ db: bench.store.db, ids, nowMs }, [raised])
     await Promise.all([raise(), raise(), raise()])
-    expect((await told()).length).toBe(1)
+    expect((await events()).length).toBe(1)
     await endConditions(bench.store.db, { event: 'audit.difference', subjectIds: ['store'] })
     await raise()
-    expect((await told()).length).toBe(2)
+    expect((await events()).length).toBe(2)
   })
 
   test('a webhook that is disabled, or for other events, is sent nothing', async () => {
@@ -348,7 +350,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await db.updateTable('webhooks').set({ disabled: 1 }).where('id', '=', disabled.id).execute()
     await credit('acct_1', 1)
     await watcher().look()
-    expect(await told()).toEqual([])
+    expect(await events()).toEqual([])
   })
 
   test('messages identify a key only by its ID', async () => {
@@ -358,10 +360,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await hold('req_1')
     await bench.store.db.updateTable('api_keys').set({ spend_micros: 1_000 }).execute()
     await watcher().look()
-    expect((await told()).length).toBe(1)
+    expect((await events()).length).toBe(1)
     const { keyHash } = await bench.apiKey('key_1')
     expect(keyHash.length).toBeGreaterThan(8)
-    expect(JSON.stringify(await told())).not.toContain(keyHash)
+    expect(JSON.stringify(await events())).not.toContain(keyHash)
   })
 })
 

@@ -220,7 +220,7 @@ export async function noteConditions(
   const { db, clock } = parts
   for (const event of events) {
     if (subscribed.includes(event) || NEVER_LATE.includes(event)) continue
-    // It is not told of what began until now and is found later.
+    // It gets no report of a condition that began before now and is found later.
     await noteMark(db, { event, mark: subscribedMark(webhook.id), nowMs: clock.nowMs() })
   }
 }
@@ -261,7 +261,7 @@ async function judge(
   await noteWaits(db, {
     event,
     subjectIds: waits.filter((id) => !held.has(id)),
-    // It began before it was seen: a webhook that is made right after this is not told of it.
+    // It began before it was seen: a webhook that is created right after this gets no report of it.
     sinceMs: nowMs - 1,
   })
   const sinceOf = ({ subjectId, sinceMs }: Raised) => held.get(waitOf(subjectId)) ?? sinceMs

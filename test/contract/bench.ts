@@ -152,10 +152,10 @@ function bodyOf(row: FormatRow, { body = row.body, stream = false }: SendInput):
 }
 
 function toldMicros(headers: IncomingHttpHeaders): number | null {
-  const told = headers['x-service-cost']
-  if (told === undefined) return null
-  expect(told).toMatch(/^\d+$/)
-  return Number(told)
+  const chargeHeader = headers['x-service-cost']
+  if (chargeHeader === undefined) return null
+  expect(chargeHeader).toMatch(/^\d+$/)
+  return Number(chargeHeader)
 }
 
 function expectHeadersOfAny(

@@ -39,7 +39,7 @@ export function textsOf(value: unknown): readonly string[] | undefined {
   return texts.length === 0 ? undefined : texts
 }
 
-/** Whether an address says so; undefined: it does not. */
+/** Whether the parameter of an address is set; undefined: it is absent. */
 export function flagOf(value: unknown): true | undefined {
   return value === 'true' || value === true ? true : undefined
 }

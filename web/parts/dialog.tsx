@@ -36,7 +36,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     }
   }, [])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc is what a click beside the dialog does
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc does the same as a click outside of the dialog
     <dialog
       ref={ref}
       className={isWide ? 'wide' : ''}
@@ -46,7 +46,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
         isPressedBeside.current = event.target === ref.current
       }}
       onClick={(event) => {
-        // Not where text is selected in a field, and the pointer is let go beside the dialog.
+        // Not where a text selection in a field ends outside of the dialog.
         if (isPressedBeside.current && event.target === ref.current) ref.current.close()
       }}
     >

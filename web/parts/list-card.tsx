@@ -8,7 +8,7 @@ export interface Head {
   readonly text: string
   /** `num`: figures, on the right. `hide-m`: not on tablets. */
   readonly className?: string
-  /** Whether it is only heard, such as that of a column of buttons. */
+  /** Whether only screen readers get it, such as the head of a column of buttons. */
   readonly isHidden?: true
   /** Sorts the rows by this column, on phones too narrow for heads not. Default: it can't be sorted by. */
   readonly sort?: {

@@ -8,7 +8,7 @@ export function hasPasskeys(): boolean {
 // None is asked for.
 const NO_EXTENSIONS = { clientExtensionResults: {} }
 
-/** Lets the browser make a passkey. Throws ApiError, and Error with what to tell the user. */
+/** Lets the browser make a passkey. Throws ApiError, and Error with a message for the user. */
 export async function makePasskey() {
   const { options } = await asBrowser('beginPasskey', {})
   const { startRegistration } = await import('@simplewebauthn/browser')
@@ -16,7 +16,7 @@ export async function makePasskey() {
   return { ...made, ...NO_EXTENSIONS }
 }
 
-/** Lets one of the user's passkeys sign. Throws ApiError, and Error with what to tell the user. */
+/** Lets one of the user's passkeys sign. Throws ApiError, and Error with a message for the user. */
 export async function signByPasskey() {
   const { options } = await asBrowser('challengePasskey', {})
   const { startAuthentication } = await import('@simplewebauthn/browser')

@@ -32,7 +32,7 @@ function ToastLine({ toast: { id, text, undo } }: { toast: Toast }) {
     )
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only waits while somebody reads it
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only waits while the user reads it
     <div
       className="toast"
       onPointerEnter={() => setPaused(true)}

@@ -98,7 +98,7 @@ function areNear([one, other]: Names, edits: number): boolean {
   return chars >= CHARS_MIN && edits <= (chars < 2 * CHARS_MIN ? 1 : 2)
 }
 
-/** Whether two names are near once the words are left out that are often forgotten, and one is taken for words alike. */
+/** Whether two names are near, without words that are often forgotten and with one word for similar ones. */
 function haveSameWords([one, other]: Names): boolean {
   const words = wordsOf(one)
   const otherWords = wordsOf(other)

@@ -35,7 +35,7 @@ export interface CommandLine {
   /** The database of the store, for changes that no command makes. */
   readonly storeUrl: string
   run(...args: string[]): Promise<Seen>
-  /** Runs a command with `--json`; throws what it said if it fails. */
+  /** Runs a command with `--json`; throws its error output if it fails. */
   json(...args: string[]): Promise<Record<string, unknown>>
   /** Runs a command that makes something, and returns its ID. */
   make(...args: string[]): Promise<string>

@@ -38,7 +38,7 @@ export interface PageCallsInput extends PageAccessInput {
   readonly bodyTimeoutMs: number
 }
 
-/** A call of the page, whatever is in its body. */
+/** A call of the page, with any body. */
 export interface AnyCall {
   readonly request: FastifyRequest<{ Params: Record<string, string> }>
   readonly reply: FastifyReply

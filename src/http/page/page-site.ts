@@ -112,7 +112,7 @@ export class PageSite {
     return this.#publicUrl?.protocol === 'https:'
   }
 
-  /** Browsers tell cookies of one host's ports apart by their names alone. */
+  /** Browsers distinguish the cookies of one host's ports only by name. */
   #cookieName(arrival: Pick<Arrival, 'headers'>, cookie: string): string {
     if (this.#isSecure()) return `__Host-${cookie}`
     const { port } = new URL(this.originOf(arrival) ?? 'http://localhost')

@@ -73,20 +73,20 @@ describe('a client is counted under', () => {
 })
 
 test('the first peer that sends x-forwarded-for and is not a configured proxy is reported once', () => {
-  const told: string[] = []
+  const reportedPeers: string[] = []
   const addresses = new ClientAddresses({
     trustedProxies: ['10.0.0.1'],
     ipv6PrefixBits: 64,
-    onUnnamedProxy: (peerAddress) => told.push(peerAddress),
+    onUnnamedProxy: (peerAddress) => reportedPeers.push(peerAddress),
   })
   const forwarded = { 'x-forwarded-for': CLIENT }
   addresses.of({ headers: forwarded, peerAddress: '10.0.0.1' })
   addresses.of({ headers: {}, peerAddress: '10.0.0.2' })
-  expect(told).toEqual([])
+  expect(reportedPeers).toEqual([])
   addresses.of({ headers: forwarded, peerAddress: '::ffff:10.0.0.2' })
   addresses.of({ headers: forwarded, peerAddress: '10.0.0.2' })
   addresses.of({ headers: forwarded, peerAddress: '10.0.0.3' })
-  expect(told).toEqual(['10.0.0.2'])
+  expect(reportedPeers).toEqual(['10.0.0.2'])
 })
 
 describe('a range of addresses', () => {

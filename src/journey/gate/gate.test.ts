@@ -256,13 +256,13 @@ describe('any events in any order', () => {
 describe('limits of a minute', () => {
   test('are reported with their remainder and the time of its next increase', () => {
     const { gate, clock } = openGate()
-    const told = () => {
+    const shownLimits = () => {
       const slot = gate.enter(backed('key_1'))
       slot.leave()
       return slot.rateLimits
     }
-    expect(told()).toEqual([{ name: 'key', max: 300, remaining: 299, resetSeconds: 60 }])
+    expect(shownLimits()).toEqual([{ name: 'key', max: 300, remaining: 299, resetSeconds: 60 }])
     clock.now += 20_000
-    expect(told()).toEqual([{ name: 'key', max: 300, remaining: 298, resetSeconds: 40 }])
+    expect(shownLimits()).toEqual([{ name: 'key', max: 300, remaining: 298, resetSeconds: 40 }])
   })
 })

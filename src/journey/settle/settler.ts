@@ -163,7 +163,7 @@ export class Settler {
   }
 }
 
-/** No process stays for it: one that stops waits for its settles by itself. */
+/** It keeps no process alive: a process that stops waits for its settles anyway. */
 function pause(waitMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, waitMs).unref())
 }

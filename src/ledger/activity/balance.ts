@@ -51,7 +51,7 @@ interface BalanceInput {
 
 /**
  * An account's balance, in one statement; null if there is no such account. Free credit that has expired and is not
- * held is shown as gone, whether or not its expiry has been posted.
+ * held is shown as gone, even before its expiry has been posted.
  */
 export async function getBalance(
   db: Kysely<Tables>,

@@ -133,7 +133,7 @@ test.each(CASES)(
     await second(world.ledger)
     expect(await shown()).toBe(expected)
     await other.goBackFirst()
-    expect(await world.told.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
+    expect(await world.foundGap.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
     expect(await shown()).toBe(expected)
     await other.close()
   },

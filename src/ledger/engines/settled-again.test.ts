@@ -57,7 +57,7 @@ test('a request whose end another gateway books again later is settled again the
   expect(world.gaps).toEqual([])
   expect(await world.bench.request('R2')).toMatchObject({ state: 'open' })
   way.open()
-  expect(await world.told.promise).toMatchObject({ commands: 1, lost: 0 })
+  expect(await world.foundGap.promise).toMatchObject({ commands: 1, lost: 0 })
   expect(await world.bench.request('R2')).toMatchObject({ state: 'final', backedChargeMicros: 70 })
   await other.close()
   await way.close()

@@ -175,7 +175,7 @@ describe('a database that went back', () => {
     await world.keep()
     await world.run('open R1 K 100\nsettle R1 final 70')
     await world.loseAll()
-    expect(await world.told.promise).toMatchObject({ requests: 1, chargeMicros: 70, lost: 0 })
+    expect(await world.foundGap.promise).toMatchObject({ requests: 1, chargeMicros: 70, lost: 0 })
     expect(await world.bench.request('R1')).toMatchObject({ state: 'final' })
   })
 
@@ -234,7 +234,7 @@ describe('a database that went back', () => {
     await world.goBack()
     expect(world.gaps).toEqual([])
     way.open()
-    expect(await world.told.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
+    expect(await world.foundGap.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
     expect(await world.bench.apiKey('K')).toMatchObject({ accountId: 'A' })
     await other.close()
     await way.close()

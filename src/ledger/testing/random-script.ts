@@ -218,7 +218,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: ofRequest('show', fc.constant('')) },
 )
 
-/** How far the clock of a script goes back. `never`: it only goes on, by up to a minute. */
+/** How far the clock of a script goes back. `never`: it only moves forward, by up to a minute. */
 type Back = 'never' | 'a minute' | 'days'
 
 const steps = fc.array(step, { minLength: 20, maxLength: 150, size: 'max' })
@@ -240,7 +240,7 @@ function scriptOf(all: readonly Step[], back: Back): string {
   return writer.finish()
 }
 
-/** Puts steps together into a script: tells the time and names requests by their age. */
+/** Puts steps together into a script: adds times, and names requests by their age. */
 class ScriptWriter {
   readonly #lines: string[] = []
   readonly #back: Back

@@ -26,7 +26,7 @@ export class RewoundBench {
   readonly proxy: SeveringProxy
   readonly gaps: StoreGap[] = []
   /** Resolves with the first gap. */
-  readonly told = Promise.withResolvers<StoreGap>()
+  readonly foundGap = Promise.withResolvers<StoreGap>()
   readonly #database: RewoundDatabase
   #nowMs = 0
 
@@ -47,7 +47,7 @@ export class RewoundBench {
         instanceId: 'I',
         onWentBack: (gap) => {
           this.gaps.push(gap)
-          this.told.resolve(gap)
+          this.foundGap.resolve(gap)
         },
       },
     })

@@ -27,7 +27,7 @@ export type CardRefusal =
   | {
       readonly kind: 'newAccount'
       readonly limitMicros: Micros
-      /** When it may begin this one; null: it is above the limit by itself. */
+      /** When it may begin this one; null: this payment alone is above the limit. */
       readonly nextAtMs: number | null
     }
 

@@ -33,7 +33,7 @@ export async function askEach<Answer>(
   return answers.flat()
 }
 
-/** The one answer that at least a quorum of nodes gives alike. */
+/** The one answer that at least a quorum of nodes gives. */
 export function agreementOf<Answer>(
   answers: readonly NodeAnswer<Answer>[],
   quorum: number,

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000
 const LATE_AT_ONCE = 1_000
 
 /**
- * The cost of each request in columns that add up, and roll-ups that have costs and tell upstreams apart. What is rolled
+ * The cost of each request in columns that add up, and roll-ups that have costs and distinguish upstreams. What is rolled
  * up is rolled up again in the background, but for days of which requests were pruned: their costs are not known.
  */
 export async function up(db: Kysely<Tables>): Promise<void> {

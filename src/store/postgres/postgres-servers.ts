@@ -25,7 +25,7 @@ function safeInteger(text: string): number {
   return integer
 }
 
-// A gateway that vanished frees its locks: the server finds out by itself. The names are looked for, because older servers
+// A gateway that vanished frees its locks: the server notices it. The names are looked for, because older servers
 // and other systems do not have them.
 const SERVER_WATCHES_CLIENT = `select set_config(name, case name when 'tcp_user_timeout' then '10000' else '2000' end, false)
   from pg_settings where name in ('tcp_user_timeout', 'client_connection_check_interval')

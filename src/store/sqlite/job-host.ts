@@ -9,7 +9,7 @@ interface HostInput {
   /** The value that the host begins with, at {@link serveHost}. For a process it must be JSON. */
   readonly startWith: unknown
   readonly onMessage: (message: unknown) => void
-  /** Called once, after the last message. `cause`: the error that ended it; null: it ended by itself. */
+  /** Called once, after the last message. `cause`: the error that ended it; null: it ended on its own. */
   readonly onExit: (cause: string | null) => void
 }
 
@@ -121,7 +121,7 @@ export function startProcess({ entry, startWith, onMessage, onExit }: HostInput)
 interface HostLine {
   onMessage(listener: (message: unknown) => void): void
   post(message: unknown): void
-  /** Closes the line, after which nothing is posted. A host without one ends by itself. */
+  /** Closes the line, after which nothing is posted. A host without one ends on its own. */
   close(): void
 }
 

@@ -133,7 +133,7 @@ function identityOf(file: string, Failure: typeof StoreUnavailable): string {
 
 /**
  * Writes the write-ahead log into the file and closes the connection, so that the file alone has all of
- * the store. SQLite does this by itself only if no other connection has the file open. If another one reads or
+ * the store. SQLite does this on its own only if no other connection has the file open. If another one reads or
  * writes at this moment, the log is left to it: waiting would hold up a server's commits.
  */
 export function checkpointAndClose(connection: DatabaseSync): void {

@@ -167,7 +167,7 @@ class SqliteThreadDriver implements Driver {
     try {
       await this.#thread.call({ sql: 'rollback', parameters: [] })
     } catch (error) {
-      // SQLite has rolled back by itself after a full disk or an I/O error; the caller wants that
+      // SQLite has already rolled back after a full disk or an I/O error; the caller wants that
       // error, not this one.
       if (!(error instanceof StoreRefused)) throw error
     }

@@ -36,7 +36,7 @@ export abstract class TallyObserver implements StreamObserver {
     }
   }
 
-  /** True, with its text counted, for an event that differs from the template in nothing but its text. */
+  /** True, with its text counted, for an event that differs from the template only in its text. */
   protected matchesTemplate({ name, data }: StreamEvent): boolean {
     const bytes = Buffer.from(`${headOf(name)}${data}${END}`, 'latin1')
     // If the data has several lines, one of them could end the event early.
@@ -147,7 +147,7 @@ export class StreamText {
     return unescaped(text)
   }
 
-  /** Makes the event last read, whose data is JSON, the template of events that report nothing but text. */
+  /** Makes the event last read, whose data is JSON, the template of events that report only text. */
   learnTemplate(): void {
     if (this.#place === null) return
     const { event, start, end } = this.#place
@@ -172,7 +172,7 @@ export class StreamText {
   matched: Uint8Array = NOTHING
 
   /**
-   * The end of the event that begins here, if it differs from the template in nothing but text and counter, as most
+   * The end of the event that begins here, if it differs from the template only in text and counter, as most
    * events of a stream do; -1 if it may report more, not be JSON, or continue in the next chunk.
    */
   matchTemplate(bytes: Buffer, eventStart: number): number {

@@ -1,6 +1,6 @@
 import type { WrittenModel } from '../upstream-settings.ts'
 
-/** A model as the settings write it; nothing but its ID is written unless a field says so. */
+/** A model as the settings have it: only its ID, unless a field says otherwise. */
 export function writtenModel(id: string, model: Partial<WrittenModel> = {}): WrittenModel {
   return {
     id,

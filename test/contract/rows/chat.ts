@@ -61,8 +61,8 @@ export const chat: FormatRow = {
     answering: (answer, result) => {
       const message = at(answer, 'choices', 0, 'message')
       const callId = textAt(message, 'tool_calls', 0, 'id')
-      const told = { role: 'tool', tool_call_id: callId, content: result }
-      return { ...ASKING, messages: [...ASKING.messages, message ?? null, told] }
+      const toolResult = { role: 'tool', tool_call_id: callId, content: result }
+      return { ...ASKING, messages: [...ASKING.messages, message ?? null, toolResult] }
     },
     streamedArguments: joined('choices', 0, 'delta', 'tool_calls', 0, 'function', 'arguments'),
   },

@@ -62,13 +62,13 @@ export const messages: FormatRow = {
     answering: (answer, result) => {
       const content = at(answer, 'content') ?? null
       const callId = textAt(content, 0, 'id')
-      const told = { type: 'tool_result', tool_use_id: callId, content: result }
+      const toolResult = { type: 'tool_result', tool_use_id: callId, content: result }
       return {
         ...ASKING,
         messages: [
           ...ASKING.messages,
           { role: 'assistant', content },
-          { role: 'user', content: [told] },
+          { role: 'user', content: [toolResult] },
         ],
       }
     },

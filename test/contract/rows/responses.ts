@@ -53,8 +53,8 @@ export const responses: FormatRow = {
     answering: (answer, result) => {
       const item = at(answer, 'output', 0) ?? null
       const callId = textAt(item, 'call_id')
-      const told = { type: 'function_call_output', call_id: callId, output: result }
-      return { ...ASKING, input: [...ASKING.input, item, told] }
+      const toolResult = { type: 'function_call_output', call_id: callId, output: result }
+      return { ...ASKING, input: [...ASKING.input, item, toolResult] }
     },
     streamedArguments: (events) =>
       joined('delta')(events.filter(({ kind }) => kind.endsWith('_call_arguments.delta'))),

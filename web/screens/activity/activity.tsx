@@ -76,7 +76,7 @@ export function ActivityScreen() {
   )
 }
 
-/** Opens and closes a request beside the list, by clicks and by keys. */
+/** Opens and closes a request next to the list, by clicks and by keys. */
 function useOpened(listRef: React.RefObject<HTMLElement | null>) {
   const { search, change } = useScreenSearch<ActivitySearch>()
   const open = (request: string | undefined) =>

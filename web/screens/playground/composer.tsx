@@ -7,7 +7,7 @@ interface ComposerProps {
   readonly draft: string
   readonly onDraft: (draft: string) => void
   readonly isRunning: boolean
-  /** Whether the conversation can be sent as it stands. */
+  /** Whether the conversation can be sent in its present state. */
   readonly canContinue: boolean
   /** Whether the settings can be sent. */
   readonly isReady: boolean
