@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
+import { openaiCompatible } from '../src/upstreams/openai-compatible/openai-compatible.ts'
 import { type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { peerLeft, wholeRequest } from './raw-server.ts'
 
@@ -205,6 +206,19 @@ describe('events outside the format are not relayed', () => {
       errorCode: 'provider_rate_limited',
     })
   })
+})
+
+test('a last chunk in several data lines gets its empty choice and is still one event', async () => {
+  const usage = '"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}'
+  const last = `data: {"id":"1","choices":[],\ndata: ${usage}}\n\n`
+  const to = await startJourneyWorld({
+    dialect: openaiCompatible,
+    upstream: streaming([EVENT, last, DONE]),
+  })
+  const choice = '{"index":0,"delta":{},"finish_reason":null}'
+  expect((await relayed(to)).toString()).toBe(
+    `${EVENT}data: {"id":"1","choices":[${choice}],\ndata: ${usage}}\n\n${DONE}`,
+  )
 })
 
 test.each<[string, (socket: Socket) => void]>([

@@ -106,7 +106,7 @@ export class StreamRelay implements EventSink {
         this.#pushReady(bytes)
         break
       case 'replaced':
-        this.#pushReady(Buffer.from(`data: ${reading.data}\n\n`, 'latin1'))
+        this.#pushReady(Buffer.from(dataLines(reading.data), 'latin1'))
         break
       case 'terminal':
         this.#settleTerminal()
@@ -298,6 +298,11 @@ export class StreamRelay implements EventSink {
     this.#ended = true
     void this.#held.endAnswer(null).then(() => this.#resolve({ kind: 'streamed' }))
   }
+}
+
+/** An event with this data, which may have several lines. */
+function dataLines(data: string): string {
+  return `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
 }
 
 /** A chunk of an HTTP/1.1 body. */

@@ -14,7 +14,7 @@ import type {
   StreamObserver,
   Wire,
 } from '../upstream.ts'
-import { readProviderError, UNREADABLE_EVENT } from './provider-error.ts'
+import { readProviderError, readSaidError, UNREADABLE_EVENT } from './provider-error.ts'
 import {
   generationIdOf,
   readCost,
@@ -107,8 +107,8 @@ function readReport(answer: JsonBody): Reported {
 
 /** The error in an answer or chunk with status 200: at the top level or in a choice. Null if there is none. */
 function readError(root: JsonObject): ProviderError | null {
-  const isError = root['type'] === 'error' || root['object'] === 'error'
-  if (isError || member(root, 'error') !== undefined) return readProviderError(root, null)
+  const said = readSaidError(root)
+  if (said !== null) return said
   const failed = choicesOf(root).find((choice) => member(choice, 'error') !== undefined)
   return failed === undefined ? null : readProviderError(failed, null)
 }

@@ -1,6 +1,4 @@
-import { member } from '../../formats/fields.ts'
 import type { StreamEvent } from '../../formats/format.ts'
-import type { ProviderError } from '../../formats/provider-error.ts'
 import { readSteps, type SearchTool, searchToolsOf } from '../../formats/tools.ts'
 import { parseEventData } from '../../json/body.ts'
 import type { JsonEdit } from '../../json/edit.ts'
@@ -15,7 +13,7 @@ import {
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import type { PublicNames } from '../../vocabulary/public-names.ts'
 import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
-import { readProviderError, UNREADABLE_EVENT } from './provider-error.ts'
+import { readProviderError, readSaidError, UNREADABLE_EVENT } from './provider-error.ts'
 import {
   generationIdOf,
   readAggregatorId,
@@ -98,14 +96,8 @@ function readAnswer(answer: JsonBody, readTier: TierReading): AnswerReading {
     ...readTier(objectAt(root, 'usage')),
     ...readOwnProviderKey(root['usage']),
   }
-  const error = readError(root)
+  const error = readSaidError(root)
   return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
-}
-
-/** The error in an answer or event; null if there is none. */
-function readError(root: JsonObject): ProviderError | null {
-  const isError = root['type'] === 'error' || member(root, 'error') !== undefined
-  return isError ? readProviderError(root, null) : null
 }
 
 /** Usage as messages reports it: `input_tokens` includes neither cache reads nor cache writes. */
@@ -177,7 +169,7 @@ class MessagesObserver extends TallyObserver {
     this.addTextOf(streamEvent)
     const reports = isJsonObject(event['usage']) || isJsonObject(event['message'])
     if (reports) this.#learn(eventBody(data, event))
-    const error = readError(event)
+    const error = readSaidError(event)
     if (error !== null) return { kind: 'error', error }
     if (name === 'error') return UNREADABLE_EVENT
     if ((event['type'] ?? name) === 'message_stop') return { kind: 'terminal' }

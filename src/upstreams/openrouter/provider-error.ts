@@ -1,6 +1,7 @@
+import { member } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseAnswer } from '../../json/body.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json/walk.ts'
+import { isJsonObject, type JsonObject, type JsonValue, objectAt } from '../../json/walk.ts'
 import type { StreamEventReading } from '../upstream.ts'
 
 // Phrases are matched within this much text: they are at the start of an error message.
@@ -8,6 +9,21 @@ const MATCHED_CHARS = 2_000
 
 // A longer text is not parsed: an error is short.
 const RELAYED_CHARS_MAX = 50_000
+
+/**
+ * The error in an answer with a status of success, or in an event, in any of the known layouts; null if there is
+ * none.
+ */
+export function readSaidError(root: JsonObject): ProviderError | null {
+  const isError =
+    root['type'] === 'error' ||
+    root['object'] === 'error' ||
+    // Z.ai's gateway and Cloudflare's.
+    root['success'] === false ||
+    member(root, 'error') !== undefined ||
+    miniMaxError(root) !== undefined
+  return isError ? readProviderError(root, null) : null
+}
 
 /** Reads the error object of an answer, in any of the known layouts. */
 export function readProviderError(
@@ -48,7 +64,24 @@ export function readProviderError(
  * FastAPI.
  */
 function errorIn(root: JsonObject): JsonValue | undefined {
-  return root['error'] ?? (typeof root['message'] === 'string' ? root : root['detail'])
+  const whole = typeof root['message'] === 'string' ? root : root['detail']
+  return root['error'] ?? miniMaxError(root) ?? whole
+}
+
+// platform.minimax.io/docs/api-reference/errorcode, read on 2026-11-28.
+const MINIMAX_CODES: Readonly<Record<number, string>> = {
+  1002: 'rate_limit_exceeded',
+  1004: 'authentication_error',
+  1008: 'insufficient_quota',
+  1026: 'content_filter',
+  1027: 'content_filter',
+}
+
+/** The error that MiniMax writes beside an answer's members, with the status 200; undefined: none. */
+function miniMaxError(root: JsonObject): JsonObject | undefined {
+  const { status_code: code, status_msg: message = '' } = objectAt(root, 'base_resp')
+  if (typeof code !== 'number' || code === 0) return undefined
+  return { code: MINIMAX_CODES[code] ?? '', message }
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 } from '../../json/walk.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
 import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
-import { readProviderError, UNREADABLE_EVENT } from './provider-error.ts'
+import { readProviderError, readSaidError, UNREADABLE_EVENT } from './provider-error.ts'
 import {
   generationIdOf,
   readAggregatorId,
@@ -121,5 +121,5 @@ class ResponsesObserver extends TallyObserver {
 function readEventError(root: JsonObject, name: string | null): ProviderError | null {
   if (member(root, 'error') !== undefined) return readProviderError(root, null)
   const isError = [root['type'], name].some((type) => type === 'error' || type === 'response.error')
-  return isError ? readProviderError({ error: root }, null) : null
+  return isError ? readProviderError({ error: root }, null) : readSaidError(root)
 }
