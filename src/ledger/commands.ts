@@ -34,6 +34,7 @@ import {
   KEY_CHANGE,
   keySubject,
 } from './rules/action-subject.ts'
+import { uncountedPurchases } from './rules/begun-purchases.ts'
 import {
   addApiKey,
   addCreditCode,
@@ -59,7 +60,6 @@ import {
   postPurchase,
   purchaseSubject,
   RECEIPT_AGAIN,
-  uncountedPurchases,
 } from './rules/post-purchase.ts'
 import { type RebookInput, type RebookVerdict, type Repeat, rebook } from './rules/rebook.ts'
 import {

@@ -116,9 +116,19 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ask('A', micros(10_000_000))).toMatchObject({ kind: 'begun' })
     expect(await ask('A', micros(5_000_000))).toMatchObject(refused)
     stripe.nowMs = beganMs + 24 * 60 * MINUTE_MS + 1
+    bench.store.setNowMs(stripe.nowMs)
     expect(await ask('A', micros(10_000_000))).toMatchObject({ kind: 'begun' })
     await ageAccounts(7)
     expect(await ask('A', micros(500_000_000))).toMatchObject({ kind: 'begun' })
+  })
+
+  test('a new account that begins payments at several gateways at once begins fifty dollars of them', async () => {
+    await ageAccounts(0)
+    const gateways = [bench.gateway(), bench.gateway(), bench.gateway()]
+    const asked = gateways.map(({ ask }) => ask('A', micros(20_000_000)))
+    const kinds = (await Promise.all(asked)).map(({ kind }) => kind)
+    expect(kinds.toSorted()).toEqual(['begun', 'begun', 'newAccount'])
+    expect(await gateways[0]?.ask('A', micros(10_000_000))).toMatchObject({ kind: 'begun' })
   })
 
   test("a payment that an admin dismissed does not count towards a new account's fifty dollars", async () => {

@@ -276,7 +276,7 @@ export class DepositScan {
       case 'stale':
       case 'conflict':
       case 'unknownAccount':
-      case 'tooManyOpen':
+      case 'tooMany':
         throw new Error(`the deposit ${source} was not posted: ${verdict.kind}`)
       default:
         return assertNever(verdict)

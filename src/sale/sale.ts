@@ -13,7 +13,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Micros } from '../vocabulary/money.ts'
-import { type CardRefusal, OPEN_PURCHASES_MAX, refusalOf } from './card/account-limits.ts'
+import { type CardRefusal, mostOf, refusalOf } from './card/account-limits.ts'
 import type { CardMethod } from './card/card-method.ts'
 import type { CardPayment } from './card/provider.ts'
 import { type CeilingSettings, Ceilings } from './ceilings.ts'
@@ -119,7 +119,7 @@ export class Sale {
       seenReversals: 0,
       fact: { kind: 'open', expiresAtMs },
       approved: false,
-      openMax: OPEN_PURCHASES_MAX,
+      most: await mostOf(db, asked),
     })
     switch (verdict.kind) {
       case 'posted':
@@ -128,8 +128,8 @@ export class Sale {
       case 'unknownAccount':
         return verdict
       // Another gateway has begun some meanwhile. Nobody is shown the page of this one, so that it is never paid.
-      case 'tooManyOpen':
-        return (await refusalOf(db, asked)) ?? { kind: verdict.kind, nextAtMs: nowMs }
+      case 'tooMany':
+        return (await refusalOf(db, asked)) ?? { kind: 'tooManyOpen', nextAtMs: nowMs }
       case 'stale':
       case 'conflict':
         throw new Error(`the provider has named a new payment as an earlier one: ${source}`)
@@ -228,7 +228,7 @@ export class Sale {
           return { purchase: verdict.purchase, isChanged }
         case 'conflict':
         case 'unknownAccount':
-        case 'tooManyOpen':
+        case 'tooMany':
           throw new LookContradicted(`a look at ${source} contradicts its purchase`)
         default:
           return assertNever(verdict)

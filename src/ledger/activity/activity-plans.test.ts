@@ -20,8 +20,8 @@ import { abandonEarlierInstances } from '../instances/open-instance.ts'
 import { Presence } from '../instances/presence.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { newRemovals, removedSinceCredit } from '../removed-credit.ts'
+import { BEGUN_PURCHASES } from '../rules/begun-purchases.ts'
 import { KEYS } from '../rules/limits.ts'
-import { OPEN_PURCHASES } from '../rules/post-purchase.ts'
 import { greedy, type Query, stepsOf } from '../testing/plans.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
@@ -244,13 +244,13 @@ test('on PostgreSQL no statement of the ledger scans all of Activity, with any c
     [PERIODS.account, ['A1', 'req_999', 0, 1]],
     [PERIODS.apiKey, ['K1', 'req_999', 0, 1]],
     [KEYS, ['A1', 0]],
-    [OPEN_PURCHASES, ['A1', 0, 0]],
+    [BEGUN_PURCHASES, ['A1', 0, 0]],
     [STATEMENTS.raise_callers_version, []],
   ])
   // Each of them, and none that was added since.
   const named = [
     ...Object.values(STATEMENTS),
-    ...[PERIODS.account, PERIODS.apiKey, KEYS, OPEN_PURCHASES],
+    ...[PERIODS.account, PERIODS.apiKey, KEYS, BEGUN_PURCHASES],
     ...LOCK_FOUND.values(),
     ...ROW_STATEMENTS.values(),
   ].map(({ name }) => name)

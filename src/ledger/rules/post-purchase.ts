@@ -17,10 +17,9 @@ import {
   reversalReference,
   reversedCredit,
 } from '../../vocabulary/purchase.ts'
-import { DAY_MS } from '../../vocabulary/usage-step.ts'
-import type { Count, Uncounted } from '../counts.ts'
 import type { ActionSubject } from '../operator-actions.ts'
 import type { NamedRows, UnitOfWork } from '../work.ts'
+import { isTooMany, type MostBegun } from './begun-purchases.ts'
 import { lapseFreeCredit, post, roomForCredit } from './credit.ts'
 
 /** The row of the last number of the receipts. */
@@ -38,8 +37,8 @@ export interface PostPurchaseInput
   readonly fact: PurchaseFact
   /** Whether an admin has decided that a held or too small payment is credited. */
   readonly approved: boolean
-  /** The most purchases by card that the account may have open with this one; absent: any number. */
-  readonly openMax?: number
+  /** The most that the account may begin to buy, this purchase included; absent: any number and amount. */
+  readonly most?: MostBegun
   /** The receipt number of the purchase before the store went back. Default: the next number. */
   readonly hadReceiptNumber?: number
   /** The highest receipt number that the store lost: lost purchases keep their numbers. Default 0. */
@@ -56,8 +55,8 @@ export type PurchaseVerdict =
   /** Another account or method has the source, or another payment was credited; nothing was changed. */
   | { readonly kind: 'conflict'; readonly purchase: PurchaseRow }
   | { readonly kind: 'unknownAccount' }
-  /** The account has as many open purchases as it may have; nothing was added. */
-  | { readonly kind: 'tooManyOpen' }
+  /** The account has begun as many purchases as it may; nothing was added. */
+  | { readonly kind: 'tooMany' }
 
 export interface DismissPurchaseInput {
   readonly purchaseId: string
@@ -88,12 +87,7 @@ export function postPurchase(
   if (earlier !== undefined && isOtherPurchase(earlier, input)) {
     return { kind: 'conflict', purchase: earlier }
   }
-  const { openMax } = input
-  if (earlier === undefined && openMax !== undefined) {
-    const open = work.counted(OPEN_PURCHASES, input.accountId)
-    if (open === undefined) throw new Error(`purchases of ${input.accountId} were not counted`)
-    if (open >= openMax) return { kind: 'tooManyOpen' }
-  }
+  if (earlier === undefined && isTooMany(work, input)) return { kind: 'tooMany' }
   const before = earlier ?? newPurchase(input, nowMs)
   const found = purchaseWithin(account, before, { input, nowMs })
   if (found === before && earlier !== undefined) return { kind: 'unchanged', purchase: earlier }
@@ -162,28 +156,6 @@ function takeReceiptNumber(work: UnitOfWork, free?: number): number {
   return number
 }
 
-/** The purchases by card of an account that were begun in the span and can be paid at its end. */
-export const OPEN_PURCHASES: Count<number> = {
-  name: 'count_open_purchases',
-  of: 'open purchases',
-  text: `select count(*) as open from purchases
-    where state = 'open' and account_id = $1 and created_at_ms > $2 and expires_at_ms > $3
-      and price_units is not null`,
-  values: (accountId, { startsAtMs, endsAtMs }) => [accountId, startsAtMs, endsAtMs],
-  read: (row) => Number(row?.['open']),
-}
-
-/** The open purchases of an account that may have only so many. */
-export function uncountedPurchases(
-  _: UnitOfWork,
-  { accountId, openMax }: PostPurchaseInput,
-  nowMs: number,
-): readonly Uncounted[] {
-  if (openMax === undefined) return []
-  const span = { startsAtMs: nowMs - DAY_MS, endsAtMs: nowMs }
-  return [{ count: OPEN_PURCHASES, id: accountId, span }]
-}
-
 /** Names the rows of a purchase that a look found. */
 export function namePurchase(named: NamedRows, input: PostPurchaseInput): void {
   named.accountIds.add(input.accountId)
@@ -217,7 +189,7 @@ export function isDismissed(verdict: DismissVerdict): boolean {
 /** How a purchase that the store has lost is booked again: with the receipt number that it had. */
 export const RECEIPT_AGAIN = {
   withNumber(
-    { openMax: _, ...input }: PostPurchaseInput,
+    { most: _, ...input }: PostPurchaseInput,
     verdict: PurchaseVerdict,
   ): PostPurchaseInput {
     const hadReceiptNumber = 'purchase' in verdict ? verdict.purchase.receiptNumber : null

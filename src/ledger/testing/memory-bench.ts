@@ -16,9 +16,9 @@ import type { CommandKind, Ledger, LedgerCommand, LedgerVerdict } from '../comma
 import { PERIODS, type PeriodCount, type Uncounted } from '../counts.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import type { Change } from '../rows.ts'
+import { BEGUN_PURCHASES } from '../rules/begun-purchases.ts'
 import { KEYS } from '../rules/limits.ts'
 import type { Terms } from '../rules/open-hold.ts'
-import { OPEN_PURCHASES } from '../rules/post-purchase.ts'
 import { UnitOfWork } from '../work.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
@@ -158,23 +158,24 @@ class MemoryBench implements Bench {
     switch (uncounted.count) {
       case KEYS:
         return this.#keyCount(uncounted)
-      case OPEN_PURCHASES:
-        return this.#openPurchases(uncounted)
+      case BEGUN_PURCHASES:
+        return this.#begunPurchases(uncounted)
       default:
         return this.#periodCount(uncounted)
     }
   }
 
-  #openPurchases({ id, span }: Uncounted): number {
-    const open = [...this.#purchases.values()].filter(
-      (row) =>
-        row.state === 'open' &&
-        row.accountId === id &&
-        row.createdAtMs > span.startsAtMs &&
-        row.priceUnits !== null &&
-        (row.expiresAtMs ?? 0) > span.endsAtMs,
+  #begunPurchases({ id, span }: Uncounted): ReturnType<typeof BEGUN_PURCHASES.read> {
+    const begun = [...this.#purchases.values()].filter(
+      ({ accountId, createdAtMs, priceUnits }) =>
+        accountId === id && createdAtMs > span.startsAtMs && priceUnits !== null,
     )
-    return open.length
+    const open = begun.filter(
+      ({ state, expiresAtMs }) => state === 'open' && (expiresAtMs ?? 0) > span.endsAtMs,
+    )
+    const counted = begun.filter(({ state }) => state !== 'expired' && state !== 'dismissed')
+    const creditMicros = counted.reduce((sum, row) => sum + row.creditMicros, 0)
+    return { open: open.length, creditMicros }
   }
 
   #keyCount({ id, span }: Uncounted): ReturnType<typeof KEYS.read> {

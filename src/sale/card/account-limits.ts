@@ -2,13 +2,14 @@ import type { Kysely } from 'kysely'
 import { getAccount } from '../../ledger/accounts.ts'
 import type { BeyondBalance } from '../../ledger/ledger.ts'
 import { roomForCredit } from '../../ledger/rules/credit.ts'
+import type { PostPurchaseInput } from '../../ledger/rules/post-purchase.ts'
 import { PURCHASES } from '../../store/sale-tables.ts'
-import type { Tables } from '../../store/schema.ts'
+import type { AccountRow, Tables } from '../../store/schema.ts'
 import { addMicros, type Micros, micros } from '../../vocabulary/money.ts'
 import { DAY_MS } from '../../vocabulary/usage-step.ts'
 
 /** The most payments by card that an account may have open. */
-export const OPEN_PURCHASES_MAX = 5
+const OPEN_PURCHASES_MAX = 5
 
 const NEW_ACCOUNT_MS = 7 * DAY_MS
 
@@ -31,23 +32,35 @@ export type CardRefusal =
       readonly nextAtMs: number | null
     }
 
+/** A payment that an account asks to begin. */
+interface AskedPayment {
+  readonly accountId: string
+  readonly creditMicros: Micros
+  readonly chargesCards: boolean
+  readonly nowMs: number
+}
+
+/** The most that an account may begin to buy, which other gateways may reach after {@link refusalOf} has looked. */
+export async function mostOf(
+  db: Kysely<Tables>,
+  asked: Pick<AskedPayment, 'accountId' | 'chargesCards' | 'nowMs'>,
+): Promise<NonNullable<PostPurchaseInput['most']>> {
+  const account = asked.chargesCards ? await getAccount(db, asked.accountId) : null
+  const isNew = account !== null && isNewAccount(account, asked.nowMs)
+  return { open: OPEN_PURCHASES_MAX, dailyMicros: isNew ? NEW_ACCOUNT_DAILY_MICROS : null }
+}
+
+function isNewAccount({ createdAtMs }: Pick<AccountRow, 'createdAtMs'>, nowMs: number): boolean {
+  return createdAtMs + NEW_ACCOUNT_MS > nowMs
+}
+
 /**
  * Whether an account may begin a payment now; null: it may. Cards that are charged may be stolen ones, so a new
  * account buys little with them, and one whose payment is disputed nothing.
  */
 export async function refusalOf(
   db: Kysely<Tables>,
-  {
-    accountId,
-    creditMicros,
-    chargesCards,
-    nowMs,
-  }: {
-    readonly accountId: string
-    readonly creditMicros: Micros
-    readonly chargesCards: boolean
-    readonly nowMs: number
-  },
+  { accountId, creditMicros, chargesCards, nowMs }: AskedPayment,
 ): Promise<CardRefusal | null> {
   const account = await getAccount(db, accountId)
   if (account === null) return { kind: 'unknownAccount' }
@@ -65,7 +78,7 @@ export async function refusalOf(
   }
   if (!chargesCards) return null
   if (await isDisputed(db, accountId)) return { kind: 'disputed' }
-  if (account.createdAtMs + NEW_ACCOUNT_MS <= nowMs) return null
+  if (!isNewAccount(account, nowMs)) return null
   const counted = begun.filter(({ state }) => state !== 'expired' && state !== 'dismissed')
   return newAccountRefusal(creditMicros, counted)
 }
