@@ -1,6 +1,6 @@
 import { KnownTokens } from '../people/known-tokens.ts'
-import { takenKey, takenWords } from '../people/take-again.ts'
 import { TakenAccess } from '../people/taken-access.ts'
+import { takenKey, takenResult, takenWords } from '../people/taken-kinds.ts'
 import { Passes } from '../store/passes.ts'
 import type { ServedStore } from './open-served-store.ts'
 import { running, type Wiring, warning } from './wiring.ts'
@@ -18,7 +18,7 @@ export function openTakenAccess(
     ids,
     clock,
     onTakenAgain: (row) =>
-      log.warn(takenKey(row), `the database had lost ${takenWords(row)}: repeated`),
+      log.warn(takenKey(row), `the database had lost ${takenWords(row)}: ${takenResult(row)}`),
     onLast: (row) =>
       log.warn(
         takenKey(row),

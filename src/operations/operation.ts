@@ -58,7 +58,7 @@ export interface Operation {
   readonly problems: readonly ProblemCode[]
   /** Whether members must be owners of their account. */
   readonly needsOwner: boolean
-  /** Whether it may take access from people. */
+  /** Whether it may take access from people, or change what gateways repeat after a failover. */
   readonly takesAccess: boolean
   /** The scope that an admin's token needs; null: admins do not call it. */
   readonly scope: AdminScope | null

@@ -5,10 +5,11 @@ import type { Tables } from '../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { GATEWAY, type RecordedOperation } from '../vocabulary/recorded-operation.ts'
+import { GATEWAY } from '../vocabulary/recorded-operation.ts'
+import { endLostFactor, endLostPassword, replaceLostApp } from './end-lost-secrets.ts'
 import { lockOwners } from './members.ts'
 import { endOperator } from './removal.ts'
-import { PASSWORD_PROVIDER } from './users.ts'
+import { type Fields, fieldsOf, kindOf, type RowFields, SECRETS } from './taken-kinds.ts'
 
 /** The result of repeating the removals that the database had lost. */
 type TakenAgain =
@@ -24,17 +25,19 @@ interface TakeAgainInput {
   readonly nowMs: number
 }
 
-/** Takes access again whose removal the database has lost, and records it in the audit log. */
+/** Repeats a change that took access and that the database has lost, and records it in the audit log. */
 export function takeAgain(
   { db, ...input }: TakeAgainInput & { readonly db: Kysely<Tables> },
   row: TakenAccessRow,
 ): Promise<TakenAgain> {
   return db.transaction().execute(async (trx) => {
+    // The added row is the note of what is repeated here.
+    await sql`select set_config('tollgate.notes', 'off', true)`.execute(trx)
     if (!(await addRow(trx, row)) || (await hasNewer(trx, row))) return 'absent'
     const became = await change(trx, row, input.nowMs)
     if (became !== 'taken') return became
     await record(trx, row, input)
-    if (row.tableName === 'admin_tokens') await sql.raw(RAISE_CALLERS_VERSION).execute(trx)
+    if (CALLERS.has(row.tableName)) await sql.raw(RAISE_CALLERS_VERSION).execute(trx)
     return 'taken'
   })
 }
@@ -50,29 +53,28 @@ async function addRow(trx: Transaction<Tables>, row: TakenAccessRow): Promise<bo
   return added !== undefined
 }
 
-/** Whether the same row was changed or removed later: later changes are kept. */
-async function hasNewer(
-  trx: Transaction<Tables>,
-  { id, tableName, keyJson }: TakenAccessRow,
-): Promise<boolean> {
-  const newer = trx
+/** The tables by which gateways know callers, whom they keep in memory. */
+const CALLERS: ReadonlySet<string> = new Set(['admin_tokens', 'api_keys', 'accounts'])
+
+/**
+ * Whether a column that was set was set to another value later, which is kept. What is repeated by ending it, as a removal
+ * or a password, is repeated nevertheless: the person who had it back may have changed it.
+ */
+async function hasNewer(trx: Transaction<Tables>, row: TakenAccessRow): Promise<boolean> {
+  const { set } = fieldsOf(row)
+  if (set === null || Object.keys(set).some((name) => SECRETS.has(name))) return false
+  const newer = await trx
     .selectFrom('taken_access')
-    .select('id')
-    .where('id', '>', id)
-    .where('table_name', '=', tableName)
-    .where('key_json', '=', keyJson)
-    .limit(1)
-  return (await newer.executeTakeFirst()) !== undefined
-}
-
-type Fields = Readonly<Record<string, string | number | null>>
-
-function fieldsOf({ keyJson, setJson }: TakenAccessRow): {
-  readonly rowKey: Fields
-  /** Null: the row is removed. */
-  readonly set: Fields | null
-} {
-  return { rowKey: JSON.parse(keyJson), set: setJson === null ? null : JSON.parse(setJson) }
+    .selectAll()
+    .where('id', '>', row.id)
+    .where('table_name', '=', row.tableName)
+    .where('key_json', '=', row.keyJson)
+    .where('set_json', 'is not', null)
+    .execute()
+  return newer.some((record) => {
+    const later = fieldsOf(TAKEN_ACCESS.read(record)).set ?? {}
+    return Object.keys(set).some((name) => name in later)
+  })
 }
 
 async function change(
@@ -80,17 +82,63 @@ async function change(
   row: TakenAccessRow,
   nowMs: number,
 ): Promise<TakenAgain> {
-  const { rowKey, set } = fieldsOf(row)
-  if (row.tableName === 'users') return takeOperator(trx, String(rowKey['id']), nowMs)
-  if (row.tableName === 'members' && set?.['role'] !== 'owner' && (await isLastOwner(trx, rowKey)))
+  const fields = fieldsOf(row)
+  const { rowKey, set } = fields
+  const { tableName } = row
+  if (tableName === 'users') return takeOperator(trx, String(rowKey['id']), nowMs)
+  if (tableName === 'members' && set?.['role'] !== 'owner' && (await isLastOwner(trx, rowKey)))
     return 'last'
-  const table = sql.table(row.tableName)
-  const where = sql.join([...equalities(rowKey), ...unlessSet(set)], sql` and `)
-  const statement =
+  const isDone =
     set === null
-      ? sql`delete from ${table} where ${where}`
-      : sql`update ${table} set ${sql.join(equalities(set))} where ${where}`
-  return Number((await statement.execute(trx)).numAffectedRows) > 0 ? 'taken' : 'absent'
+      ? await removeRow(trx, { tableName, rowKey })
+      : await setColumns(trx, { tableName, rowKey, set, nowMs })
+  return isDone ? 'taken' : 'absent'
+}
+
+/** Returns whether the row was there. */
+async function removeRow(
+  trx: Transaction<Tables>,
+  { tableName, rowKey }: Pick<RowFields, 'rowKey'> & { readonly tableName: string },
+): Promise<boolean> {
+  if (tableName === 'webhooks') {
+    const webhookId = String(rowKey['id'])
+    await trx.deleteFrom('webhook_deliveries').where('webhook_id', '=', webhookId).execute()
+  }
+  const where = sql.join(equalities(rowKey), sql` and `)
+  const removed = await sql`delete from ${sql.table(tableName)} where ${where}`.execute(trx)
+  return Number(removed.numAffectedRows) > 0
+}
+
+/** Returns whether anything has changed. The values of secrets are not known: what has them is ended. */
+async function setColumns(
+  trx: Transaction<Tables>,
+  {
+    tableName,
+    rowKey,
+    set,
+    nowMs,
+  }: RowFields & { readonly tableName: string; readonly set: Fields; readonly nowMs: number },
+): Promise<boolean> {
+  const own = { id: String(rowKey['id']), userId: String(rowKey['user_id']), nowMs }
+  if ('password_hash' in set) return endLostPassword(trx, own)
+  if ('secret' in set && 'id' in set) {
+    return replaceLostApp(trx, { ...own, newId: String(set['id']) })
+  }
+  if ('secret' in set || 'public_key' in set) return endLostFactor(trx, own)
+  const values = 'url' in set ? { disabled: 1 } : set
+  // A store that has never been in maintenance has no row.
+  if (tableName === 'settings') {
+    const row = { name: String(rowKey['name']), value: '' }
+    await trx
+      .insertInto('settings')
+      .values(row)
+      .onConflict((on) => on.doNothing())
+      .execute()
+  }
+  const where = sql.join(equalities(rowKey), sql` and `)
+  const changed = await sql`update ${sql.table(tableName)} set ${sql.join(equalities(values))}
+    where ${where} and (${sql.join(unlessSet(values), sql` or `)})`.execute(trx)
+  return Number(changed.numAffectedRows) > 0
 }
 
 async function takeOperator(
@@ -120,14 +168,17 @@ function equalities(fields: Fields): RawBuilder<unknown>[] {
   return Object.entries(fields).map(([name, value]) => sql`${sql.ref(name)} = ${value}`)
 }
 
-/** The columns say whether the change was made. A token is revoked once. */
-function unlessSet(set: Fields | null): RawBuilder<unknown>[] {
-  return Object.entries(set ?? {}).map(([name, value]) =>
-    name === 'revoked_at_ms'
-      ? sql`${sql.ref(name)} is null`
-      : sql`${sql.ref(name)} is distinct from ${value}`,
-  )
+/** The columns say whether the change was made. A token is revoked once, and a code of an app counts no earlier ones. */
+function unlessSet(set: Fields): RawBuilder<unknown>[] {
+  return Object.entries(set).map(([name, value]) => {
+    if (ONCE.has(name)) return sql`${sql.ref(name)} is null`
+    if (name === 'last_step') return sql`${sql.ref(name)} < ${value}`
+    return sql`${sql.ref(name)} is distinct from ${value}`
+  })
 }
+
+/** Columns that are set once. */
+const ONCE: ReadonlySet<string> = new Set(['revoked_at_ms', 'used_at_ms', 'deleted_at_ms'])
 
 /** Changes by operators are in the audit log, also when a gateway repeats them. */
 async function record(
@@ -135,67 +186,46 @@ async function record(
   row: TakenAccessRow,
   { ids, nowMs }: TakeAgainInput,
 ): Promise<void> {
-  const { rowKey, set } = fieldsOf(row)
+  const { rowKey } = fieldsOf(row)
   const { action } = kindOf(row)
-  if (action === undefined || (rowKey['provider'] ?? PASSWORD_PROVIDER) !== PASSWORD_PROVIDER)
-    return
-  const targetId = String(rowKey['user_id'] ?? rowKey['id'])
-  const accountId = rowKey['account_id'] ?? null
-  const detail: ActionFields =
-    accountId === null ? await namesOf(trx, { row, targetId }) : { role: set?.['role'] ?? null }
+  if (action === undefined) return
+  const accountId = row.tableName === 'accounts' ? rowKey['id'] : (rowKey['account_id'] ?? null)
+  const isMember = row.tableName === 'members'
+  const targetId = isMember ? rowKey['user_id'] : (rowKey['id'] ?? rowKey['user_id'] ?? null)
+  const isSignIn = ['sign_ins', 'authenticator_apps', 'passkeys'].includes(row.tableName)
+  const changedId = isSignIn ? rowKey['user_id'] : targetId
   await recordAction(trx, {
     by: { id: ids.next('act'), action, token: { id: null, name: GATEWAY } },
-    accountId: accountId === null ? null : String(accountId),
-    targetId,
-    detail: { ...detail, repeated: true },
+    accountId: accountId == null ? null : String(accountId),
+    targetId: changedId == null ? null : String(changedId),
+    detail: { ...(await detailOf(trx, row, changedId)), repeated: true },
     nowMs,
   })
 }
 
-async function namesOf(
+/** The fields of a change in the audit log. By position: the store, the change, and the ID of the changed thing. */
+async function detailOf(
   trx: Transaction<Tables>,
-  { row: { tableName }, targetId }: { readonly row: TakenAccessRow; readonly targetId: string },
+  row: TakenAccessRow,
+  changedId: Fields[string] | undefined,
 ): Promise<ActionFields> {
-  if (tableName === 'admin_tokens') {
-    const tokens = trx.selectFrom('admin_tokens').select('name').where('id', '=', targetId)
-    return { name: (await tokens.executeTakeFirst())?.name ?? null }
+  const { tableName } = row
+  const set = fieldsOf(row).set ?? {}
+  const targetId = String(changedId)
+  if (tableName === 'members') return { role: set['role'] ?? null }
+  if (tableName === 'settings') return { enabled: set['value'] === 'on' }
+  if (tableName === 'admin_tokens' || tableName === 'accounts' || tableName === 'api_keys') {
+    const named = trx.selectFrom(tableName).select('name').where('id', '=', targetId)
+    const name = (await named.executeTakeFirst())?.name ?? null
+    return 'disabled' in set ? { name, disabled: set['disabled'] === 1 } : { name }
   }
+  if (tableName === 'webhooks') {
+    if ('url' in set) return { disabled: true }
+    return 'disabled' in set ? { disabled: set['disabled'] === 1 } : {}
+  }
+  if (tableName === 'credit_codes') return {}
   const users = trx.selectFrom('users').select('email').where('id', '=', targetId)
   const email = (await users.executeTakeFirst())?.email ?? null
+  if (kindOf(row).action === 'endSignIn') return { email }
   return { email, operator: tableName === 'users', everything: tableName !== 'users' }
-}
-
-interface TakenKind {
-  readonly words: string
-  /** The operation in the audit log. Absent: operators have none that does this alone. */
-  readonly action?: RecordedOperation
-}
-
-const NEW_ROLE: TakenKind = { words: 'the new role of a member', action: 'changeMember' }
-
-/** By table. */
-const KINDS: Readonly<Record<string, TakenKind>> = {
-  members: { words: 'the removal of a member', action: 'removeMember' },
-  users: { words: 'the removal of an operator', action: 'removeUser' },
-  sign_ins: { words: 'the removal of a sign-in', action: 'removeUser' },
-  authenticator_apps: { words: 'the removal of an authenticator app' },
-  passkeys: { words: 'the removal of a passkey' },
-  sessions: { words: 'a sign-out' },
-  admin_tokens: { words: 'the revocation of an admin token', action: 'revokeAdminToken' },
-}
-
-function kindOf({ tableName, setJson }: TakenAccessRow): TakenKind {
-  if (tableName === 'members' && setJson !== null) return NEW_ROLE
-  return KINDS[tableName] ?? { words: `a change of ${tableName}` }
-}
-
-/** Taken access in words, such as `a sign-out`. */
-export function takenWords(row: TakenAccessRow): string {
-  return kindOf(row).words
-}
-
-/** The row that access was taken by, for the log: its ID and that of its user. */
-export function takenKey(row: TakenAccessRow): Fields {
-  const { created_at_ms: _, ...shown } = fieldsOf(row).rowKey
-  return shown
 }

@@ -1,22 +1,17 @@
 import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { postgresLedger } from '../ledger/engines/create-ledger.ts'
 import { listOperatorActions } from '../ledger/operator-actions.ts'
-import { openStore } from '../store/open-store.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Store } from '../store/store.ts'
-import { createRewoundDatabase, type RewoundDatabase } from '../store/testing/rewound-database.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createAdminToken, revokeAdminToken } from './admin-tokens.ts'
 import { makeLink } from './links.ts'
 import { changeMember } from './members.ts'
 import { remove } from './removal.ts'
-import { takenWords } from './take-again.ts'
-import { TakenAccess } from './taken-access.ts'
-import { ADA, IDS, Place, VISITOR } from './testing/place.ts'
+import { ADA, IDS, type Place, VISITOR } from './testing/place.ts'
+import { RewoundPlace } from './testing/rewound-place.ts'
 import { joinAccount } from './users.ts'
 
-let database: RewoundDatabase
+let world: RewoundPlace
 let place: Place
 let db: Kysely<Tables>
 let parts: {
@@ -24,67 +19,26 @@ let parts: {
   readonly clock: typeof systemClock
   readonly ids: typeof IDS
 }
-/** The store as gateways see it. */
-let gatewayStore: Store
-let reports: string[]
+let told: string[]
 let failures: unknown[]
 
 beforeEach(async () => {
-  database = await createRewoundDatabase()
-  place = await Place.open(database.url)
-  db = place.store.db
+  world = await RewoundPlace.open()
+  ;({ place, db, told, failures } = world)
   parts = { db, clock: systemClock, ids: IDS }
-  const url = new URL(database.url)
-  // The clock of the database is that of `passHours`, once there is one.
-  url.searchParams.set('options', '-c search_path=later,pg_catalog,public')
-  gatewayStore = await openStore({ url: url.href })
-  reports = []
-  failures = []
 })
-afterEach(async () => {
-  await gatewayStore.close()
-  await place.close()
-  await database.remove()
-})
+afterEach(() => world.close())
 
-/** A gateway, which knows of taken access. */
-function gateway(gatewayIds = IDS): TakenAccess {
-  return new TakenAccess({
-    db: gatewayStore.db,
-    clock: systemClock,
-    ids: gatewayIds,
-    onTakenAgain: (row) => reports.push(takenWords(row)),
-    onLast: (row) => reports.push(`last: ${takenWords(row)}`),
-    onFailure: (_, cause) => failures.push(cause),
-  })
-}
+const gateway = (gatewayIds = IDS) => world.gateway(gatewayIds)
+const keep = () => world.keep()
+const goBack = () => world.goBack()
+const makeAccount = () => world.makeAccount()
 
 /** Puts the clock of the database forward, as gateways see it. */
 async function passHours(hours: number): Promise<void> {
   await sql`create schema if not exists later`.execute(db)
   await sql`create or replace function later.clock_timestamp() returns timestamptz language sql as
     ${sql.lit(`select pg_catalog.clock_timestamp() + interval '${hours} hours'`)}`.execute(db)
-}
-
-async function keep(): Promise<void> {
-  await database.keep()
-  await connected()
-}
-
-async function goBack(): Promise<void> {
-  await database.goBack()
-  await connected()
-}
-
-async function connected(): Promise<void> {
-  for (const each of [db, gatewayStore.db]) {
-    const canRead = () =>
-      sql`select 1`.execute(each).then(
-        () => true,
-        () => false,
-      )
-    await expect.poll(canRead).toBe(true)
-  }
 }
 
 /** A user who accepted an invitation. */
@@ -98,12 +52,6 @@ async function invite(
   const made = await place.people.acceptInvitation(person, VISITOR)
   const found = await place.people.sessions.find(made.sessionToken)
   return found?.user.id ?? ''
-}
-
-async function makeAccount(): Promise<void> {
-  const ledger = postgresLedger({ url: database.url })
-  await ledger.createAccount({ id: 'acct_1', name: 'Acme' })
-  await ledger.close()
 }
 
 /** The kinds of access whose removal is noted. */
@@ -168,14 +116,14 @@ test("access that was removed is removed again by any gateway after the database
   const after = await access()
   const gateways = [gateway(), gateway()]
   for (const one of gateways) await one.catchUp()
-  expect(reports).toEqual([])
+  expect(told).toEqual([])
 
   await goBack()
   expect(await access()).toEqual(before)
   await Promise.all(gateways.map((one) => one.catchUp()))
   expect(await access()).toEqual(after)
   expect(failures).toEqual([])
-  expect(new Set(reports)).toEqual(
+  expect(new Set(told)).toEqual(
     new Set([
       'the removal of an operator',
       'the new role of a member',
@@ -185,6 +133,7 @@ test("access that was removed is removed again by any gateway after the database
       'the revocation of an admin token',
       'the removal of a passkey',
       'the removal of an authenticator app',
+      'the replacement of recovery codes',
     ]),
   )
   const { actions } = await listOperatorActions(db, { limit: 20 })
@@ -198,12 +147,12 @@ test("access that was removed is removed again by any gateway after the database
     { action: 'revokeAdminToken', targetId: adminTokenId, ...repeated },
   ])
   expect(JSON.parse(sorted.at(-1)?.detailJson ?? '')).toEqual({ name: 'shop', repeated: true })
-  const countBefore = reports.length
+  const toldOnce = told.length
   for (const one of gateways) await one.catchUp()
-  expect(reports).toHaveLength(countBefore)
+  expect(told).toHaveLength(toldOnce)
 })
 
-test('a repeated removal of access is retried at each poll until it succeeds, and its failure is reported once', async () => {
+test('removing access again is retried at each poll until it succeeds, and its failure is reported once', async () => {
   await place.signIn(ADA.password)
   await keep()
   await place.people.sessions.endOthers({
@@ -225,10 +174,10 @@ test('a repeated removal of access is retried at each poll until it succeeds, an
   }
   await sql`drop trigger refuse on sessions`.execute(db)
   await known.catchUp()
-  expect([await access(), reports]).toEqual([taken, ['a sign-out']])
+  expect([await access(), told]).toEqual([taken, ['a sign-out']])
 })
 
-test('access that was granted again is not removed', async () => {
+test('access that was given again is not removed', async () => {
   await makeAccount()
   const membership = { ...OWNER, role: 'member' } as const
   const userId = await invite('bob@example.org', { membership })
@@ -242,10 +191,10 @@ test('access that was granted again is not removed', async () => {
   await joinAccount(db, { ...membership, userId, nowMs: systemClock.nowMs() })
   await known.catchUp()
   expect((await access()).members).toEqual([{ user_id: userId, role: 'member' }])
-  expect(reports).toEqual([])
+  expect(told).toEqual([])
 })
 
-test('a lost change does not overwrite a later change of the same row', async () => {
+test('a lost change is not repeated over a later change of the same row', async () => {
   await makeAccount()
   await joinAccount(db, { userId: place.ada.user.id, ...OWNER, nowMs: 1 })
   const eve = await invite('eve@example.org', { membership: OWNER })
@@ -258,10 +207,10 @@ test('a lost change does not overwrite a later change of the same row', async ()
   await change(eve, 'owner')
   await known.catchUp()
   expect((await access()).members).toContainEqual({ user_id: eve, role: 'owner' })
-  expect(reports).toEqual([])
+  expect(told).toEqual([])
 })
 
-test('a removal that another gateway repeated does not remove access that was granted since', async () => {
+test('a removal that another gateway repeated is not repeated over access that was given since', async () => {
   const eve = await invite('eve@example.org', { isOperator: true })
   await keep()
   await remove(parts, { email: 'eve@example.org', accountId: null, asOperator: true })
@@ -278,12 +227,12 @@ test('a removal that another gateway repeated does not remove access that was gr
   await goBack()
   await second.catchUp()
   await first.catchUp()
-  expect([failures, reports]).toEqual([[new Error('no ID')], ['the removal of an operator']])
+  expect([failures, told]).toEqual([[new Error('no ID')], ['the removal of an operator']])
   fails = false
   await db.updateTable('users').set({ is_operator: 1 }).where('id', '=', eve).execute()
   await second.catchUp()
   expect((await access()).operators).toContainEqual({ id: eve })
-  expect(reports).toHaveLength(1)
+  expect(told).toHaveLength(1)
 })
 
 test('the removal of an operator is not repeated if the database has lost the only other one', async () => {
@@ -295,7 +244,7 @@ test('the removal of an operator is not repeated if the database has lost the on
   await goBack()
   await known.catchUp()
   await known.catchUp()
-  expect(reports).toEqual(['last: the removal of an operator'])
+  expect(told).toEqual(['last: the removal of an operator'])
   expect((await access()).operators).toEqual([{ id: place.ada.user.id }])
 })
 
@@ -315,12 +264,12 @@ test.each([
     await goBack()
     await known.catchUp()
     await known.catchUp()
-    expect(reports).toEqual([`last: the ${words} of a member`])
+    expect(told).toEqual([`last: the ${words} of a member`])
     expect((await access()).members).toEqual([{ user_id: carl, role: 'owner' }])
   },
 )
 
-test('a revoked token and all tokens made with it are refused and revoked again, even if the gateway has read neither', async () => {
+test('a token that a gateway has revoked, and all made by it, are refused and revoked again even if the gateway has read neither', async () => {
   const adminTokenId = await makeToken()
   const madeByIt = await makeToken(adminTokenId)
   await keep()
@@ -332,10 +281,10 @@ test('a revoked token and all tokens made with it are refused and revoked again,
   expect([adminTokenId, madeByIt].map((id) => known.hasRevoked(id))).toEqual([true, true])
   await known.catchUp()
   expect((await access()).adminTokens).toEqual([])
-  expect(reports).toEqual(Array(2).fill('the revocation of an admin token'))
+  expect(told).toEqual(Array(2).fill('the revocation of an admin token'))
 })
 
-test("rows are deleted after two hours by the database's clock, and a gateway that was paused does not count them as lost", async () => {
+test('rows are removed after two hours by the clock of the database, and no gateway takes that for lost, however long it stood still', async () => {
   await makeAccount()
   await joinAccount(db, { userId: place.ada.user.id, ...OWNER, nowMs: 1 })
   const eve = await invite('eve@example.org', { membership: { ...OWNER, role: 'member' } })
@@ -354,7 +303,7 @@ test("rows are deleted after two hours by the database's clock, and a gateway th
   expect(await db.selectFrom('taken_access').select('id').execute()).toEqual([])
   await second.catchUp()
   expect((await access()).members).toContainEqual({ user_id: eve, role: 'member' })
-  expect([reports, failures]).toEqual([[], []])
+  expect([told, failures]).toEqual([[], []])
 })
 
 test('a gateway repeats missing removals for an hour', async () => {

@@ -2,7 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import { TAKEN_ACCESS, type TakenAccessRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
-import { takeAgain, takenKey } from './take-again.ts'
+import { takeAgain } from './take-again.ts'
+import { takenKey } from './taken-kinds.ts'
 
 /** How long access counts as just taken: a database that goes back loses the newest commits. */
 const KEPT_MS = 60 * 60_000

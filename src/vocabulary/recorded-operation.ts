@@ -1,4 +1,7 @@
-/** The operations whose changes by operators and admin tokens are recorded: every one that changes something. */
+/**
+ * The operations whose changes by operators and admin tokens are recorded: every one that changes something. `endSignIn` is
+ * done by gateways alone, after a failover.
+ */
 export const RECORDED_OPERATIONS = [
   'addCredit',
   'changeAccount',
@@ -19,6 +22,7 @@ export const RECORDED_OPERATIONS = [
   'deleteKey',
   'deleteWebhook',
   'dismissPurchase',
+  'endSignIn',
   'inviteMember',
   'leaveAccount',
   'playground',

@@ -307,6 +307,7 @@ function turnMaintenance({ maintenance }: OperationParts) {
     example: { enabled: false },
     isHarmless: ({ enabled }) => !enabled,
     answers: { 200: maintenanceShape },
+    takesAccess: true,
     async run({ by, body: { enabled } }) {
       await maintenance.turn(enabled ? 'on' : 'off', by)
       return await maintenanceAnswer(maintenance)

@@ -116,6 +116,7 @@ function change(parts: OperationParts) {
     isHarmless: ({ disabled, ...rest }) => disabled !== false && hasOnly(rest, []),
     answers: { 200: webhookShape },
     problems: ['not_found'],
+    takesAccess: true,
     async run({ by, param, body }) {
       const webhookId = param('webhook_id')
       // Conditions that began while the webhook was off, or did not have these events, are not sent.
@@ -140,6 +141,7 @@ function remove({ store, clock }: OperationParts) {
     isHarmless: true,
     answers: { 200: deletedWebhookShape },
     problems: ['not_found'],
+    takesAccess: true,
     async run({ by, param }) {
       const webhookId = param('webhook_id')
       const url = await deleteWebhook({ db: store.db, clock }, { webhookId, by })

@@ -194,6 +194,7 @@ function withdraw({ store: { db }, clock }: OperationParts) {
     isHarmless: true,
     answers: { 200: withdrawnShape },
     problems: ['not_found'],
+    takesAccess: true,
     async run({ accountId, param, by }) {
       const invitationId = param('invitation_id')
       const isEnded = await withdrawInvitation({ db, clock }, { accountId, invitationId }, by)

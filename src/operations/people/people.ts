@@ -110,6 +110,7 @@ function reset(parts: OperationParts) {
     example: { email: 'ada@example.org' },
     answers: { 201: linkShape },
     problems: ['not_found'],
+    takesAccess: true,
     async run({ by, body: { email } }) {
       const user = await findUser(parts.store.db, email)
       if (user === null) {

@@ -20,6 +20,7 @@ import { up as refusals } from './0042-refusals.ts'
 import { up as takenAccess } from './0043-taken-access.ts'
 import { up as keyCounts } from './0044-key-counts.ts'
 import { up as searches } from './0045-searches.ts'
+import { up as lostChanges } from './0046-lost-changes.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 43, name: 'taken-access', up: takenAccess },
   { number: 44, name: 'key-counts', up: keyCounts },
   { number: 45, name: 'searches', up: searches },
+  { number: 46, name: 'lost-changes', up: lostChanges },
 ]
 
 /** The newest schema that this program knows. */

@@ -1,0 +1,78 @@
+import type { Transaction } from 'kysely'
+import { AUTHENTICATOR_APPS } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import { makeAppSecret } from './factors/authenticator-app.ts'
+import { listFactors } from './factors/own-factors.ts'
+import { endOwnLinks } from './links.ts'
+import { noPassword } from './passwords.ts'
+import { endOtherSessions } from './sessions.ts'
+import { lockPassword } from './users.ts'
+
+interface Own {
+  /** The ID of the changed row. */
+  readonly id: string
+  readonly userId: string
+  readonly nowMs: number
+}
+
+/**
+ * Ends a password whose replacement the database has lost: it is not known which other one the user chose. Ends the sessions
+ * and links of the user too. Returns false if the user has no password.
+ */
+export async function endLostPassword(
+  trx: Transaction<Tables>,
+  { id, userId, nowMs }: Own,
+): Promise<boolean> {
+  const ended = await trx
+    .updateTable('sign_ins')
+    .set({ password_hash: noPassword(), updated_at_ms: nowMs })
+    .where('id', '=', id)
+    .where('password_hash', 'not like', '!%')
+    .returning('id')
+    .executeTakeFirst()
+  if (ended === undefined) return false
+  await endOwnLinks(trx, { userId, nowMs })
+  await endOtherSessions(trx, { userId, keptSessionId: null })
+  return true
+}
+
+/**
+ * Ends an authenticator app whose replacement the database has lost. No app has the new secret, so that the user needs
+ * another factor, or a link of the operator. Returns false if the user has another factor in its place.
+ */
+export async function replaceLostApp(
+  trx: Transaction<Tables>,
+  { newId, ...own }: Own & { readonly newId: string },
+): Promise<boolean> {
+  const ended = await trx
+    .updateTable('authenticator_apps')
+    .set({ id: newId, secret: makeAppSecret() })
+    .where('id', '=', own.id)
+    .where('user_id', '=', own.userId)
+    .returning('id')
+    .executeTakeFirst()
+  return ended !== undefined || endLostFactor(trx, { ...own, id: newId })
+}
+
+/**
+ * Asks a user for a second factor again whose only one the database has lost: the password alone was refused before. No app
+ * has the secret, so that the user needs a link of the operator. Returns false if the user has a factor.
+ */
+export async function endLostFactor(
+  trx: Transaction<Tables>,
+  { id, userId, nowMs }: Own,
+): Promise<boolean> {
+  // The user is lost too, or was removed.
+  if ((await lockPassword(trx, userId)) === null) return false
+  if ((await listFactors(trx, userId)).length > 0) return false
+  const app = {
+    userId,
+    id,
+    secret: makeAppSecret(),
+    createdAtMs: nowMs,
+    lastStep: 0,
+    lastUsedAtMs: null,
+  }
+  await trx.insertInto('authenticator_apps').values(AUTHENTICATOR_APPS.record(app)).execute()
+  return true
+}
