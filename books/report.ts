@@ -48,8 +48,8 @@ export function scoresPage(results: readonly Result[], now: number): string {
 
 Made by the makers of ${MAKER}, which is one of the gateways below.
 
-What the checks ask is in [README.md](README.md). There is no total and no rank. Cells come from the files in
-\`results/\`; \`gateway-books scores\` writes this page. \`n/a\`: the gateway has no such thing, by its docs.
+\`gateway-books checks\` lists the checks, and [README.md](README.md) explains the verdicts. There is no total and no rank. Cells come from
+the files in \`results/\`; \`gateway-books scores\` writes this page. \`n/a\`: the gateway has no such thing, by its docs.
 \`not tried\`: the adapter or the machine lacks what the check needs. \`broken\`: the suite or the adapter failed.
 
 ${table.join('\n')}

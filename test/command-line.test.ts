@@ -88,7 +88,7 @@ test('a copy that cannot be written is reported as a problem of the target, not 
   const copy = await tollgate(['copy', '--to', 'sqlite:a-file/copy'], { folder })
   expect(copy.code).toBe(1)
   expect(copy.notes).toMatch(
-    /^tollgate: nothing was copied: sqlite:\S+a-file\/copy: .+can't be made$/m,
+    /^tollgate: nothing was copied: sqlite:\S+a-file\/copy: .+can't be created$/m,
   )
 })
 

@@ -201,7 +201,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.createAccount('A2')
     await begin(sale)
     await expect(begin(sale, 'A2')).rejects.toThrow(
-      'the provider has named a new payment as an earlier one: faked:same',
+      'the provider gave a new payment the ID of an earlier one: faked:same',
     )
   })
 

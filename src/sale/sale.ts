@@ -132,7 +132,7 @@ export class Sale {
         return (await refusalOf(db, asked)) ?? { kind: 'tooManyOpen', nextAtMs: nowMs }
       case 'stale':
       case 'conflict':
-        throw new Error(`the provider has named a new payment as an earlier one: ${source}`)
+        throw new Error(`the provider gave a new payment the ID of an earlier one: ${source}`)
       default:
         return assertNever(verdict)
     }

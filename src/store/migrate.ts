@@ -70,7 +70,7 @@ function refuseNewer(
       ? 'the backup that was made before the upgrade'
       : `${copy}, the copy that was made before the store was migrated`
   throw new SchemaMismatch(
-    `the store has schema ${version} and this program knows none above ${newest}: ` +
+    `the store has schema ${version}, and this program knows only schemas up to ${newest}: ` +
       `run the newer program, or stop it and restore ${restored}; what was charged since is lost`,
   )
 }
@@ -80,8 +80,8 @@ function refuseOlder(version: number, migrations: readonly Migration[]): void {
   const first = migrations[0]?.number ?? 0
   if (version === 0 || version >= first) return
   throw new SchemaMismatch(
-    `the store has schema ${version}, and this program migrates none below ${first}, which is that of the ` +
-      'released 0.2.0: start `tollgate serve` of that release once, which migrates it, and then this program',
+    `the store has schema ${version}, and this program migrates only stores of schema ${first} (release 0.2.0) or newer: ` +
+      'start `tollgate serve` of 0.2.0 once, which migrates the store, and then this program',
   )
 }
 
@@ -102,9 +102,9 @@ async function refuseWithRunningGateways(trx: Kysely<Tables>): Promise<void> {
   const ageMs = rows[0]?.age_ms ?? null
   if (ageMs === null || ageMs > STOPPED_AFTER_MS) return
   throw new SchemaMismatch(
-    'a gateway of an older version works with this store, and cannot once it is migrated: stop all that do, ' +
-      'then start this one again. Nothing was changed. ' +
-      `One that was killed counts as stopped ${STOPPED_AFTER_MS / 1_000} seconds after its last heartbeat`,
+    'a gateway of an older version uses this store, and cannot use it after the migration: stop all gateways of older ' +
+      'versions, then start this one again. Nothing was changed. ' +
+      `A killed gateway counts as stopped ${STOPPED_AFTER_MS / 1_000} seconds after its last heartbeat`,
   )
 }
 

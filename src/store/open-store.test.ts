@@ -101,8 +101,8 @@ describe('migrations', () => {
       await db.insertInto('migrations').values({ number, name: 'old', applied_at_ms: 1 }).execute()
       for (const migrateStore of ['ifEmpty', 'always'] as const) {
         await expect(open({ migrateStore })).rejects.toThrow(
-          `the store has schema ${number}, and this program migrates none below 26, which is that of the released 0.2.0: ` +
-            'start `tollgate serve` of that release once, which migrates it, and then this program',
+          `the store has schema ${number}, and this program migrates only stores of schema 26 (release 0.2.0) or newer: ` +
+            'start `tollgate serve` of 0.2.0 once, which migrates the store, and then this program',
         )
       }
       expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('before'))

@@ -171,7 +171,7 @@ test('on PostgreSQL, two processes of 0.2.0 are replaced one at a time, and this
   expect(await first.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   crowd.moveTo([second.address])
   await expect(serve(inputOf('this'))).rejects.toThrow(
-    /a gateway of an older version works with this store, .*: stop all that do, then start this one again\. Nothing was changed/,
+    /a gateway of an older version uses this store, .*: stop all gateways of older versions, then start this one again\. Nothing was changed/,
   )
   await crowd.answered(20)
   expect(await onPostgres('select max(number) as number from migrations')).toEqual([{ number: 26 }])

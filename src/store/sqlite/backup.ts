@@ -93,6 +93,6 @@ async function make(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600)
   } catch (error) {
-    throw new StoreUnavailable(`the file ${path} can't be made`, { cause: error })
+    throw new StoreUnavailable(`the file ${path} can't be created`, { cause: error })
   }
 }

@@ -90,7 +90,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true })
   } catch (error) {
-    throw new StoreUnavailable(`the store's folder ${folder} can't be made`, { cause: error })
+    throw new StoreUnavailable(`the store's folder ${folder} can't be created`, { cause: error })
   }
 }
 
@@ -100,7 +100,7 @@ function makeFile(file: string): void {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
-    throw new StoreUnavailable(`the store's file ${file} can't be made`, { cause: error })
+    throw new StoreUnavailable(`the store's file ${file} can't be created`, { cause: error })
   }
 }
 
