@@ -19,12 +19,12 @@ let parts: {
   readonly clock: typeof systemClock
   readonly ids: typeof IDS
 }
-let told: string[]
+let reports: string[]
 let failures: unknown[]
 
 beforeEach(async () => {
   world = await RewoundPlace.open()
-  ;({ place, db, told, failures } = world)
+  ;({ place, db, reports, failures } = world)
   parts = { db, clock: systemClock, ids: IDS }
 })
 afterEach(() => world.close())
@@ -116,14 +116,14 @@ test("access that was removed is removed again by any gateway after the database
   const after = await access()
   const gateways = [gateway(), gateway()]
   for (const one of gateways) await one.catchUp()
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
 
   await goBack()
   expect(await access()).toEqual(before)
   await Promise.all(gateways.map((one) => one.catchUp()))
   expect(await access()).toEqual(after)
   expect(failures).toEqual([])
-  expect(new Set(told)).toEqual(
+  expect(new Set(reports)).toEqual(
     new Set([
       'the removal of an operator',
       'the new role of a member',
@@ -147,9 +147,9 @@ test("access that was removed is removed again by any gateway after the database
     { action: 'revokeAdminToken', targetId: adminTokenId, ...repeated },
   ])
   expect(JSON.parse(sorted.at(-1)?.detailJson ?? '')).toEqual({ name: 'shop', repeated: true })
-  const toldOnce = told.length
+  const toldOnce = reports.length
   for (const one of gateways) await one.catchUp()
-  expect(told).toHaveLength(toldOnce)
+  expect(reports).toHaveLength(toldOnce)
 })
 
 test('removing access again is retried at each poll until it succeeds, and its failure is reported once', async () => {
@@ -174,7 +174,7 @@ test('removing access again is retried at each poll until it succeeds, and its f
   }
   await sql`drop trigger refuse on sessions`.execute(db)
   await known.catchUp()
-  expect([await access(), told]).toEqual([taken, ['a sign-out']])
+  expect([await access(), reports]).toEqual([taken, ['a sign-out']])
 })
 
 test('access that was given again is not removed', async () => {
@@ -191,7 +191,7 @@ test('access that was given again is not removed', async () => {
   await joinAccount(db, { ...membership, userId, nowMs: systemClock.nowMs() })
   await known.catchUp()
   expect((await access()).members).toEqual([{ user_id: userId, role: 'member' }])
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
 })
 
 test('a lost change is not repeated over a later change of the same row', async () => {
@@ -207,7 +207,7 @@ test('a lost change is not repeated over a later change of the same row', async 
   await change(eve, 'owner')
   await known.catchUp()
   expect((await access()).members).toContainEqual({ user_id: eve, role: 'owner' })
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
 })
 
 test('a removal that another gateway repeated is not repeated over access that was given since', async () => {
@@ -227,12 +227,12 @@ test('a removal that another gateway repeated is not repeated over access that w
   await goBack()
   await second.catchUp()
   await first.catchUp()
-  expect([failures, told]).toEqual([[new Error('no ID')], ['the removal of an operator']])
+  expect([failures, reports]).toEqual([[new Error('no ID')], ['the removal of an operator']])
   fails = false
   await db.updateTable('users').set({ is_operator: 1 }).where('id', '=', eve).execute()
   await second.catchUp()
   expect((await access()).operators).toContainEqual({ id: eve })
-  expect(told).toHaveLength(1)
+  expect(reports).toHaveLength(1)
 })
 
 test('the removal of an operator is not repeated if the database has lost the only other one', async () => {
@@ -244,7 +244,7 @@ test('the removal of an operator is not repeated if the database has lost the on
   await goBack()
   await known.catchUp()
   await known.catchUp()
-  expect(told).toEqual(['last: the removal of an operator'])
+  expect(reports).toEqual(['last: the removal of an operator'])
   expect((await access()).operators).toEqual([{ id: place.ada.user.id }])
 })
 
@@ -264,7 +264,7 @@ test.each([
     await goBack()
     await known.catchUp()
     await known.catchUp()
-    expect(told).toEqual([`last: the ${words} of a member`])
+    expect(reports).toEqual([`last: the ${words} of a member`])
     expect((await access()).members).toEqual([{ user_id: carl, role: 'owner' }])
   },
 )
@@ -281,7 +281,7 @@ test('a token that a gateway has revoked, and all made by it, are refused and re
   expect([adminTokenId, madeByIt].map((id) => known.hasRevoked(id))).toEqual([true, true])
   await known.catchUp()
   expect((await access()).adminTokens).toEqual([])
-  expect(told).toEqual(Array(2).fill('the revocation of an admin token'))
+  expect(reports).toEqual(Array(2).fill('the revocation of an admin token'))
 })
 
 test('rows are removed after two hours by the clock of the database, and no gateway takes that for lost, however long it stood still', async () => {
@@ -303,7 +303,7 @@ test('rows are removed after two hours by the clock of the database, and no gate
   expect(await db.selectFrom('taken_access').select('id').execute()).toEqual([])
   await second.catchUp()
   expect((await access()).members).toContainEqual({ user_id: eve, role: 'member' })
-  expect([told, failures]).toEqual([[], []])
+  expect([reports, failures]).toEqual([[], []])
 })
 
 test('a gateway repeats missing removals for an hour', async () => {

@@ -29,7 +29,7 @@ async function lose<Made>(change: () => Promise<Made>, meanwhile = async () => {
   const made = await change()
   const gateways = [world.gateway(), world.gateway()]
   for (const each of gateways) await each.catchUp()
-  expect(world.told).toEqual([])
+  expect(world.reports).toEqual([])
   await world.goBack()
   await meanwhile()
   await Promise.all(gateways.map((each) => each.catchUp()))
@@ -74,7 +74,7 @@ test('an earlier password, and sessions that began with it, are refused after th
       stolen.push((await place.signIn(ADA.password)).sessionToken)
     },
   )
-  expect(world.told).toContain('a new password')
+  expect(world.reports).toContain('a new password')
   for (const password of [ADA.password, NEW]) {
     await expect(place.signIn(password)).rejects.toEqual(REFUSED)
   }
@@ -166,7 +166,7 @@ test('recovery codes that were used or replaced are refused after the database l
   await showFactor(codeOf(0))
   const { factorSetup } = place.people
   const [third = ''] = await factorSetup.renewRecoveryCodes(place.ada)
-  world.told.splice(0)
+  world.reports.splice(0)
   await lose(() => factorSetup.renewRecoveryCodes(place.ada))
   await expect(showFactor(third)).rejects.toEqual(WRONG_CODE)
   const [fourth = ''] = await factorSetup.renewRecoveryCodes(place.ada)

@@ -18,7 +18,7 @@ export class RewoundPlace {
   readonly database: RewoundDatabase
   readonly place: Place
   /** The changes that gateways have repeated, in order. */
-  readonly told: string[] = []
+  readonly reports: string[] = []
   readonly failures: unknown[] = []
   readonly #gatewayStore: Store
 
@@ -60,8 +60,8 @@ export class RewoundPlace {
       db: this.#gatewayStore.db,
       clock: systemClock,
       ids: gatewayIds,
-      onTakenAgain: (row) => this.told.push(takenWords(row)),
-      onLast: (row) => this.told.push(`last: ${takenWords(row)}`),
+      onTakenAgain: (row) => this.reports.push(takenWords(row)),
+      onLast: (row) => this.reports.push(`last: ${takenWords(row)}`),
       onFailure: (_, cause) => this.failures.push(cause),
     })
   }
