@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { test } from './page-test.ts'
-import { json, type StandIn } from './stand-in.ts'
-import { HELIX, KEYS } from './stand-in-data.ts'
+import { down, EMPTY, json, type StandIn } from './stand-in.ts'
+import { FACTORS, HELIX, KEYS, ME, NEW_RECOVERY_CODES } from './stand-in-data.ts'
 
 /** Forms in dialogs: what they say is wrong, where they say it, and what ends them. */
 
@@ -81,6 +81,47 @@ describe('a form', () => {
     expect(server.asked.filter((asked) => asked.startsWith('POST'))).toHaveLength(1)
   })
 
+  test('of a key stays open, with what was typed, when the key is deleted elsewhere', async ({
+    page,
+    server,
+  }) => {
+    const [key, ...others] = KEYS
+    await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+    await page.getByRole('button', { name: `Actions for ${key?.name}` }).click()
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: `Change “${key?.name}”` })
+    await dialog.getByLabel('Credit limit').fill('77')
+    server.answer('/keys', json({ ...EMPTY, data: others }))
+    await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+    await page.getByRole('row', { name: String(key?.name) }).waitFor({ state: 'detached' })
+    expect(await dialog.getByLabel('Credit limit').inputValue()).toBe('77')
+  })
+
+  test('sends only what was changed in it, and takes only that back', async ({ page, server }) => {
+    const [key, ...others] = KEYS
+    const changed = () => page.waitForRequest((request) => request.method() === 'PATCH')
+    server.answer(`/keys/${key?.id}`, json({ ...key, name: 'renamed', credit_limit: 900_000_000 }))
+    await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+    await page.getByRole('button', { name: `Actions for ${key?.name}` }).click()
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const raised = { ...key, credit_limit: 900_000_000 }
+    server.answer('/keys', json({ ...EMPTY, data: [raised, ...others] }))
+    await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+    await page.getByText('of $900.00').waitFor()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('renamed')
+    const [sent] = await Promise.all([
+      changed(),
+      dialog.getByRole('button', { name: 'Save' }).click(),
+    ])
+    expect(sent.postDataJSON()).toEqual({ name: 'renamed' })
+    const [back] = await Promise.all([
+      changed(),
+      page.getByRole('button', { name: 'Undo' }).click(),
+    ])
+    expect(back.postDataJSON()).toEqual({ name: key?.name })
+  })
+
   test('keeps what was typed when the session has ended, and leads to the sign-in', async ({
     page,
     server,
@@ -95,8 +136,14 @@ describe('a form', () => {
     expect(await name.inputValue()).toBe('staging')
   })
 
-  test('stays open when a text selection ends outside of it', async ({ page, server }) => {
+  test('stays open after a click outside of it once something was typed, and closes on Escape', async ({
+    page,
+    server,
+  }) => {
     const { dialog, name } = await openCreateKey(page, server)
+    await page.mouse.click(5, 5)
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Create key' }).click()
     await name.fill('staging')
     const box = await name.boundingBox()
     if (box === null) throw new Error('the field has no place')
@@ -104,8 +151,89 @@ describe('a form', () => {
     await page.mouse.down()
     await page.mouse.move(5, box.y)
     await page.mouse.up()
-    expect(await name.inputValue()).toBe('staging')
     await page.mouse.click(5, box.y)
+    expect(await name.inputValue()).toBe('staging')
+    await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
   })
+
+  test('keeps the focus on its button when the server fails, so that Enter tries again', async ({
+    page,
+    server,
+  }) => {
+    server.answer('POST /keys', down)
+    const { dialog, name } = await openCreateKey(page, server)
+    await name.fill('staging')
+    const button = dialog.getByRole('button', { name: 'Create key' })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    await dialog.getByText('The store is busy.').waitFor()
+    server.answer('POST /keys', json({ ...KEYS[0], key: 'sk-tollgate-new' }))
+    await page.keyboard.press('Enter')
+    await page.getByText(/^Key “.*” is ready$/).waitFor()
+  })
+})
+
+test('a save of settings undoes no change that another operator has made meanwhile', async ({
+  page,
+  server,
+}) => {
+  const path = `/operator/accounts/${HELIX.id}`
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/settings`)
+  const [fee, low] = [page.getByLabel('Platform fee'), page.getByLabel('Low-credit alert')]
+  const inFlight = page.getByLabel('Requests in flight')
+  await low.fill('50')
+  await page.getByLabel('Requests a minute').fill('90')
+  const limits = { ...HELIX.limits, in_flight: 7 }
+  server.answer(path, json({ ...HELIX, fee_basis_points: 777, limits }))
+  await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+  await expect.poll(() => fee.inputValue()).toBe('7.77')
+  expect(await inFlight.inputValue()).toBe('7')
+  expect(await low.inputValue()).toBe('50')
+  const save = async (name: string) => {
+    const changed = page.waitForRequest((request) => request.method() === 'PATCH')
+    await page.getByRole('button', { name }).click()
+    return (await changed).postDataJSON()
+  }
+  expect(await save('Save fee and alert')).toEqual({ low_balance: 50_000_000 })
+  const terms = await save('Save models, allowance and limits')
+  expect(terms).toEqual({ limits: { requests_per_minute: 90 } })
+})
+
+test('recovery codes that were not copied are left only after a question', async ({
+  page,
+  server,
+}) => {
+  server.answer('/auth/factors', json(FACTORS))
+  await page.goto(`${server.address}/app/profile`)
+  await page.getByRole('button', { name: 'Make new codes' }).click()
+  await page.getByRole('button', { name: 'Make ten codes' }).click()
+  const codes = page.getByRole('dialog', { name: 'Recovery codes', exact: true })
+  await codes.getByText(String(NEW_RECOVERY_CODES.recovery_codes[0])).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Stay' }).click()
+  await codes.getByText(String(NEW_RECOVERY_CODES.recovery_codes[0])).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Leave', exact: true }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await codes.waitFor({ state: 'detached' })
+})
+
+test('an owner who would become a member is asked first, and stays an owner by Cancel', async ({
+  page,
+  server,
+}) => {
+  server.answer('/me', json({ ...ME, user: { ...ME.user, is_operator: false } }))
+  await page.goto(`${server.address}/app/${HELIX.id}/members`)
+  const role = page.getByLabel(`Role of ${ME.user.name}`)
+  await role.selectOption('member')
+  const dialog = page.getByRole('dialog', { name: 'Stop being an owner?' })
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  expect(await role.inputValue()).toBe('owner')
+  await role.selectOption('member')
+  const [sent] = await Promise.all([
+    page.waitForRequest((request) => request.method() === 'PATCH'),
+    dialog.getByRole('button', { name: 'Become a member' }).click(),
+  ])
+  expect(sent.postDataJSON()).toEqual({ role: 'member' })
 })

@@ -26,26 +26,26 @@ export function useSend<Answer, Input = void>(options: UseMutationOptions<Answer
   return { ...mutation, mutate }
 }
 
-interface UseWriteInput<Answer> {
+interface UseWriteInput<Input, Answer> {
   /** The data that are read again afterwards. */
   readonly reads: readonly QueryKey[]
-  /** Called with the answer. Default: nothing. */
-  readonly onDone?: ((answer: Answer) => void) | undefined
+  /** Called with the answer, and with what was sent. Default: nothing. */
+  readonly onDone?: ((answer: Answer, input: Input) => void) | undefined
 }
 
 /** A change of what the page shows; afterwards, it is read again. */
 export function useWrite<Input, Answer>(
   send: (input: Input) => Promise<Answer>,
-  { reads, onDone }: UseWriteInput<Answer>,
+  { reads, onDone }: UseWriteInput<Input, Answer>,
 ) {
   const queries = useQueryClient()
   return useSend({
     mutationFn: send,
     // The answer may have a secret, such as the text of a new key, which stays out of what is kept.
     gcTime: 0,
-    onSuccess(answer: Answer) {
+    onSuccess(answer: Answer, input: Input) {
       for (const queryKey of reads) void queries.invalidateQueries({ queryKey })
-      onDone?.(answer)
+      onDone?.(answer, input)
     },
   })
 }

@@ -21,11 +21,15 @@ export function CloseFooter() {
   )
 }
 
-/** A modal: the browser's own, so that focus stays in it, Esc closes it and focus returns. */
+/**
+ * A modal: the browser's own, so that focus stays in it, Esc closes it and focus returns. A click beside it closes it too, as long
+ * as nothing was typed.
+ */
 export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()
   const isPressedBeside = useRef(false)
+  const isTyped = useRef(false)
   useEffect(() => {
     const dialog = ref.current
     const before = document.activeElement
@@ -42,12 +46,16 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
       className={isWide ? 'wide' : ''}
       aria-labelledby={titleId}
       onClose={onClose}
+      onInput={() => {
+        isTyped.current = true
+      }}
       onPointerDown={(event) => {
         isPressedBeside.current = event.target === ref.current
       }}
       onClick={(event) => {
-        // Not where a text selection in a field ends outside of the dialog.
-        if (isPressedBeside.current && event.target === ref.current) ref.current.close()
+        // Not where a text selection in a field ends outside of the dialog, nor once something was typed.
+        const isBeside = isPressedBeside.current && event.target === ref.current
+        if (isBeside && !isTyped.current) ref.current?.close()
       }}
     >
       <div className="panel">

@@ -55,7 +55,9 @@ export function DialogForm(props: DialogFormProps) {
         <button
           type="submit"
           className={isDangerous ? 'btn danger' : 'btn pri'}
-          disabled={!isReady || write.isPending}
+          disabled={!isReady}
+          // Disabled, it would lose the focus, which a person needs there to try again after a failure.
+          aria-disabled={write.isPending}
         >
           {props.submit}
         </button>

@@ -30,11 +30,6 @@ export function MadeSecret({
   const [isItselfCopied, setCopied] = useState(false)
   const isCopied = isItselfCopied || wasCopied
   const [isEnding, setEnding] = useState(false)
-  const leaving = useBlocker({
-    shouldBlockFn: ({ current, next }) => !isCopied && current.pathname !== next.pathname,
-    enableBeforeUnload: () => !isCopied,
-    withResolver: true,
-  })
   useEffect(() => {
     ref.current?.focus()
   }, [])
@@ -65,18 +60,45 @@ export function MadeSecret({
           Done
         </button>
       </div>
-      {(isEnding || leaving.status === 'blocked') && (
-        <FormDialog
-          title={`Leave without copying the ${noun}?`}
-          submit="Leave"
-          cancel="Stay"
-          isDangerous
-          onSubmit={() => (leaving.status === 'blocked' ? leaving.proceed() : onDone())}
-          onClose={() => (leaving.status === 'blocked' ? leaving.reset() : setEnding(false))}
-        >
-          <p>It cannot be shown again.</p>
-        </FormDialog>
-      )}
+      <LeaveUncopied
+        noun={noun}
+        isCopied={isCopied}
+        isEnding={isEnding}
+        onLeave={onDone}
+        onStay={() => setEnding(false)}
+      />
     </section>
+  )
+}
+
+interface LeaveUncopiedProps {
+  readonly noun: string
+  readonly isCopied: boolean
+  /** Whether a button or a key leaves it, and not another page. */
+  readonly isEnding: boolean
+  readonly onLeave: () => void
+  readonly onStay: () => void
+}
+
+/** Asks before something that is shown only once is left, if it was not copied; nothing before that. */
+export function LeaveUncopied({ noun, isCopied, isEnding, onLeave, onStay }: LeaveUncopiedProps) {
+  const leaving = useBlocker({
+    shouldBlockFn: ({ current, next }) => !isCopied && current.pathname !== next.pathname,
+    enableBeforeUnload: () => !isCopied,
+    withResolver: true,
+  })
+  const isBlocked = leaving.status === 'blocked'
+  if (!isEnding && !isBlocked) return null
+  return (
+    <FormDialog
+      title={`Leave without copying the ${noun}?`}
+      submit="Leave"
+      cancel="Stay"
+      isDangerous
+      onSubmit={isBlocked ? leaving.proceed : onLeave}
+      onClose={isBlocked ? leaving.reset : onStay}
+    >
+      <p>It cannot be shown again.</p>
+    </FormDialog>
   )
 }

@@ -17,23 +17,25 @@ import {
 import { ownTimeZone } from '../format/time.ts'
 import { Field } from './field.tsx'
 import { belowField } from './refusal.ts'
+import { useTyped } from './use-typed.ts'
 
 interface TypedProps {
   readonly typed: TypedTerms
-  readonly onChange: (typed: TypedTerms) => void
+  readonly onType: ReturnType<typeof useTyped<TypedTerms>>['type']
   readonly faults: ReadTerms['faults']
   /** Whether some are set: then they are shown from the first moment. */
   readonly isOpen: boolean
 }
 
-/** Terms that are being changed: as they are read, null if they can't be, and what {@link TermsFields} takes. */
+/** Terms that are being changed: as they are read, null if they can't be, what {@link TermsFields} takes, and as {@link useTyped}. */
 export function useTerms(before: Terms): {
   readonly terms: Terms | null
   readonly fields: TypedProps
+  readonly forget: () => void
 } {
-  const [typed, onChange] = useState(() => typedTerms(before, ownTimeZone()))
+  const { texts: typed, type: onType, forget } = useTyped(typedTerms(before, ownTimeZone()))
   const { terms, faults } = readTerms(typed)
-  return { terms, fields: { typed, onChange, faults, isOpen: hasTerms(before) } }
+  return { terms, fields: { typed, onType, faults, isOpen: hasTerms(before) }, forget }
 }
 
 interface TermsFieldsProps extends TypedProps {
@@ -60,19 +62,19 @@ export function TermsFields({ isOpen, ...fields }: TermsFieldsProps) {
 
 /** The fields of models, allowance and limits. */
 export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
-  const { of, typed, onChange, faults, error, defaults } = props
+  const { of, typed, onType, faults, error, defaults } = props
   const zonesId = useId()
   const unset = (name: LimitName): string => {
     if (of === 'account' || name === 'tokens_per_minute') return 'No limit'
     return defaults === undefined ? 'Default' : `${count(defaults[name])} (default)`
   }
   const refused = error instanceof ApiError ? fieldOf(error.param) : null
-  const input = (name: TermsField) => ({
+  const input = (name: Exclude<TermsField, 'period'>) => ({
     name,
     autoComplete: 'off',
     value: typed[name],
     onChange: (event: { readonly target: { readonly value: string } }) =>
-      onChange({ ...typed, [name]: event.target.value }),
+      onType(name, event.target.value),
     error:
       faults?.[name] ?? (refused === name && error !== null ? belowField(error.message) : null),
   })
@@ -104,7 +106,7 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
           className="num"
           inputMode="decimal"
         />
-        <PeriodField typed={typed} onChange={onChange} />
+        <PeriodField typed={typed} onType={onType} />
       </div>
       <Field
         label="Time zone of the allowance"
@@ -127,7 +129,7 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
   )
 }
 
-function PeriodField({ typed, onChange }: Pick<TypedProps, 'typed' | 'onChange'>) {
+function PeriodField({ typed, onType }: Pick<TypedProps, 'typed' | 'onType'>) {
   return (
     <label className="fld content-start">
       Resets every
@@ -136,7 +138,7 @@ function PeriodField({ typed, onChange }: Pick<TypedProps, 'typed' | 'onChange'>
         value={typed.period}
         onChange={({ target: { value } }) => {
           if (value === 'day' || value === 'week' || value === 'month') {
-            onChange({ ...typed, period: value })
+            onType('period', value)
           }
         }}
       >

@@ -88,7 +88,7 @@ function Continue({ purchaseId }: { purchaseId: string }) {
       <button
         type="button"
         className="btn mt-2"
-        disabled={resume.isPending}
+        aria-disabled={resume.isPending}
         onClick={() => resume.mutate()}
       >
         {resume.isPending ? 'Opening the payment' : 'Continue payment'}

@@ -118,7 +118,7 @@ function SignInAgain({ me, onRight, onClose }: StepProps) {
         <button
           type="button"
           className="btn h-10"
-          disabled={ask.isPending}
+          aria-disabled={ask.isPending}
           onClick={() => ask.mutate()}
         >
           Send a code to {me.user.email}

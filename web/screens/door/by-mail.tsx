@@ -121,7 +121,7 @@ function AskForm<Answer>({ ask, submit, onAsked }: AskFormProps<Answer>) {
   return (
     <form className="mt-5 grid gap-4" onSubmit={send}>
       <Field {...EMAIL} autoFocus error={mail.error && messageOf(mail.error)} />
-      <button type="submit" className="btn pri h-10" disabled={mail.isPending}>
+      <button type="submit" className="btn pri h-10" aria-disabled={mail.isPending}>
         {submit}
       </button>
     </form>

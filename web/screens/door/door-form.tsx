@@ -46,7 +46,11 @@ export function DoorForm({ send, submit, next = '/', ownFields = [], children }:
     >
       {children(refusal.at)}
       <Problem text={refusal.rest && error && messageOf(error)} />
-      <button type="submit" className="btn pri h-10" disabled={entry.isPending || entry.isSuccess}>
+      <button
+        type="submit"
+        className="btn pri h-10"
+        aria-disabled={entry.isPending || entry.isSuccess}
+      >
         {submit}
       </button>
     </form>

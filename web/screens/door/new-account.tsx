@@ -56,7 +56,7 @@ function NewAccountForm() {
   return (
     <form className="mt-5 grid gap-4" onSubmit={send}>
       <Field label="Name" name="name" required autoFocus error={create.error?.message ?? null} />
-      <button type="submit" className="btn pri h-10" disabled={create.isPending}>
+      <button type="submit" className="btn pri h-10" aria-disabled={create.isPending}>
         Create account
       </button>
     </form>

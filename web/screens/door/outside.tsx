@@ -36,7 +36,7 @@ export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
           key={id}
           type="button"
           className="btn h-10"
-          disabled={leave.isPending || leave.isSuccess}
+          aria-disabled={leave.isPending || leave.isSuccess}
           onClick={() => leave.mutate(id)}
         >
           Continue with {name}

@@ -64,7 +64,7 @@ function ByPasskey({ next, onCode }: ByPasskeyProps) {
       <button
         type="button"
         className="btn pri h-10"
-        disabled={sign.isPending}
+        aria-disabled={sign.isPending}
         onClick={() => sign.mutate()}
       >
         Use a passkey

@@ -16,7 +16,7 @@ import { type KeyFields, KeyForm } from './key-form.tsx'
 /** A change of a key; afterwards, what shows keys is read again. */
 export function useKeyWrite<Input, Answer>(
   send: (account_id: string, input: Input) => Promise<Answer>,
-  onDone: (answer: Answer) => void,
+  onDone: (answer: Answer, input: Input) => void,
 ) {
   const accountId = useAccountId()
   return useWrite((input: Input) => send(accountId, input), {
@@ -75,11 +75,12 @@ export interface KeyDialogProps {
 export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
   const say = useKeyUndo(apiKey)
   const change = useKeyWrite(
-    (account_id, fields: ChangedFields) =>
-      asMember('changeKey', { account_id, key_id: apiKey.id, ...fields }),
-    (changed) => {
+    (account_id, typed: KeyFields) =>
+      asMember('changeKey', { account_id, key_id: apiKey.id, ...changedFields(apiKey, typed) }),
+    (_, typed) => {
       onClose()
-      say('Key changed.', changedFields(changed, apiKey))
+      // Only what was changed here: another person may have changed other fields meanwhile.
+      say('Key changed.', changedFields(typed, apiKey))
     },
   )
   return (
@@ -89,7 +90,7 @@ export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
       spentMicros={apiKey.spend}
       submit="Save"
       write={change}
-      onSubmit={(fields) => change.mutate(changedFields(apiKey, fields))}
+      onSubmit={change.mutate}
       onClose={onClose}
     />
   )
@@ -98,13 +99,13 @@ export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
 type ChangedFields = Partial<Omit<KeyFields, keyof Terms>> & ChangedTerms
 
 /** Unchanged fields are not sent: an expiry that has passed would be refused. */
-function changedFields(apiKey: ApiKey, fields: KeyFields): ChangedFields {
+function changedFields(before: KeyFields, fields: KeyFields): ChangedFields {
   const { name, credit_limit, expires_at } = fields
   return {
-    ...changedTerms(apiKey, fields),
-    ...(name === apiKey.name ? {} : { name }),
-    ...(credit_limit === apiKey.credit_limit ? {} : { credit_limit }),
-    ...(isSameMoment(expires_at, apiKey.expires_at) ? {} : { expires_at }),
+    ...changedTerms(before, fields),
+    ...(name === before.name ? {} : { name }),
+    ...(credit_limit === before.credit_limit ? {} : { credit_limit }),
+    ...(isSameMoment(expires_at, before.expires_at) ? {} : { expires_at }),
   }
 }
 

@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
+import type { ApiKey } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { dayAndShortMinute, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -11,9 +10,7 @@ import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines
 import { Time } from '../../parts/time.tsx'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { ChangeKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
 import { keyState, remainingMicros } from './key-state.ts'
-import { RotateKey } from './rotate-key.tsx'
 
 /** The heads of the table of keys. */
 export const KEY_HEADS = [
@@ -30,11 +27,17 @@ interface KeyRowProps {
   readonly apiKey: ApiKey
   /** The available credit of the account; null: not known yet. */
   readonly availableMicros: number | null
-  readonly onRotated: (key: CreatedApiKey) => void
+  readonly onOpen: (opened: OpenedKey) => void
+}
+
+/** A dialog of a key, which shows the key as it was when the dialog was opened. */
+export interface OpenedKey {
+  readonly what: 'change' | 'rotate' | 'disable' | 'delete'
+  readonly apiKey: ApiKey
 }
 
 /** A key: on a phone, a card of it. */
-export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
+export function KeyRow({ apiKey, availableMicros, onOpen }: KeyRowProps) {
   const now = useNow()
   const { word, tone } = keyState(apiKey, now)
   const isDim = word === 'Disabled' || word === 'Expired'
@@ -65,7 +68,7 @@ export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
         <LastUsed at={apiKey.last_used_at} />
       </td>
       <td className="num">
-        <KeyMenu apiKey={apiKey} onRotated={onRotated} />
+        <KeyMenu apiKey={apiKey} onOpen={onOpen} />
       </td>
     </tr>
   )
@@ -83,7 +86,7 @@ function PreviousLine({ apiKey: { previous_expires_at: ends } }: { apiKey: ApiKe
 
 const NEAR = 0.85
 
-function Spent({ apiKey, availableMicros }: Omit<KeyRowProps, 'onRotated'>) {
+function Spent({ apiKey, availableMicros }: Omit<KeyRowProps, 'onOpen'>) {
   const { spend, credit_limit: limitMicros } = apiKey
   if (limitMicros === null) {
     return (
@@ -111,75 +114,56 @@ function Spent({ apiKey, availableMicros }: Omit<KeyRowProps, 'onRotated'>) {
   )
 }
 
-type Opened = 'change' | 'rotate' | 'disable' | 'delete' | null
-
-function KeyMenu({ apiKey, onRotated }: Pick<KeyRowProps, 'apiKey' | 'onRotated'>) {
+function KeyMenu({ apiKey, onOpen }: Pick<KeyRowProps, 'apiKey' | 'onOpen'>) {
   const account = useAccountId()
   const paths = useAccountPaths()
-  const [opened, setOpened] = useState<Opened>(null)
-  const close = () => setOpened(null)
-  const item = (what: Opened, closeMenu: () => void) => () => {
+  const item = (what: OpenedKey['what'], closeMenu: () => void) => () => {
     closeMenu()
-    setOpened(what)
+    onOpen({ what, apiKey })
   }
   return (
-    <>
-      <Popover
-        label={`Actions for ${apiKey.name}`}
-        align="end"
-        button={(button) => (
-          <button
-            type="button"
-            className="iconb"
-            aria-label={`Actions for ${apiKey.name}`}
-            {...button}
-          >
-            <Icon name="more" small />
-          </button>
-        )}
-      >
-        {(closeMenu) => (
-          <>
-            <Link
-              className="menu-item"
-              to={paths.activity}
-              params={{ account }}
-              search={{ range: '30d', key: [apiKey.id] }}
-            >
-              <Icon name="activity" /> <span>View requests</span>
-            </Link>
-            <button type="button" className="menu-item" onClick={item('change', closeMenu)}>
-              <Icon name="pencil" /> <span>Change</span>
-            </button>
-            {apiKey.prefix !== '' && (
-              <button type="button" className="menu-item" onClick={item('rotate', closeMenu)}>
-                <Icon name="again" /> <span>Rotate</span>
-              </button>
-            )}
-            <button type="button" className="menu-item" onClick={item('disable', closeMenu)}>
-              <Icon name={apiKey.disabled ? 'check' : 'pause'} />
-              <span>{apiKey.disabled ? 'Enable' : 'Disable'}</span>
-            </button>
-            <div className="menu-rule" />
-            <button type="button" className="menu-item danger" onClick={item('delete', closeMenu)}>
-              <Icon name="bin" /> <span>Delete</span>
-            </button>
-          </>
-        )}
-      </Popover>
-      {opened === 'change' && <ChangeKey apiKey={apiKey} onClose={close} />}
-      {opened === 'rotate' && (
-        <RotateKey
-          apiKey={apiKey}
-          onClose={close}
-          onRotated={(key) => {
-            close()
-            onRotated(key)
-          }}
-        />
+    <Popover
+      label={`Actions for ${apiKey.name}`}
+      align="end"
+      button={(button) => (
+        <button
+          type="button"
+          className="iconb"
+          aria-label={`Actions for ${apiKey.name}`}
+          {...button}
+        >
+          <Icon name="more" small />
+        </button>
       )}
-      {opened === 'disable' && <DisableKey apiKey={apiKey} onClose={close} />}
-      {opened === 'delete' && <DeleteKey apiKey={apiKey} onClose={close} />}
-    </>
+    >
+      {(closeMenu) => (
+        <>
+          <Link
+            className="menu-item"
+            to={paths.activity}
+            params={{ account }}
+            search={{ range: '30d', key: [apiKey.id] }}
+          >
+            <Icon name="activity" /> <span>View requests</span>
+          </Link>
+          <button type="button" className="menu-item" onClick={item('change', closeMenu)}>
+            <Icon name="pencil" /> <span>Change</span>
+          </button>
+          {apiKey.prefix !== '' && (
+            <button type="button" className="menu-item" onClick={item('rotate', closeMenu)}>
+              <Icon name="again" /> <span>Rotate</span>
+            </button>
+          )}
+          <button type="button" className="menu-item" onClick={item('disable', closeMenu)}>
+            <Icon name={apiKey.disabled ? 'check' : 'pause'} />
+            <span>{apiKey.disabled ? 'Enable' : 'Disable'}</span>
+          </button>
+          <div className="menu-rule" />
+          <button type="button" className="menu-item danger" onClick={item('delete', closeMenu)}>
+            <Icon name="bin" /> <span>Delete</span>
+          </button>
+        </>
+      )}
+    </Popover>
   )
 }

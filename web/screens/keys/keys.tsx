@@ -13,8 +13,9 @@ import { useSettled } from '../../parts/use-settled.ts'
 import type { KeysSearch } from '../../searches.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { CreateKey } from './key-dialogs.tsx'
-import { KEY_HEADS, KeyRow } from './key-row.tsx'
+import { ChangeKey, CreateKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
+import { KEY_HEADS, KeyRow, type OpenedKey } from './key-row.tsx'
+import { RotateKey } from './rotate-key.tsx'
 
 const FIND_AFTER_MS = 200
 
@@ -91,6 +92,8 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
     refetchInterval: 15_000,
   })
   const { data: account } = useQuery(accountQuery(accountId))
+  // Here and not in the row, which leaves when the key is deleted elsewhere, with all that was typed.
+  const [opened, setOpened] = useState<OpenedKey | null>(null)
   return (
     <ListCard
       label="Keys"
@@ -131,11 +134,37 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
           key={apiKey.id}
           apiKey={apiKey}
           availableMicros={account?.credit.backed.available ?? null}
-          onRotated={onRotated}
+          onOpen={setOpened}
         />
       )}
     >
       <Older query={query} noun="key" />
+      {opened !== null && (
+        <KeyDialog opened={opened} onRotated={onRotated} onClose={() => setOpened(null)} />
+      )}
     </ListCard>
   )
+}
+
+interface KeyDialogProps {
+  readonly opened: OpenedKey
+  readonly onRotated: (key: CreatedApiKey) => void
+  readonly onClose: () => void
+}
+
+function KeyDialog({ opened: { what, apiKey }, onRotated, onClose }: KeyDialogProps) {
+  const rotated = (key: CreatedApiKey) => {
+    onClose()
+    onRotated(key)
+  }
+  switch (what) {
+    case 'change':
+      return <ChangeKey apiKey={apiKey} onClose={onClose} />
+    case 'rotate':
+      return <RotateKey apiKey={apiKey} onRotated={rotated} onClose={onClose} />
+    case 'disable':
+      return <DisableKey apiKey={apiKey} onClose={onClose} />
+    case 'delete':
+      return <DeleteKey apiKey={apiKey} onClose={onClose} />
+  }
 }

@@ -73,6 +73,35 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
   )
 }
 
+interface BecomeMemberProps {
+  /** The user's own ID. */
+  readonly userId: string
+  readonly onClose: () => void
+}
+
+/** Gives up the role of an owner. */
+export function BecomeMember({ userId, onClose }: BecomeMemberProps) {
+  const change = useMemberWrite(
+    (account_id) => asMember('changeMember', { account_id, user_id: userId, role: 'member' }),
+    onClose,
+  )
+  return (
+    <FormDialog
+      title="Stop being an owner?"
+      submit="Become a member"
+      isDangerous
+      write={change}
+      onSubmit={() => change.mutate(undefined)}
+      onClose={onClose}
+    >
+      <p>
+        From then on, you can’t add credit or change members. Only another owner can make you an
+        owner again.
+      </p>
+    </FormDialog>
+  )
+}
+
 /** Ends the membership of another person. */
 export function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
   const remove = useMemberWrite(

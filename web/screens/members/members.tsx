@@ -15,7 +15,13 @@ import { showToast } from '../../parts/toast.ts'
 import type { MembersSearch } from '../../searches.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
-import { InviteMember, RemoveMember, RoleOptions, WithdrawInvitation } from './member-dialogs.tsx'
+import {
+  BecomeMember,
+  InviteMember,
+  RemoveMember,
+  RoleOptions,
+  WithdrawInvitation,
+} from './member-dialogs.tsx'
 import { useMemberWrite } from './use-member-write.ts'
 
 /** The members of an account and its invitations, for owners. */
@@ -99,6 +105,7 @@ function MemberTable() {
 function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void }) {
   const { user } = useMe()
   const isSelf = member.user_id === user.id
+  const [isAsking, setAsking] = useState(false)
   const send = (account_id: string, role: Member['role']) =>
     asMember('changeMember', { account_id, user_id: member.user_id, role })
   const back = useMemberWrite(send)
@@ -116,14 +123,17 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
           className="inp"
           aria-label={`Role of ${member.name}`}
           value={member.role}
-          disabled={change.isPending}
-          onChange={({ target: { value } }) =>
-            change.mutate(value === 'owner' ? 'owner' : 'member')
-          }
+          aria-disabled={change.isPending}
+          onChange={({ target: { value } }) => {
+            // An owner could not take it back: only another owner makes somebody an owner.
+            if (isSelf && value === 'member' && !user.is_operator) setAsking(true)
+            else change.mutate(value === 'owner' ? 'owner' : 'member')
+          }}
         >
           <RoleOptions />
         </select>
         <Problem text={change.error?.message} />
+        {isAsking && <BecomeMember userId={member.user_id} onClose={() => setAsking(false)} />}
       </td>
       <td className="text-ink-2">
         <span className="only-s dimmed">Joined </span>

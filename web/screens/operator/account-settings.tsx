@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ChangeEvent, type FormEvent, type ReactNode, useId } from 'react'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
@@ -14,6 +14,7 @@ import { GreyForm } from '../../parts/states.tsx'
 import { isTermsField, TermsInputs, useTerms } from '../../parts/terms-fields.tsx'
 import { showToast } from '../../parts/toast.ts'
 import { useTitle } from '../../parts/use-title.ts'
+import { useTyped } from '../../parts/use-typed.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { FeeField } from './fee-field.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
@@ -40,15 +41,15 @@ interface SectionProps {
   readonly change: ReturnType<typeof useChange>
   /** A refusal that belongs to no single field; null: none. */
   readonly problem: string | null
-  /** Called with the form; nothing is sent where a field is wrong. */
-  readonly onSave: (form: HTMLFormElement) => void
+  /** Nothing is sent where a field is wrong. */
+  readonly onSave: () => void
   readonly children: ReactNode
 }
 
 function Section({ title, note, change, problem, onSave, children }: SectionProps) {
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    onSave(event.currentTarget)
+    onSave()
   }
   return (
     <section className="card" aria-label={title}>
@@ -65,7 +66,7 @@ function Section({ title, note, change, problem, onSave, children }: SectionProp
               type="submit"
               className="btn pri"
               aria-label={`Save ${title.toLowerCase()}`}
-              disabled={change.isPending}
+              aria-disabled={change.isPending}
             >
               Save
             </button>
@@ -77,41 +78,56 @@ function Section({ title, note, change, problem, onSave, children }: SectionProp
 }
 
 function useChange({ id }: Account) {
+  const queries = useQueryClient()
   return useOperatorWrite(
     (fields: Omit<Input<'changeAccount', 'operator'>, 'account_id'>) =>
       asOperator('changeAccount', { account_id: id, ...fields }),
-    () => showToast('Settings saved.'),
+    (account) => {
+      queries.setQueryData(oneAccountQuery(id).queryKey, account)
+      showToast('Settings saved.')
+    },
   )
 }
 
-/** The text typed into a field; null: none. */
-function textOf(form: HTMLFormElement, field: string): string | null {
-  const typed = String(new FormData(form).get(field)).trim()
-  return typed === '' ? null : typed
+/** A typed text as it is sent: null: none. */
+function textOf(typed: string): string | null {
+  return typed.trim() === '' ? null : typed.trim()
 }
+
+type Typing = ChangeEvent<HTMLInputElement>
 
 function Contact({ account }: { readonly account: Account }) {
   const change = useChange(account)
   const refusal = refusalOf(change.error, ['name', 'email', 'external_id'])
-  const field = (name: 'name' | 'email' | 'external_id') => ({
+  const { name, email, external_id } = account
+  const { texts, type, forget } = useTyped({
     name,
-    defaultValue: account[name] ?? '',
-    autoComplete: 'off',
-    error: refusal.at(name),
+    email: email ?? '',
+    external_id: external_id ?? '',
   })
+  const field = (of: keyof typeof texts) => ({
+    name: of,
+    value: texts[of],
+    onChange: ({ target }: Typing) => type(of, target.value),
+    autoComplete: 'off',
+    error: refusal.at(of),
+  })
+  const save = () => {
+    const [toEmail, toExternalId] = [textOf(texts.email), textOf(texts.external_id)]
+    const changed = {
+      ...(texts.name.trim() === name ? {} : { name: texts.name.trim() }),
+      ...(toEmail === email ? {} : { email: toEmail }),
+      ...(toExternalId === external_id ? {} : { external_id: toExternalId }),
+    }
+    change.mutate(changed, { onSuccess: forget })
+  }
   return (
     <Section
       title="Account"
       note="The name, the contact, and the ID of the account in another system."
       change={change}
       problem={refusal.rest}
-      onSave={(form) =>
-        change.mutate({
-          name: textOf(form, 'name') ?? '',
-          email: textOf(form, 'email'),
-          external_id: textOf(form, 'external_id'),
-        })
-      }
+      onSave={save}
     >
       <Field label="Name" required maxLength={200} {...field('name')} />
       <Field
@@ -129,10 +145,11 @@ function Contact({ account }: { readonly account: Account }) {
 function Money({ account }: { readonly account: Account }) {
   const change = useChange(account)
   const refusal = refusalOf(change.error, ['fee_basis_points', 'low_balance'])
-  const [fee, setFee] = useState(() => typedPercent(account.fee_basis_points))
-  const [low, setLow] = useState(() =>
-    account.low_balance === null ? '' : typedMoney(account.low_balance),
-  )
+  const { texts, type, forget } = useTyped({
+    fee: typedPercent(account.fee_basis_points),
+    low: account.low_balance === null ? '' : typedMoney(account.low_balance),
+  })
+  const { fee, low } = texts
   const feeBps = readPercent(fee)
   const lowMicros = low.trim() === '' ? null : (readMoney(low) ?? undefined)
   return (
@@ -143,18 +160,23 @@ function Money({ account }: { readonly account: Account }) {
       problem={refusal.rest}
       onSave={() => {
         if (feeBps === undefined || lowMicros === undefined) return
-        change.mutate({
+        const changed = {
           ...(feeBps === account.fee_basis_points ? {} : { fee_basis_points: feeBps }),
           ...(lowMicros === account.low_balance ? {} : { low_balance: lowMicros }),
-        })
+        }
+        change.mutate(changed, { onSuccess: forget })
       }}
     >
-      <FeeField fee={fee} onChange={setFee} error={refusal.at('fee_basis_points')} />
+      <FeeField
+        fee={fee}
+        onChange={(text) => type('fee', text)}
+        error={refusal.at('fee_basis_points')}
+      />
       <DollarField
         label="Low-credit alert"
         placeholder="5.00"
         value={low}
-        onChange={({ target }) => setLow(target.value)}
+        onChange={({ target }) => type('low', target.value)}
         hint="Webhooks report low credit when paid credit falls below this amount."
         error={
           lowMicros === undefined
@@ -169,7 +191,7 @@ function Money({ account }: { readonly account: Account }) {
 function Terms({ account }: { readonly account: Account }) {
   const change = useChange(account)
   const refusal = refusalOf(change.error, [], isTermsField)
-  const { terms, fields } = useTerms(account)
+  const { terms, fields, forget } = useTerms(account)
   const { isOpen: _, ...typed } = fields
   return (
     <Section
@@ -178,7 +200,7 @@ function Terms({ account }: { readonly account: Account }) {
       change={change}
       problem={refusal.rest}
       onSave={() => {
-        if (terms !== null) change.mutate(changedTerms(account, terms))
+        if (terms !== null) change.mutate(changedTerms(account, terms), { onSuccess: forget })
       }}
     >
       <TermsInputs of="account" {...typed} error={change.error} />
@@ -189,27 +211,31 @@ function Terms({ account }: { readonly account: Account }) {
 function Billing({ account }: { readonly account: Account }) {
   const change = useChange(account)
   const refusal = refusalOf(change.error, ['billing'])
-  const field = (name: keyof NonNullable<Account['billing']>) => ({
+  const { billing } = account
+  const { texts, type, forget } = useTyped({
+    name: billing?.name ?? '',
+    address: billing?.address ?? '',
+    tax_id: billing?.tax_id ?? '',
+  })
+  const field = (name: keyof typeof texts) => ({
     name,
-    defaultValue: account.billing?.[name] ?? '',
+    value: texts[name],
+    onChange: ({ target }: Typing) => type(name, target.value),
     autoComplete: 'off',
     error: null,
   })
+  const save = () => {
+    const { name, address, tax_id } = texts
+    const sent = { name: textOf(name), address: textOf(address), tax_id: textOf(tax_id) }
+    change.mutate({ billing: sent }, { onSuccess: forget })
+  }
   return (
     <Section
       title="Billing details"
       note="The buyer on receipts. If empty, receipts have the name and email of the account."
       change={change}
       problem={refusal.at('billing') ?? refusal.rest}
-      onSave={(form) =>
-        change.mutate({
-          billing: {
-            name: textOf(form, 'name'),
-            address: textOf(form, 'address'),
-            tax_id: textOf(form, 'tax_id'),
-          },
-        })
-      }
+      onSave={save}
     >
       <Field label="Billing name" maxLength={200} {...field('name')} />
       <Field label="Address" maxLength={500} {...field('address')} />
@@ -222,8 +248,8 @@ function Metadata({ account }: { readonly account: Account }) {
   const id = useId()
   const change = useChange(account)
   const refusal = refusalOf(change.error, ['metadata'])
-  const [typed, setTyped] = useState(() => typedMetadata(account.metadata))
-  const metadata = readMetadata(typed)
+  const { texts, type, forget } = useTyped({ notes: typedMetadata(account.metadata) })
+  const metadata = readMetadata(texts.notes)
   const error =
     metadata === null ? 'Type a name, a colon and a text on each line.' : refusal.at('metadata')
   return (
@@ -233,7 +259,7 @@ function Metadata({ account }: { readonly account: Account }) {
       change={change}
       problem={refusal.rest}
       onSave={() => {
-        if (metadata !== null) change.mutate({ metadata })
+        if (metadata !== null) change.mutate({ metadata }, { onSuccess: forget })
       }}
     >
       <div className="fld">
@@ -243,10 +269,10 @@ function Metadata({ account }: { readonly account: Account }) {
           className="inp mono"
           rows={4}
           spellCheck={false}
-          value={typed}
+          value={texts.notes}
           aria-invalid={error === null ? undefined : true}
           aria-describedby={`${id}-hint`}
-          onChange={({ target }) => setTyped(target.value)}
+          onChange={({ target }) => type('notes', target.value)}
         />
         <small id={`${id}-hint`} className={error === null ? '' : 'err'}>
           {error ?? 'One per line, such as “plan: team”.'}

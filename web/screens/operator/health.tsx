@@ -155,7 +155,7 @@ function Catalog({ health: { catalog } }: { health: Health }) {
         <button
           type="button"
           className="btn"
-          disabled={refresh.isPending}
+          aria-disabled={refresh.isPending}
           onClick={() => refresh.mutate(undefined)}
         >
           {refresh.isPending ? 'Reading prices' : 'Refresh now'}

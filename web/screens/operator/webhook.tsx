@@ -103,7 +103,8 @@ function Buttons({ webhook }: WebhookProps) {
         <button
           type="button"
           className="btn pri"
-          disabled={disabled || test.isPending}
+          disabled={disabled}
+          aria-disabled={test.isPending}
           onClick={() => test.mutate(id)}
         >
           Send a test

@@ -47,7 +47,7 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
       <Problem text={refusal.rest} />
       <footer>
         {cancel}
-        <button type="submit" className="btn pri" disabled={add.isPending}>
+        <button type="submit" className="btn pri" aria-disabled={add.isPending}>
           Add a passkey
         </button>
       </footer>

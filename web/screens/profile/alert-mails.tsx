@@ -27,7 +27,7 @@ export function AlertMails() {
           <input
             type="checkbox"
             checked={isOn}
-            disabled={change.isPending}
+            aria-disabled={change.isPending}
             onChange={(event) => change.mutate(event.target.checked)}
           />
           <span>

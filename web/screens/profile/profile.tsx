@@ -90,7 +90,7 @@ function PasswordForm() {
       />
       <Problem text={refusal.rest} />
       <div className="flex items-center gap-3">
-        <button type="submit" className="btn pri" disabled={change.isPending}>
+        <button type="submit" className="btn pri" aria-disabled={change.isPending}>
           Change the password
         </button>
         <span className="note" role="status">
@@ -142,7 +142,12 @@ function EndOthers() {
   return (
     <>
       <Problem text={end.error?.message} />
-      <button type="button" className="btn" disabled={end.isPending} onClick={() => end.mutate()}>
+      <button
+        type="button"
+        className="btn"
+        aria-disabled={end.isPending}
+        onClick={() => end.mutate()}
+      >
         Sign out everywhere else
       </button>
     </>
@@ -176,7 +181,7 @@ function SessionRow({ session }: { session: Session }) {
           type="button"
           className="btn"
           aria-label={`Sign out ${browserName(session.agent)}`}
-          disabled={end.isPending}
+          aria-disabled={end.isPending}
           onClick={() => end.mutate()}
         >
           Sign out

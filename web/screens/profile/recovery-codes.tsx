@@ -3,10 +3,12 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 interface RecoveryCodesProps {
   readonly codes: readonly string[]
   readonly onDone: () => void
+  /** Called once they are copied. Default: nothing. */
+  readonly onCopied?: () => void
 }
 
 /** Recovery codes that were just made: the only time that they are shown. */
-export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
+export function RecoveryCodes({ codes, onDone, onCopied = () => {} }: RecoveryCodesProps) {
   return (
     <>
       <p>
@@ -20,7 +22,7 @@ export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
         ))}
       </ul>
       <footer>
-        <CopyButton text={codes.join('\n')} label="Copy the recovery codes" />
+        <CopyButton text={codes.join('\n')} label="Copy the recovery codes" onCopied={onCopied} />
         <button type="button" className="btn pri" onClick={onDone}>
           I saved the codes
         </button>

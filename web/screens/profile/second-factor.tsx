@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import type { Factors } from '../../api/answers.ts'
 import { asBrowser } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
 import { useSend } from '../../api/use-write.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { LeaveUncopied } from '../../parts/made-secret.tsx'
 import { hasPasskeys } from '../../parts/passkey.ts'
 import { Failed } from '../../parts/states.tsx'
 import { AddPasskey } from './add-passkey.tsx'
@@ -77,12 +78,30 @@ export function SecondFactor() {
         />
       )}
       {doing?.what === 'renewing' && <RenewCodes onDone={changed} onClose={close} />}
-      {codes !== null && (
-        <Dialog title="Recovery codes" onClose={close}>
-          <RecoveryCodes codes={codes} onDone={close} />
+      {codes !== null && <NewCodes codes={codes} onDone={close} />}
+    </section>
+  )
+}
+
+/** Recovery codes that were just made. Escape asks before they are gone. */
+function NewCodes({ codes, onDone }: ComponentProps<typeof RecoveryCodes>) {
+  const [isCopied, setCopied] = useState(false)
+  const [isEnding, setEnding] = useState(false)
+  return (
+    <>
+      {!isEnding && (
+        <Dialog title="Recovery codes" onClose={() => (isCopied ? onDone() : setEnding(true))}>
+          <RecoveryCodes codes={codes} onDone={onDone} onCopied={() => setCopied(true)} />
         </Dialog>
       )}
-    </section>
+      <LeaveUncopied
+        noun="recovery codes"
+        isCopied={isCopied}
+        isEnding={isEnding}
+        onLeave={onDone}
+        onStay={() => setEnding(false)}
+      />
+    </>
   )
 }
 

@@ -38,7 +38,7 @@ export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
         <button
           type="button"
           className="btn pri"
-          disabled={begin.isPending}
+          aria-disabled={begin.isPending}
           onClick={() => begin.mutate()}
         >
           Set up an app
@@ -79,7 +79,7 @@ function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: 
       <Problem text={refusal.rest} />
       <footer>
         {cancel}
-        <button type="submit" className="btn pri" disabled={add.isPending}>
+        <button type="submit" className="btn pri" aria-disabled={add.isPending}>
           Turn on
         </button>
       </footer>
