@@ -49,6 +49,11 @@ async function invite(email: string, accountId: string | null = null): Promise<s
   return (await makeLink(linkParts(world), { ...invitation, membership })).text
 }
 
+const reasonsIn = (log: readonly string[]) =>
+  log
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === 'a sign-in at a provider failed')
+    .map(({ reason }) => reason)
 const userIdOf = async (browser: Browser) => Object((await browser.get('me')).json['user']).id
 
 describe('the user of an identity', () => {
@@ -88,14 +93,17 @@ describe('the user of an identity', () => {
     const browser = newBrowser()
     const answer = await signIn(browser)
     expect(errorOf(answer)).toEqual(NOT_INVITED)
-    expect(answer.text).toContain('You have no invitation to this gateway.')
+    expect(answer.text).toContain('does not say that your email address is verified.')
+    expect(answer.text).toContain('open the link of the invitation and sign in from there')
     expect((await browser.get('me')).httpStatus).toBe(401)
   })
 
   test('a verified stranger without an invitation gets one sentence, and no user is created', async () => {
     await setUpOperator(world, ORIGIN)
     provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
-    expect(errorOf(await signIn(newBrowser()))).toEqual(NOT_INVITED)
+    const answer = await signIn(newBrowser())
+    expect(errorOf(answer)).toEqual(NOT_INVITED)
+    expect(answer.text).toContain('You have no invitation to this gateway.')
     const { db } = world.gateway.store
     expect(await db.selectFrom('users').select('email').execute()).toEqual([{ email: ADA.email }])
   })
@@ -178,6 +186,28 @@ describe('a sign-in is refused', () => {
     ])
     for (const [name, value] of kept) browser.cookies.set(name, value)
     expect(errorOf(await finish(browser, query))).toEqual(REFUSED)
+  })
+
+  test('and the log has the reason of each refusal', async () => {
+    const query = await begin(newBrowser())
+    await finish(newBrowser(), query)
+    const other = newBrowser()
+    await begin(other)
+    await finish(other, query)
+    const slow = newBrowser()
+    const late = await begin(slow)
+    passedMs = 10 * 60_000
+    await finish(slow, late)
+    passedMs = 0
+    provider.person = { sub: 'mallory', email: 'mallory@example.org' }
+    await signIn(newBrowser())
+    expect(reasonsIn(world.log)).toEqual([
+      'the browser sent no cookie of a sign-in',
+      'the answer belongs to another sign-in',
+      'the sign-in took more than ten minutes',
+      expect.stringMatching(/^This provider does not say .* not_invited$/),
+    ])
+    expect(world.log.join('\n')).not.toContain('mallory')
   })
 
   test('in another browser, or without its cookie', async () => {

@@ -210,9 +210,9 @@ async function finishOutside(
   const { arrival, reply, visitor } = call
   const { provider: providerId, query } = await call.readBody()
   const made = await guessing(input, call, async () => {
-    const returned = { providerId, origin: ownOrigin(site, arrival), query }
-    const proof = await outsideDoor.finish({ ...returned, ticket: site.ticketOf(arrival) })
-    return people.signInFromOutside(proof, visitor)
+    const origin = ownOrigin(site, arrival)
+    const returned = { providerId, origin, query, ticket: site.ticketOf(arrival) }
+    return outsideDoor.finish(returned, (proof) => people.signInFromOutside(proof, visitor))
   })
   reply.header('set-cookie', site.ticketCookie(arrival, null))
   return letIn(input, call, made)

@@ -20,7 +20,13 @@ export interface OutsideProvider {
 interface OutsideDoorInput extends DbWithClock {
   readonly providers: readonly OutsideProvider[]
   /** Reports why a sign-in was not taken; its text never has a secret. */
-  readonly onFault: (fault: { readonly provider: string; readonly reason: string }) => void
+  readonly onFault: (fault: OutsideFault) => void
+}
+
+interface OutsideFault {
+  /** The provider's ID. */
+  readonly provider: string
+  readonly reason: string
 }
 
 /** A sign-in that a browser begins. */
@@ -38,6 +44,12 @@ interface Returned extends Omit<Begun, 'linkText'> {
   readonly query: string
   /** The browser's ticket from the beginning of the sign-in; null: none. */
   readonly ticket: string | null
+}
+
+/** A person who came back, with the invitation that the sign-in began with. */
+interface Proof {
+  readonly identity: OutsideIdentity
+  readonly linkText: string | null
 }
 
 /**
@@ -77,21 +89,32 @@ export class OutsideDoor {
   }
 
   /**
-   * Ends a sign-in, and returns the identity of the person who came back. Throws Problem `sign_in_refused`, also for a
-   * sign-in that was ended before, took too long, or began in another browser; `sign_in_unavailable`; and `not_found`
-   * as `begin` does.
+   * Ends a sign-in, and lets `enter` in the person who came back. Throws Problem `sign_in_refused`, also for a
+   * sign-in that was ended before, took too long, or began in another browser; `sign_in_unavailable`; `not_found`
+   * as `begin` does; and as `enter` does.
    */
-  async finish({ providerId, origin, query, ticket }: Returned): Promise<{
-    readonly identity: OutsideIdentity
-    readonly linkText: string | null
-  }> {
+  async finish<T>(returned: Returned, enter: (proof: Proof) => Promise<T>): Promise<T> {
+    const proof = await this.#prove(returned)
+    try {
+      return await enter(proof)
+    } catch (error) {
+      const { providerId: provider } = returned
+      if (error instanceof Problem) this.#input.onFault({ provider, reason: reasonOf(error) })
+      throw error
+    }
+  }
+
+  async #prove({ providerId, origin, query, ticket }: Returned): Promise<Proof> {
     const provider = this.#provider(providerId)
-    if (ticket === null) throw new Problem('sign_in_refused')
+    const refuse = (reason: string) => this.#refusal({ provider: providerId, reason })
+    if (ticket === null) throw refuse('the browser sent no cookie of a sign-in')
     const [endsAt = '', , linkText = ''] = ticket.split('.')
     const endsAtMs = Number.parseInt(endsAt, 36)
     const secrets = secretsOf({ providerId, ticket })
     const isOwn = new URLSearchParams(query).get('state') === secrets.state
-    if (!isOwn || !(this.#input.clock.nowMs() < endsAtMs)) throw new Problem('sign_in_refused')
+    if (!isOwn) throw refuse('the answer belongs to another sign-in')
+    const isInTime = this.#input.clock.nowMs() < endsAtMs
+    if (!isInTime) throw refuse('the sign-in took more than ten minutes')
     await this.#use({ providerId, ticket })
     const redirectUri = redirectUriOf({ providerId, origin })
     try {
@@ -102,6 +125,11 @@ export class OutsideDoor {
       this.#input.onFault({ provider: providerId, reason: reasonOf(error) })
       throw isRefusal(error) ? new Problem('sign_in_refused') : away(provider, error)
     }
+  }
+
+  #refusal(fault: OutsideFault): Problem {
+    this.#input.onFault(fault)
+    return new Problem('sign_in_refused')
   }
 
   #provider(providerId: string): OutsideProvider {
@@ -138,7 +166,9 @@ export class OutsideDoor {
       .onConflict((conflict) => conflict.column('id').doNothing())
       .returning('id')
       .executeTakeFirst()
-    if (used === undefined) throw new Problem('sign_in_refused')
+    if (used === undefined) {
+      throw this.#refusal({ provider: providerId, reason: 'the sign-in was ended before' })
+    }
   }
 }
 

@@ -89,7 +89,7 @@ async function enterAsNew(
     link === null ? await takeOpenInvitations(trx, { email: verifiedEmail, nowMs }) : [link]
   const isInvited = invitations.length > 0
   if (email === null || !(isInvited || (canSignUp && email === verifiedEmail))) {
-    throw new Problem('not_invited')
+    throw verifiedEmail === null ? notVerified() : new Problem('not_invited')
   }
   if (link !== null) {
     await takeReadLink(trx, { id: link.id, nowMs })
@@ -120,6 +120,14 @@ function notTheirs(): Problem {
   return new Problem('not_invited', {
     message:
       'This invitation is for another email address than the one that you signed in with. Open it again, and join with a password.',
+  })
+}
+
+// Some providers, such as Entra ID, never say that an address is verified: those who are invited have a link.
+function notVerified(): Problem {
+  return new Problem('not_invited', {
+    message:
+      'This provider does not say that your email address is verified. If you are invited, open the link of the invitation and sign in from there. Otherwise, ask the operator for an invitation.',
   })
 }
 
