@@ -111,6 +111,21 @@ describe("OpenAI's list of IDs", () => {
     expect(unreadableIds).toEqual(new Set())
   })
 
+  test.each(['gpt-6.2-astra', 'gpt-6.2-sol', 'gpt-6.1-sol', 'gpt-6.1-terra'])(
+    '%s, whose price the package lacks, needs only prices and its window to be written',
+    async (id) => {
+      const knowledge = await openaiKnowledge()
+      expect(knowledge.knownModel(id)).toBeNull()
+      const { models } = meetVendorList([listed(id)], knowledge, {
+        ...SETTINGS,
+        written: [writtenModel(`openai/${id}`, { upstreamModelId: id, prices: PRICES })],
+      })
+      expect(models.map(({ offer }) => offer)).toMatchObject([
+        { outputTokensMax: 128_000, inputModalities: new Set(['text', 'image', 'file']) },
+      ])
+    },
+  )
+
   test('limits in the settings take precedence over known ones, and prices in the settings replace all known ones', async () => {
     const { models } = meetVendorList([listed('gpt-5-mini')], await openaiKnowledge(), {
       ...SETTINGS,

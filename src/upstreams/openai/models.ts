@@ -56,6 +56,11 @@ const EMBEDDING: ModelFacts = {
 }
 
 const MODELS: Readonly<Record<string, ModelFacts>> = {
+  // The list of models was read again on 2026-11-28. These four have no prices in the package.
+  'gpt-6.2-astra': reasoning(128_000),
+  'gpt-6.2-sol': reasoning(128_000),
+  'gpt-6.1-sol': reasoning(128_000),
+  'gpt-6.1-terra': reasoning(128_000),
   'gpt-6-sol': reasoning(128_000),
   'gpt-6-luna': reasoning(128_000),
   'gpt-6-astra': reasoning(128_000),
