@@ -56,8 +56,8 @@ export class CatalogRefreshers {
   }
 
   /**
-   * The first refresh of each. Resolves when all have ended; where one has succeeded, no more than `graceMs` after
-   * it, so that an upstream that hangs keeps no server from starting: its models come when they come.
+   * The first refresh of each upstream. Resolves when all have ended, or at the latest `graceMs` after the first success,
+   * so that an upstream that hangs does not delay the start. Its models are added when they arrive.
    */
   async refreshFirst(graceMs: number): Promise<void> {
     const refreshes = this.#refreshers.map((refresher) => refresher.refreshNow())

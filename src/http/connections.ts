@@ -263,7 +263,7 @@ export class Connections {
   }
 }
 
-/** Ends the connection of an answered request whose body does not come to its end in time. */
+/** Ends the connection of an answered request whose body does not end in time. */
 function boundRest(clientRequest: ClientRequest): void {
   const timer = setTimeout(() => {
     if (!clientRequest.complete) clientRequest.socket.destroy()

@@ -232,9 +232,9 @@ interface UnroutedRequest {
 }
 
 /**
- * Finds the error envelope of a URL: the format's at or below its path, also where the path has a `/v1` too many or too
- * few. Elsewhere that of the format whose own headers are among these, else OpenAI's. By position: the formats, and the
- * names of their headers.
+ * Finds the error envelope of a URL. At or below the path of a format, even with `/v1` missing or doubled, it is that
+ * format's envelope. Elsewhere the request's headers decide if they belong to a format, else it is OpenAI's. By position:
+ * the formats, and the names of their headers.
  */
 function familyFinder(
   formats: readonly WireFormat[],

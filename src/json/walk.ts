@@ -148,9 +148,9 @@ function isArray(value: JsonObject | readonly JsonValue[]): value is readonly Js
 
 /**
  * Whether the contents of the member `key` of `owner` are defined by the client's own tools, so that
- * they mean nothing here. They are a JSON Schema (`input_schema`; `schema` of a `json_schema`;
- * `parameters` of a function, typed `function` or untyped with a name beside it, but not of a
- * provider-run tool) or the `input` of a tool's call, which follows one. The root is never a tool's
+ * the gateway does not interpret them. They are a JSON Schema (`input_schema`; `schema` of a `json_schema`;
+ * `parameters` of a function, typed `function` or untyped with a name next to it, but not of a
+ * provider-run tool) or the `input` of a tool's call, which follows a schema. The root is never a tool's
  * call, with any other members: its `input` is the body's own.
  */
 export function belongsToTools(

@@ -163,7 +163,7 @@ const ROWS = {
     rows: (named, { requestId }) => nameRequest(named, requestId, undefined),
     rule: (work, input, { nowMs }) => correctRequest(work, input, nowMs),
     isRunAgain: 'ofOperators',
-    // An open request has yet to end again.
+    // An open request must end again.
     isDone: (verdict) => verdict.kind !== 'unknownRequest' && verdict.state !== 'open',
     isIdle: true,
     ...CORRECTION,

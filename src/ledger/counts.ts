@@ -32,7 +32,7 @@ export interface Uncounted {
 export interface PeriodCount {
   readonly spendMicros: Micros
   readonly heldMicros: Micros
-  /** When the latest hold opened since the period began, also behind its end; null: none has. */
+  /** When the latest hold opened since the period began, even after its end; null: none has. */
   readonly latestOpenedAtMs: number | null
 }
 

@@ -10,7 +10,7 @@ const KNOWN_MS = 3_000
 /** How often tokens that are not known have them read again. */
 const UNKNOWN_MS = 100
 
-/** `last_used_at_ms` is written no more often than this. */
+/** `last_used_at_ms` is written at most this often. */
 const USE_MS = 60 * 60_000
 
 /** How long rows are believed whose version is the same: a database that went back may reach the same number again. */
@@ -24,9 +24,9 @@ interface KnownTokensInput extends DbWithClock {
 }
 
 /**
- * The valid admin tokens, in memory. A token that is not known, which another process may just have made, waits
- * for a reading that begins after it came: there are at most ten of those in a second, whatever clients send. A
- * token that another process has revoked is refused with the next `readChanges`, one that this process has with
+ * The valid admin tokens, in memory. Another process may just have created an unknown token, so it waits for a reading
+ * that begins after it arrived; there are at most ten such readings in a second, however many tokens clients send. A token
+ * that another process has revoked is refused after the next `readChanges`, and one that this process has revoked after
  * `reread`. A token whose revocation the database has lost since is not found.
  */
 export class KnownTokens {

@@ -34,7 +34,7 @@ const deriveKey = promisify<string, string, number, ScryptOptions, Buffer>(scryp
 
 /**
  * Passwords as scrypt hashes, made on Node's thread pool. Characters that look the same are the same password
- * (NFKC). A hash does not say its cost: those of another cost are never right.
+ * (NFKC). A hash does not contain its cost, so no password matches a hash that was made with another cost.
  */
 export function makeScryptPasswords(cost: ScryptCost): Passwords {
   const scryptCost = { ...cost, p: 1, maxmem: MEMORY_BYTES_MAX }

@@ -20,10 +20,10 @@ const RECENT_MS = 10 * 60_000
 /** The longest time for which uses keep a password recent. */
 const KEPT_MS = 60 * 60_000
 
-/** The last use of a session is written no more often than this. */
+/** The last use of a session is written at most this often. */
 const USE_MS = 5 * 60_000
 
-/** The most sessions of a user, and as many that have shown a second factor: each sign-in makes a row. */
+/** The most sessions of a user, counted separately before and after a second factor: each sign-in makes a row. */
 const SESSIONS_MAX = 100
 
 const TOKEN_BYTES = 24

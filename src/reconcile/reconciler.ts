@@ -85,10 +85,10 @@ type Step =
  * The second chance of requests that ended without a final charge. Nothing runs before {@link Reconciler.start}
  * or {@link Reconciler.runDue}.
  *
- * Two ways lead to a look-up. A request that has just ended waits in memory through its first minutes;
- * a scan goes through the store, page by page, as often as the longest interval between two look-ups,
- * and so finds all others: those that wait longer, those without room in memory, those of earlier
- * processes. Nothing of the schedule is stored: it follows from when an attempt ended. Memory is therefore only a
+ * Two ways lead to a look-up. A request that has just ended waits in memory through its first minutes.
+ * A scan goes through the store, page by page, as often as the longest interval between two look-ups, and
+ * finds all other requests: those that wait longer, did not fit in memory, or belong to earlier
+ * processes. The schedule is not stored: it follows from when an attempt ended. Memory is therefore only a
  * hint, and losing it loses no request. The late cost of a released request changes no charge: it is
  * looked up from memory only, for about eight and a half minutes.
  */

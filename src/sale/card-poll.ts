@@ -30,8 +30,8 @@ interface CardPollInput {
 }
 
 /**
- * Looks once a minute, or when it is rung, at payments of which the provider reports a change, and at those that
- * are open, so that a payment is found without any message. Several gateways repeat the work, harmlessly.
+ * Looks once a minute, and after a call of `ring`, at open payments and at payments whose change the provider reports, so
+ * that a payment is found without any message. Several gateways repeat the work, which does no harm.
  */
 export class CardPoll {
   readonly #input: CardPollInput

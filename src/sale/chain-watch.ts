@@ -104,8 +104,8 @@ export class ChainWatch {
   }
 
   /**
-   * Why too few nodes have the block of the last look: where a block before it is another one, the chain was replaced by
-   * a shorter one. By position: where the last look ended, and the nodes.
+   * The reason why too few nodes have the block of the last look. If an earlier block has changed too, a shorter chain has
+   * replaced the chain. By position: the place where the last look ended, and the nodes.
    */
   async #lookBelow(place: Place, heads: readonly NodeAnswer<Head>[]): Promise<ChainLook> {
     const again = await readPlace(this.#input.db, againOf(this.#source))

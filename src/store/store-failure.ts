@@ -10,7 +10,7 @@ export type StoreFault = 'moved' | 'full' | 'readOnly' | 'noWriter' | 'silent' |
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
-  /** The reason as anyone may learn it; null: none of those. Default: that of the cause. */
+  /** The reason, which is safe to show to anyone; null: no known reason. Default: the reason of `cause`. */
   readonly fault: StoreFault | null
 
   constructor(

@@ -28,11 +28,10 @@ export const WEBHOOK_CONDITIONS = new Table('webhook_conditions', {
   fixed: {
     event: oneOf(WEBHOOK_EVENTS),
     /**
-     * The id of the account, key or request, that of a key with a period, the reference of the entry of a refund or
-     * dispute, the name of the upstream, or `store`. One that ends with "reported" is a mark: `since_ms` is when the event
-     * was last reported to a webhook. One that ends with "waiting" is of a condition that could not be reported at once:
-     * `since_ms` is when it began. One that ends with "subscribed" is of a webhook: `since_ms` is when it was enabled, or
-     * given the event.
+     * The ID of an account, key or request, the ID of a key with a period, the reference of the entry of a refund or
+     * dispute, the name of an upstream, or `store`. With the ending "reported" it is a mark: `since_ms` is when the event
+     * was last reported to a webhook. With "waiting" it is a condition that could not be reported at once: `since_ms` is
+     * when it began. With "subscribed" it is a webhook: `since_ms` is when the webhook was enabled or given the event.
      */
     subject_id: text,
     since_ms: integer,

@@ -53,8 +53,8 @@ const LIKELY_REFUSALS_BELIEVED = 2
 const LIKELY_REFUSAL_MS = 5 * 60_000
 
 /**
- * Whether it is worth sending requests to this process, judged by its ordinary work: heartbeats and commits
- * show the state of the store, refreshes that of the prices, answers of the provider that of its account.
+ * Whether this process can take requests, judged by its ordinary work: heartbeats and commits show the state of the
+ * store, refreshes the state of the prices, and answers of the provider the state of the gateway's account.
  */
 export class Readiness {
   readonly #clock: Clock
@@ -140,9 +140,9 @@ export class Readiness {
   }
 
   /**
-   * An upstream accepted a call of our account. True if that ended the last known refusal. Only an accepted
-   * call of the same kind ends a refusal, for the catalog may be public, and a good key may have no credit behind
-   * it; but a request that was accepted shows that the key is good.
+   * An upstream accepted a call of our account. True if that ended the last known refusal. A refusal ends only with an
+   * accepted call of the same kind, because the catalog may be public, and the account of a valid key may have no credit.
+   * An accepted request also shows that the key is valid.
    */
   accountAccepted({ upstream, asker }: AccountCall): boolean {
     if (asker === 'request') this.#likelyOf.delete(upstream)

@@ -38,8 +38,8 @@ export interface CountedStreams {
   /** False: the answers of the format have no output, and need no count of it. Left out: they have. */
   readonly hasOutput?: false
   /**
-   * Whether the listed prices are also those of answers that report a more expensive tier than was asked for. Left out:
-   * they are not.
+   * True: the listed prices also apply to answers that report a more expensive tier than was asked for. Left out: they do
+   * not.
    */
   readonly pricesEveryTier?: true
 }

@@ -16,9 +16,9 @@ import {
 } from './sums.ts'
 
 /**
- * Compares roll-ups with their sources: hours with the requests that are still there, days with hours, the
- * sums of all accounts with those of each, failed requests with those by error code, the charges of each key, rolled up or not, with its entries, and what was
- * billed late with the requests that it is of.
+ * Compares roll-ups with their sources: hours with the existing requests, days with hours, the sums of all accounts with
+ * the sums of each, failed requests with the counts by error code, the charges of each key (rolled up or not) with its
+ * entries, and late costs with their requests.
  */
 export async function auditUsage(view: Kysely<Tables>, findings: AuditFindings): Promise<void> {
   const hours = await rolledBetween(view, { step: 'hour', from: 0 })

@@ -41,10 +41,10 @@ const ROWS_AT_ONCE_LOG2 = 6
 
 /**
  * Counts requests that were refused before their holds opened, by account, API key, problem code and hour. They are
- * counted in memory and added to the store every five seconds and at the end: a flood of refusals is one row, and one by
- * many keys of an account at most `namedMax` an hour, and one more for each code. Refusals of the last seconds are lost
- * when the process is killed, and those of keys and codes that would be more counts than fit in memory are not counted
- * until the next write. Several gateways add to the same rows.
+ * counted in memory and added to the store every five seconds and at the end. A flood of refusals of one key is one row.
+ * A flood by many keys of an account is at most `namedMax` rows an hour, and one more for each code. If the process is
+ * killed, the refusals of the last seconds are lost. Pairs of key and code that do not fit in memory are not counted until
+ * the next write. Several gateways add to the same rows.
  */
 export class RefusalCounter {
   readonly #input: RefusalCounterInput

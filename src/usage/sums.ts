@@ -164,7 +164,7 @@ function sumOfRequests(name: keyof UsageSums): string {
     : `sum(case when ${waits(wait)} then 1 else 0 end)`
 }
 
-/** Whether a request's first-byte time is of a place. A clock that is behind makes it less than nothing. */
+/** Whether a request's first-byte time belongs to a column of waits. It is negative if a clock was set back. */
 function waits(place: number): string {
   const [fromMs, untilMs] = [WAIT_BOUNDS_MS[place - 1], WAIT_BOUNDS_MS[place]]
   const bounds = [

@@ -261,8 +261,8 @@ interface WatchedHours {
 }
 
 /**
- * Watched hours that got requests after they were rolled, of days all of whose requests are there: where some were
- * pruned, the day could not be rolled again.
+ * Watched hours that got requests after they were rolled up. Hours of days with pruned requests are left out, because
+ * such a day can't be rolled up again.
  */
 async function lateHours(
   db: Kysely<Tables>,

@@ -61,7 +61,7 @@ export function createIdSource({
 /** A hold opens within this time after its request's id was made: bodies may be slow, and clocks disagree. */
 export const ID_AGE_MS_MAX = 3_600_000
 
-/** The bound between ids: earlier ones sort before it, those of this moment or later behind it. */
+/** A bound between IDs: earlier IDs sort before it, and IDs of this moment or later sort after it. */
 export function firstIdOf({
   prefix,
   timeMs,

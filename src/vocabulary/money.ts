@@ -196,8 +196,8 @@ interface ExactCost {
 const EXACT_COST_PICOS_MAX = 10n ** 21n
 
 /**
- * The cost behind a charge: the provider's, or that of the estimate that was charged; without a charge, the cost that was
- * learned after the hold was released. Rounded half up to a pico-dollar. Null: it is not known, or beyond any real amount.
+ * The cost behind a charge: the provider's cost, or the estimated cost of an estimated charge. Without a charge, the cost
+ * that became known after the hold was released. Rounded half up to a pico-dollar. Null: unknown, or above any real amount.
  */
 export function costBehind({
   costUsd,

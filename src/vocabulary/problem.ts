@@ -202,8 +202,8 @@ const KEY_LIKE = [
 ]
 
 /**
- * A client's text as a message may repeat it: at most 200 characters, none of which steers a terminal.
- * Null if nothing of it can be shown, or where it may be a key in the wrong place.
+ * A client's text in the form in which a message can repeat it: at most 200 characters, without control characters.
+ * Null if no part of it can be shown, or if it may be a key in the wrong place.
  */
 export function echoed(text: string): string | null {
   const visible = text.slice(0, 10 * ECHOED_CHARS_MAX).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')

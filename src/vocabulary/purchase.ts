@@ -231,8 +231,8 @@ export function reversedCredit({
 }
 
 /**
- * The units of a payment that belong to a removed part of its credit, rounded down: exactly those of which
- * `reversedCredit` made that part, where a unit buys at least a micro-dollar.
+ * The units of a payment that belong to a removed part of its credit, rounded down. If a unit buys at least a
+ * micro-dollar, this is the exact inverse of `reversedCredit`.
  */
 export function reversedUnits({
   creditMicros,

@@ -44,7 +44,7 @@ export function misnomersIn(env: Environment, settings: readonly string[]): read
   })
 }
 
-/** The faults of names near those of settings. Unknown ones that begin with `TOLLGATE_` are refused in any case. */
+/** Faults of names that resemble a setting. Unknown names that begin with `TOLLGATE_` are refused elsewhere. */
 export function misnomerFaults(env: Environment, settings: readonly string[]): string[] {
   return misnomersIn(env, settings)
     .filter(({ name, isLeftOver }) => !isLeftOver && !name.startsWith('TOLLGATE_'))

@@ -139,8 +139,7 @@ interface ReferencePageInput {
 }
 
 /**
- * Registers `/docs`, `/docs/{operation}`, which is the same page opened at one operation, and the fonts of the page
- * beside them.
+ * Registers `/docs`, the fonts of the page, and `/docs/{operation}`, which is the same page opened at one operation.
  */
 function registerReferencePage(
   app: FastifyInstance,

@@ -41,8 +41,8 @@ export function expectsCost({ state, chargedMicros, costIsZero, usage }: Reporte
 }
 
 /**
- * Requests in these states, whose reported cost does not stand. Literals: the index covers such requests alone, which
- * SQLite can't see of a parameter.
+ * Requests in these states whose reported cost needs a look-up. The states are literals, because the index covers only
+ * such requests, and SQLite can't use it for a parameter.
  */
 export function isUnsettled(
   ...states: readonly ('open' | 'provisional' | 'unresolved')[]

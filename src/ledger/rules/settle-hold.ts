@@ -85,7 +85,7 @@ export function correctRequest(
 
 /**
  * Ends the wait of loaded requests whose reported cost stands. No money moves: such a request holds no credit, and its
- * charge is that of its cost already. So a store reads no request for it, and ends the wait of all others in a statement.
+ * charge already follows from its cost. So a store loads no request for it, and ends the wait of the rest in one statement.
  */
 export function settleStanding(
   work: UnitOfWork,

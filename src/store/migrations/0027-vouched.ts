@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../schema.ts'
 
 /**
- * Users whom the operator vouches for. Of users who have proved nothing, that is operators: of the others nobody knows
- * by now who invited them. An invitation to become an operator was the operator's.
+ * Users whom the operator vouches for. Of users with an unproved address, these are the operators, because only operators
+ * could invite them. The store does not have who invited the other users.
  */
 export async function up(db: Kysely<Tables>): Promise<void> {
   for (const table of ['users', 'links'] as const) {

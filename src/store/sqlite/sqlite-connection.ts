@@ -181,9 +181,9 @@ export interface ServeLock {
 const held = new Set<DatabaseSync>()
 
 /**
- * Takes the lock file beside a SQLite store, `<file>.lock`, which one serving process can have at a time, also if
- * symbolic links lead to the store. Where a link leads to the store, it takes the one beside the link too, which 0.2.0
- * has. Throws `ServeLockHeld`.
+ * Takes the lock file next to a SQLite store, `<file>.lock`, which one serving process can have at a time, even if
+ * symbolic links lead to the store. If a link leads to the store, it also takes the lock file next to the link, which
+ * 0.2.0 uses. Throws `ServeLockHeld`.
  */
 export function acquireServeLock(file: string): ServeLock {
   const places = new Set([`${behindLinks(file)}.lock`, behindLinks(`${file}.lock`)])
