@@ -1,6 +1,8 @@
 import { AlertPost } from '../alerts/alert-post.ts'
 import { Alerts } from '../alerts/alerts.ts'
 import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
+import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
+import { LapsedCredit } from '../ledger/lapsed-credit.ts'
 import { MailServer } from '../mail/mail-server.ts'
 import type { Store } from '../store/store.ts'
 import type { IdHours } from '../usage/id-hours.ts'
@@ -15,16 +17,23 @@ import { running, type Wiring, warning } from './wiring.ts'
 
 interface UpkeepInput {
   readonly store: Store
+  readonly ledger: BatchedLedger
   /** The time that is in the store's rows. */
   readonly storeClock: Clock
   /** The clock of the ids of requests. */
   readonly idHours: IdHours
 }
 
-/** Rolls requests up and, where the operator says how old, removes old ones from Activity. */
+/** Rolls requests up, posts the expiry of free credit and, where the operator says how old, removes old requests from Activity. */
 export function openUpkeep(wiring: Wiring, input: UpkeepInput): void {
   const pruner = openActivityPruner(wiring, input)
   openUsageRoller(wiring, { ...input, onRolled: () => pruner?.wake() })
+  const { store, ledger, storeClock: clock } = input
+  const onFailure = warning(
+    wiring.log,
+    'the expiry of free credit could not be posted and will be tried again',
+  )
+  running(wiring, new LapsedCredit({ store, ledger, clock, onFailure }))
 }
 
 function openUsageRoller(

@@ -45,7 +45,7 @@ import {
   updateAccount,
   updateApiKey,
 } from './rules/change-account.ts'
-import { addCredit, redeemCode } from './rules/credit.ts'
+import { addCredit, lapseCredit, redeemCode } from './rules/credit.ts'
 import { uncountedByHold, uncountedChange, uncountedKeys } from './rules/limits.ts'
 import { type HoldEnded, openHold, type Terms } from './rules/open-hold.ts'
 import {
@@ -88,9 +88,8 @@ interface Command<Input, Verdict> {
   /** The account whose rows the command locks; absent: none, several, or the store has to look. */
   readonly locks?: (input: Input, owner: RequestOwner | undefined) => string | null
   /**
-   * Whether the command is run again after the store has lost it; a repeat changes nothing if its rows are there. The
-   * other commands are repeated by the reconciler, or their request is booked again as a whole. `ofOperators`: only
-   * commands of operators are run again.
+   * Whether a lost command is run again, which changes nothing if its rows are there. Other commands are repeated by
+   * the reconciler, or their request is booked again as a whole. `ofOperators`: only commands of operators are.
    */
   readonly isRunAgain: boolean | 'ofOperators'
   /**
@@ -108,14 +107,10 @@ interface Command<Input, Verdict> {
   readonly uncounted?: (work: UnitOfWork, input: Input, nowMs: number) => readonly Uncounted[]
 }
 
-/** The ledger's row for a command that an operator may give. */
 type Recorded<Input, Verdict> = Command<Input, Verdict> & ActionRecord<Input>
 
 const command = <Input, Verdict>(row: Command<Input, Verdict>): Command<Input, Verdict> => row
-
-function recorded<Input, Verdict>(row: Recorded<Input, Verdict>): Recorded<Input, Verdict> {
-  return row
-}
+const recorded = <Input, Verdict>(row: Recorded<Input, Verdict>): Recorded<Input, Verdict> => row
 
 const ROWS = {
   openHold: command<OpenHoldInput, OpenHoldVerdict | HoldEnded>({
@@ -233,6 +228,14 @@ const ROWS = {
         { note },
       ),
   }),
+  /** The input is an account. Posts the expiry of free credit that has expired and is not held; true: there was some. */
+  lapseCredit: command<string, boolean>({
+    rows: ({ accountIds }, accountId) => void accountIds.add(accountId),
+    rule: (work, accountId, { nowMs }) => lapseCredit(work, accountId, nowMs),
+    locks: (accountId) => accountId,
+    isRunAgain: false,
+    isIdle: true,
+  }),
   /** The input is an instance, and the verdict how many of its holds were made unresolved. */
   abandonInstance: command<string, number>({
     rows: ({ instanceIds }, instanceId) => void instanceIds.add(instanceId),
@@ -297,10 +300,7 @@ const ROWS = {
     subject: (work, { id, graceMs }) =>
       keySubject(work, { id, detail: { grace_seconds: Math.round(graceMs / 1_000) } }),
   }),
-  /**
-   * Deletes a key by its id: it authenticates no request and is in no list; its requests stay. False if it was deleted
-   * before; null if there is no such key.
-   */
+  /** Deletes a key: it authenticates no request and is in no list. False: it was deleted before; null: no such key. */
   deleteApiKey: recorded<string, boolean | null>({
     rows: ({ apiKeyIds }, apiKeyId) => void apiKeyIds.add(apiKeyId),
     rule: (work, apiKeyId, { nowMs }) => deleteApiKey(work, apiKeyId, nowMs),

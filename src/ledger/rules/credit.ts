@@ -113,6 +113,16 @@ export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: nu
   })
 }
 
+/** Posts the expiry of an account's free credit that has expired and is not held. Whether there was some. */
+export function lapseCredit(work: UnitOfWork, accountId: string, nowMs: number): boolean {
+  const account = work.accounts.get(accountId)
+  if (account === undefined) return false
+  const lapsed = lapseFreeCredit(work, account, nowMs)
+  if (lapsed === account) return false
+  work.accounts.update(lapsed)
+  return true
+}
+
 /**
  * Adds credit, or removes paid credit. Further free credit adds to the rest, and the later expiry applies to all of
  * it. Throws RangeError for impossible credit.
