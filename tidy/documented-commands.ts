@@ -115,7 +115,7 @@ const MOVING = [
 const CURL = ['test/readme.test.ts', 'the curl line of README answers, with its cost'] as const
 const README = [
   'test/readme.test.ts',
-  'the commands of README list requests, audit, and make an account that has credit and a key',
+  'the commands of README list requests, audit, and create an account with credit and a key',
 ] as const
 
 /** Commands of the pages that a test runs because the build does not. */
