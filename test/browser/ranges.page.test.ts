@@ -154,3 +154,54 @@ test('a column opens its day in Activity, by Enter and by a click with its group
   await page.locator('.column path').first().click()
   await page.waitForURL(/activity\?from=2026-10-23&to=2026-10-23&model=/)
 })
+
+test('a chosen range stays from section to section, also over one that has none', async ({
+  page,
+  server,
+}) => {
+  const october = 'from=2026-10-01&to=2026-10-31'
+  await page.goto(`${server.address}/app/${HELIX.id}/usage?${october}&compare=before&by=key`)
+  const bar = page.getByRole('navigation', { name: 'Account' })
+  const go = async (section: string) => {
+    await bar.getByRole('link', { name: section }).click()
+    await page.getByRole('heading', { level: 1, name: section }).waitFor()
+  }
+  await go('Activity')
+  await expectRange(page).toEqual([null, '2026-10-01', '2026-10-31', null])
+  await go('Keys')
+  await expectRange(page).toEqual([null, null, null, null])
+  await go('Overview')
+  await expectRange(page).toEqual([null, '2026-10-01', '2026-10-31', 'before'])
+  await page.keyboard.press('g')
+  await page.keyboard.press('c')
+  await page.getByRole('heading', { level: 1, name: 'Credit' }).waitFor()
+  await expectRange(page).toEqual([null, '2026-10-01', '2026-10-31', null])
+})
+
+test('the hours of Activity stay there, and a range that is left is forgotten', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/overview?range=7d`)
+  const bar = page.getByRole('navigation', { name: 'Account' })
+  await bar.getByRole('link', { name: 'Activity' }).click()
+  await page.getByRole('button', { name: 'Date range: Last 7 days' }).click()
+  await page.getByRole('button', { name: 'Last hour' }).click()
+  await expectRange(page).toEqual(['1h', null, null, null])
+  await bar.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('button', { name: 'Date range: Last 30 days' }).waitFor()
+  await expectRange(page).toEqual([null, null, null, null])
+})
+
+test('a chosen range stays among the tabs of an account, and the pages of operators', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}?range=90d&compare=year`)
+  await page.getByRole('link', { name: 'Activity' }).last().click()
+  await page.getByRole('button', { name: 'Date range: Last 90 days' }).waitFor()
+  await expectRange(page).toEqual(['90d', null, null, null])
+  await page.getByRole('link', { name: 'Usage and margin' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Usage and margin' }).waitFor()
+  await expectRange(page).toEqual(['90d', null, null, 'year'])
+})

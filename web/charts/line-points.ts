@@ -3,8 +3,6 @@ export interface Mark {
   /** The index of its step. */
   readonly at: number
   readonly text: string
-  /** How much of the step's value came with it, at once. */
-  readonly rise: number
 }
 
 /** A place on a line: the index of a step, and a value. */
@@ -13,15 +11,17 @@ export interface LinePoint {
   readonly value: number | null
 }
 
-/** The points of a line in order. A mark has two, so that the line rises upright there instead of over the whole step before. */
+/**
+ * The points of a line in order. `jumps` has the part of a step's value that came or went at once, by the index of the
+ * step. Such a step has two points, so that the line is upright there instead of a slope over the whole step before.
+ */
 export function linePoints(
   values: readonly (number | null)[],
-  marks: readonly Mark[],
+  jumps: ReadonlyMap<number, number>,
 ): readonly LinePoint[] {
-  const rises = new Map(marks.map(({ at, rise }) => [at, rise]))
   return values.flatMap((value, at) => {
-    const rise = rises.get(at)
+    const jump = jumps.get(at)
     const point = { at, value }
-    return value === null || rise === undefined ? [point] : [{ at, value: value - rise }, point]
+    return value === null || jump === undefined ? [point] : [{ at, value: value - jump }, point]
   })
 }

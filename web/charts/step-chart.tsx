@@ -33,8 +33,10 @@ export interface StepChartProps {
     readonly text?: string
     readonly values: readonly (number | null)[]
   } | null
-  /** Events of the first line, which rises by them at once. Default: none. */
+  /** Events of the first line. Default: none. */
   readonly marks?: readonly Mark[]
+  /** The parts of the first line's values that came or went at once, by the index of their step. Default: none. */
+  readonly jumps?: ReadonlyMap<number, number>
   /** Whether the first line is filled down to zero. Default: no. */
   readonly isFilled?: boolean
   /** Opens what a column is made of; the group is null if none was pointed at. */
@@ -57,6 +59,7 @@ const TICK_PX = 84
 const GAP_PX = 0.8
 const ROUND_PX = 3
 const DOT_PX = 3
+const NO_JUMPS: ReadonlyMap<number, number> = new Map()
 
 /** Columns by time, each split into its parts, or lines. Arrow keys move through the steps. */
 export function StepChart(props: StepChartProps) {
@@ -153,14 +156,16 @@ function Tip({ plot, at, widthPx, steps, series, totals, compared = null, ...sho
 type Plot = ReturnType<typeof layOut>
 
 function layOut(widthPx: number, props: StepChartProps) {
-  const { form, steps, series, compared, marks = [], showAxis } = props
+  const { form, steps, series, compared, jumps = NO_JUMPS, showAxis } = props
   const height = widthPx < NARROW_PX ? NARROW_HEIGHT_PX : HEIGHT_PX
   const layers = stack<number, string>()
     .keys(series.map(({ id }) => id))
     .value((at, id) => series.find((one) => one.id === id)?.values[at] ?? 0)(
     steps.map((_, at) => at),
   )
-  const lines = series.map(({ values }, place) => linePoints(values, place === 0 ? marks : []))
+  const lines = series.map(({ values }, place) =>
+    linePoints(values, place === 0 ? jumps : NO_JUMPS),
+  )
   const tops =
     form === 'columns'
       ? layers.flatMap((layer) => layer.map(([, to]) => to))

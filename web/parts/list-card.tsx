@@ -1,6 +1,7 @@
 import type { InfiniteData, UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { counted } from '../format/numbers.ts'
+import { Prose } from './prose.tsx'
 import { Failed, Grey, Stale } from './states.tsx'
 
 /** The head of a column. */
@@ -148,7 +149,11 @@ export function Older({ query, noun, shown, text = `Older ${noun}s` }: OlderProp
   return (
     <footer className="pager">
       <span>{shown ?? `The newest ${counted(rows, noun)}`}</span>
-      {query.isFetchNextPageError && <span className="text-bad">{query.error.message}</span>}
+      {query.isFetchNextPageError && (
+        <span className="text-bad">
+          <Prose text={query.error.message} />
+        </span>
+      )}
       <button
         type="button"
         className="btn"

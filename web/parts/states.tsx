@@ -95,7 +95,9 @@ export function Stale({ query }: { query: UseQueryResult<unknown> }) {
   if (!query.isRefetchError) return null
   return (
     <p className="stale" role="status">
-      As of {minuteTime(new Date(query.dataUpdatedAt))}: {query.error.message}
+      <span>
+        As of {minuteTime(new Date(query.dataUpdatedAt))}: <Prose text={query.error.message} />
+      </span>
       <button type="button" onClick={() => query.refetch()}>
         Try again
       </button>

@@ -10,6 +10,7 @@ import { keysQuery, modelsQuery } from '../api/queries.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useSettled } from '../parts/use-settled.ts'
 import type { ActivitySearch } from '../screens/activity/search.ts'
+import { useKeptRange } from './kept-range.ts'
 import type { Navigation } from './section-links.tsx'
 import { OPERATOR_SECTIONS } from './sections.ts'
 import { useMe } from './use-account.ts'
@@ -64,14 +65,16 @@ export function usePaletteEntries(navigation: Navigation, text: string): Found {
 
 function useSectionEntries({ accountId, sections }: Navigation): readonly Entry[] {
   const navigate = useNavigate()
+  const searchTo = useKeptRange()
   const { user } = useMe()
   const others = accountId !== null && user.is_operator ? OPERATOR_SECTIONS : []
+  const params = accountId === null ? {} : { account: accountId }
   const own = sections.map(({ to, text, icon }) => ({
     id: to,
     icon,
     text,
     note: 'Section',
-    open: () => void navigate({ to, params: accountId === null ? {} : { account: accountId } }),
+    open: () => void navigate({ to, params, search: searchTo(to) }),
   }))
   const operators = others.map(({ to, text, icon }) => ({
     id: to,

@@ -1,6 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Icon } from '../parts/icon.tsx'
+import { useKeptRange } from './kept-range.ts'
 import {
   type AccountSection,
   OPERATOR_SECTIONS,
@@ -22,13 +23,15 @@ interface SectionLinkProps {
   readonly children?: ReactNode
 }
 
-/** A link to a section, with its icon and name. */
+/** A link to a section, with its icon and name. It keeps the range that was chosen on another one. */
 export function SectionLink(props: SectionLinkProps) {
   const { section, accountId, text = section.text, children, ...rest } = props
+  const searchTo = useKeptRange()
   return (
     <Link
       to={section.to}
       params={accountId === null ? {} : { account: accountId }}
+      search={searchTo(section.to)}
       // The other pages of operators are below Home.
       activeOptions={{ exact: section.text === 'Home', includeSearch: false }}
       {...rest}
@@ -68,12 +71,14 @@ export function useNavigation(
 /** Opens sections by two keys, `g` and the section's own. */
 export function useSectionKeys({ accountId, sections }: Navigation, onHelp: () => void): void {
   const navigate = useNavigate()
+  const searchTo = useKeptRange()
+  const params = accountId === null ? {} : { account: accountId }
   useShortcuts({
     '?': onHelp,
     ...Object.fromEntries(
       sections.map(({ to, key }) => [
         `g ${key}`,
-        () => void navigate({ to, params: accountId === null ? {} : { account: accountId } }),
+        () => void navigate({ to, params, search: searchTo(to) }),
       ]),
     ),
   })

@@ -3,6 +3,7 @@ import { dayAndShortMinute } from '../../format/time.ts'
 import { clientOf } from '../../parts/client-lines.ts'
 import { CodeLines } from '../../parts/code-lines.tsx'
 import { GreyRows, Heads } from '../../parts/list-card.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { Empty, Failed, Stale } from '../../parts/states.tsx'
 import { useExampleModel } from '../../parts/use-models.ts'
 import { useMe } from '../../shell/use-account.ts'
@@ -103,7 +104,11 @@ function Pager({ activity, isLive, onOlder }: RequestListProps) {
   return (
     <footer className="pager">
       <span>{isLive ? `Newest first, ${count}` : `${count}, paused`}</span>
-      {older.isError && <span className="text-bad">{older.error.message}</span>}
+      {older.isError && (
+        <span className="text-bad">
+          <Prose text={older.error.message} />
+        </span>
+      )}
       {hasOlder && (
         <button type="button" className="btn" disabled={older.isFetching} onClick={onOlder}>
           {older.isError

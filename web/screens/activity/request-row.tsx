@@ -159,9 +159,11 @@ function Charge({ request }: { request: ActivityRequest }) {
   return (
     <>
       {isEstimate(request) && (
-        <abbr className="dimmed" title="Estimate: the provider reported no cost">
-          est.{' '}
-        </abbr>
+        <>
+          <abbr className="dimmed" title="Estimate: the provider reported no cost">
+            est.
+          </abbr>{' '}
+        </>
       )}
       {money(charge, 4)}
     </>

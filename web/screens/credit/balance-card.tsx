@@ -96,7 +96,10 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
       </div>
     )
   }
-  const { days, balances, ahead, topUps } = balanceDays(data, { openedAtMs, nowMs: Date.now() })
+  const { days, balances, ahead, topUps, jumps } = balanceDays(data, {
+    openedAtMs,
+    nowMs: Date.now(),
+  })
   // Without any balance, the labels of the axis would be fractions of a cent.
   if (balances.every((balanceMicros) => balanceMicros === 0)) return <div className="pb-4" />
   return (
@@ -117,11 +120,8 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
       ]}
       totals={balances}
       compared={ahead.length === 0 ? null : { name: 'At the present rate', values: ahead }}
-      marks={topUps.map(({ at, amountMicros }) => ({
-        at,
-        text: `+${markText(amountMicros)}`,
-        rise: amountMicros,
-      }))}
+      marks={topUps.map(({ at, amountMicros }) => ({ at, text: `+${markText(amountMicros)}` }))}
+      jumps={jumps}
       showValue={money}
       showAxis={moneyTick}
       isHistoryComplete

@@ -44,6 +44,25 @@ test('top-ups of a day are one mark, and changes by operators are none', () => {
   expect(topUps).toEqual([{ at: 1, amountMicros: 35 }])
 })
 
+test('credit that comes or goes at once is a jump of its day; charges and their write-offs are not', () => {
+  const { jumps } = balanceDays(
+    statement('2026-11-01', '2026-11-04', [
+      line({ date: '2026-11-03', kind: 'reversal', amount: -4 }),
+      line({ date: '2026-11-03', kind: 'correction', amount: 2 }),
+      line({ date: '2026-11-02', kind: 'charge', amount: -6 }),
+      line({ date: '2026-11-02', kind: 'chargeback', amount: -9 }),
+      line({ date: '2026-11-02', kind: 'top_up', amount: 30 }),
+      line({ date: '2026-11-01', kind: 'write_off', amount: 6 }),
+      line({ date: '2026-11-01', kind: 'charge', amount: -6 }),
+    ]),
+    TIMES,
+  )
+  expect([...jumps]).toEqual([
+    [1, 21],
+    [2, -4],
+  ])
+})
+
 test('the rate is that of the last seven days, and never leads below zero', () => {
   const { balances, ahead, paceMicros } = balanceDays(
     statement('2026-11-03', '2026-11-11', [

@@ -17,6 +17,8 @@ interface BalanceDays {
   readonly ahead: readonly (number | null)[]
   /** The sum of each day's top-ups, by the index of the day. */
   readonly topUps: readonly { readonly at: number; readonly amountMicros: number }[]
+  /** The sum of each day's changes that are no charges, top-ups included, by the index of the day: they came or went at once. */
+  readonly jumps: ReadonlyMap<number, number>
   /** The charge of a day at the present rate; null: none is known, or the statement does not cover its days. */
   readonly paceMicros: number | null
 }
@@ -56,15 +58,19 @@ export function balanceDays(statement: Statement, times: BalanceTimes): BalanceD
   const days = Array.from({ length: shown + ahead.length }, (_, place) =>
     new Date(fromMs + place * DAY_MS).toISOString(),
   )
-  const topUps = known.flatMap((_, at) => {
-    const own = (byDate.get(dateOf(fromMs + at * DAY_MS)) ?? []).filter(isTopUp)
-    return own.length === 0 ? [] : [{ at, amountMicros: sumOf(own) }]
-  })
+  const sums = (isCounted: (line: Line) => boolean) =>
+    known.flatMap((_, at) => {
+      const own = (byDate.get(dateOf(fromMs + at * DAY_MS)) ?? []).filter(isCounted)
+      return own.length === 0 ? [] : [{ at, amountMicros: sumOf(own) }]
+    })
+  // A write-off happens with the charges that it covers, so that the balance does not fall below zero between them.
+  const jumps = sums((line) => !isSpend(line) && line.kind !== 'write_off')
   return {
     days,
     balances: [...known, ...ahead.map(() => null)],
     ahead: ahead.length === 0 ? [] : [...known.slice(1).map(() => null), balanceMicros, ...ahead],
-    topUps,
+    topUps: sums(isTopUp),
+    jumps: new Map(jumps.map(({ at, amountMicros }) => [at, amountMicros])),
     paceMicros,
   }
 }

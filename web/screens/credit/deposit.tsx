@@ -5,6 +5,7 @@ import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { CloseFooter } from '../../parts/dialog.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -79,11 +80,13 @@ function Terms({ method }: { method: DepositMethod }) {
       <dd>{money(method.minimum)} of credit</dd>
       <dt>Rate</dt>
       <dd aria-live="polite">
-        {quote.data !== undefined
-          ? `1 ${method.token} is ${showDollarText(quote.data.rate)} of credit`
-          : quote.isError
-            ? quote.error.message
-            : '…'}
+        {quote.data !== undefined ? (
+          `1 ${method.token} is ${showDollarText(quote.data.rate)} of credit`
+        ) : quote.isError ? (
+          <Prose text={quote.error.message} />
+        ) : (
+          '…'
+        )}
       </dd>
       {method.fee_bps > 0 && (
         <>

@@ -10,7 +10,7 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountCaller } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
+import { EntryWord, Origin, ReceiptLink, Reference } from './entry-words.tsx'
 import { ListHeader, type ListProps } from './list-header.tsx'
 
 const ROWS = 50
@@ -18,7 +18,7 @@ const ROWS = 50
 const HEADS: readonly Head[] = [
   { text: 'Entry' },
   { text: 'For' },
-  { text: 'Time' },
+  { text: 'Time', className: 'hide-t' },
   { text: 'Amount', className: 'num' },
   { text: 'Balance', className: 'num' },
 ]
@@ -69,19 +69,25 @@ function EntryRow({ entry }: { entry: StatementLine }) {
   const amount = signedMoney(entry.amount, 4)
   return (
     <tr>
-      <td>
+      <td className="nowrap">
         <EntryWord entry={entry} />
+        <span className="two only-t">{time}</span>
       </td>
       <td className="only-s num">
         <b>{amount}</b>
       </td>
-      <td className="mono hide-s break-all">
+      <td className="mono hide-s wrap-anywhere">
         <Origin entry={entry} />
       </td>
-      <td className="hide-s text-ink-2">{time}</td>
+      <td className="hide-s hide-t nowrap text-ink-2">{time}</td>
       <td className="only-s dimmed">
         {time}
-        {entry.request_id === null && entry.reference !== null && ` · ${entry.reference}`}{' '}
+        {entry.request_id === null && entry.reference !== null && (
+          <>
+            {' '}
+            · <Reference entry={entry} />
+          </>
+        )}{' '}
         <ReceiptLink entry={entry} />
       </td>
       <td className="num hide-s">{amount}</td>

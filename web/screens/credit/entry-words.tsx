@@ -58,15 +58,28 @@ export function ReceiptLink({ entry: { kind, reference } }: { entry: Origins }) 
   )
 }
 
+/** A reference; the ID of a purchase is cut in its middle where a window has no room for it. */
+export function Reference({ entry: { kind, reference } }: { entry: Origins }) {
+  if (reference === null || (kind !== 'purchase' && kind !== 'reversal')) return reference
+  return (
+    <span title={reference}>
+      <span className="max-[960px]:hidden">{reference}</span>
+      <span className="whitespace-nowrap min-[961px]:hidden">
+        {shortId(purchaseIdOf(reference))}
+      </span>
+    </span>
+  )
+}
+
 /** The request that was charged, or the reference of credit. */
 export function Origin({ entry }: { entry: Origins }) {
-  const { request_id: request, reference } = entry
+  const { request_id: request } = entry
   const account = useAccountId()
   const paths = useAccountPaths()
   if (request === null) {
     return (
       <>
-        {reference} <ReceiptLink entry={entry} />
+        <Reference entry={entry} /> <ReceiptLink entry={entry} />
       </>
     )
   }

@@ -7,6 +7,7 @@ import { money, readMoney } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { DollarField } from '../../parts/field.tsx'
 import { DialogForm } from '../../parts/form-dialog.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 
@@ -92,7 +93,9 @@ function Price({ method, amountMicros }: PriceProps) {
           <b className="num">{money(quote.credit)}</b> of paid credit, which does not expire.
         </>
       ) : amountMicros !== null && query.isError ? (
-        <>The price could not be loaded: {query.error.message}</>
+        <>
+          The price could not be loaded: <Prose text={query.error.message} />
+        </>
       ) : (
         'Paid credit, which does not expire.'
       )}

@@ -11,6 +11,7 @@ import { chartWeekday, listTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { type Head, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountPaths, useIsTab } from '../../shell/account-screen.tsx'
@@ -193,9 +194,13 @@ function ModelRows({ line }: { line: Line }) {
     return (
       <tr className="sub">
         <td className="wide" colSpan={HEADS.length} aria-busy={error === null}>
-          {error === null
-            ? 'Loading the models'
-            : `The models could not be loaded. ${error.message}`}
+          {error === null ? (
+            'Loading the models'
+          ) : (
+            <>
+              The models could not be loaded. <Prose text={error.message} />
+            </>
+          )}
         </td>
       </tr>
     )

@@ -31,12 +31,8 @@ export function ModelsScreen() {
   const models = query.data?.data ?? []
   const found = query.data && matchingModels(models, search, uses)
   const opened = models.find(({ id }) => id === search.model)
-  const change = (part: Change) =>
-    void navigate({
-      search: setFields({ ...search, ...part }),
-      replace: true,
-      resetScroll: false,
-    })
+  const change = (part: Change, { replace = true } = {}) =>
+    void navigate({ search: setFields({ ...search, ...part }), replace, resetScroll: false })
   const close = () => change({ model: undefined })
   useShortcuts(opened === undefined ? {} : { Escape: close })
   return (
@@ -53,13 +49,20 @@ export function ModelsScreen() {
       <div className={opened === undefined ? 'act' : 'act open'}>
         <ListCard
           label="Models"
-          className="models"
+          className="models opens"
           query={query}
           rows={found}
           empty={<Nothing isEmpty={models.length === 0} />}
           heads={HEADS}
           greyRows={8}
-          row={(model) => <Row key={model.id} model={model} search={search} />}
+          row={(model) => (
+            <Row
+              key={model.id}
+              model={model}
+              search={search}
+              onOpen={() => change({ model: model.id }, { replace: opened !== undefined })}
+            />
+          )}
         >
           {(query.isPending || (found ?? []).length > 0) && (
             <p className="pager">
@@ -117,15 +120,26 @@ function Nothing({ isEmpty }: { isEmpty: boolean }) {
   )
 }
 
-function Row({ model, search }: { model: Model; search: ModelsSearch }) {
+interface RowProps {
+  readonly model: Model
+  readonly search: ModelsSearch
+  readonly onOpen: () => void
+}
+
+function Row({ model, search, onOpen }: RowProps) {
   const account = useAccountId()
   const { id, name, architecture, context_length: context } = model
   const input = inputPrice(model)
   return (
-    <tr aria-current={search.model === id ? 'true' : undefined}>
+    <tr
+      aria-current={search.model === id ? 'true' : undefined}
+      onClick={(event) => {
+        if (!event.defaultPrevented) onOpen()
+      }}
+    >
       <td className="model name">
         <Link
-          className="hover:underline"
+          className="open-it"
           to="/$account/models"
           params={{ account }}
           search={{ ...search, model: id }}

@@ -9,8 +9,9 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { Count } from '../../parts/count.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
-import { Failed } from '../../parts/states.tsx'
+import { Failed, Grey } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
+import { useKeptRange } from '../../shell/kept-range.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { OperatorBands } from './account-bands.tsx'
 import { AccountMenu, type Opened } from './account-menu.tsx'
@@ -27,7 +28,7 @@ export function AccountFrame() {
   if (account === undefined && query.isError) {
     return (
       <>
-        <Head account={undefined} onOpen={setOpened} />
+        <Head account={null} onOpen={setOpened} />
         <section className="card">
           <Failed what="The account could not be loaded." query={query} />
         </section>
@@ -48,8 +49,8 @@ export function AccountFrame() {
 }
 
 interface HeadProps {
-  /** Undefined: it is still read. */
-  readonly account: Account | undefined
+  /** Undefined: it is still read; null: it could not be read. */
+  readonly account: Account | undefined | null
   readonly onOpen: (opened: Opened) => void
 }
 
@@ -58,7 +59,7 @@ function Head({ account, onOpen }: HeadProps) {
     <>
       <p className="crumb">
         <Link to="/operator/accounts">Accounts</Link>
-        {account !== undefined && (
+        {account != null && (
           <>
             <Icon name="right" small />
             <span title={account.name}>{account.name}</span>
@@ -68,13 +69,13 @@ function Head({ account, onOpen }: HeadProps) {
       <div className="top">
         <div className="title">
           <h1>{account?.name ?? 'Account'}</h1>
-          {account !== undefined && (
+          {account != null && (
             <span className={`chip ${account.disabled ? 'bad' : 'good'}`}>
               {account.disabled ? 'Suspended' : 'Active'}
             </span>
           )}
         </div>
-        {account !== undefined && (
+        {account != null && (
           <>
             <Link className="btn hide-s" to="/$account/overview" params={{ account: account.id }}>
               <Icon name="eye" />
@@ -88,7 +89,13 @@ function Head({ account, onOpen }: HeadProps) {
           </>
         )}
       </div>
-      {account !== undefined && <Facts account={account} />}
+      {account != null && <Facts account={account} />}
+      {/* As high as a line of facts, so that the tabs do not move. */}
+      {account === undefined && (
+        <p className="facts" aria-hidden="true">
+          <Grey width={320} />
+        </p>
+      )}
     </>
   )
 }
@@ -132,6 +139,7 @@ function Tabs({ accountId, name }: { readonly accountId: string; readonly name: 
   }
   const ref = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
+  const searchTo = useKeptRange()
   // On a phone, the last tabs are outside of the window.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another path has another current tab, and counts move it
   useEffect(() => {
@@ -145,6 +153,7 @@ function Tabs({ accountId, name }: { readonly accountId: string; readonly name: 
           key={to}
           to={to}
           params={{ account: accountId }}
+          search={searchTo(to)}
           activeOptions={{ exact: true, includeSearch: false }}
           resetScroll={false}
         >

@@ -46,14 +46,17 @@ export function MarginScreen() {
   return (
     <>
       <ScreenTop title="Usage and margin">
-        <RangePicker
-          range={range}
-          compare={compare}
-          comparisons={[...COMPARISONS, null]}
-          spanOf={operatorSpanOf}
-          onChange={(picked) => change(withRange(search, picked))}
-        />
-        <ReportCsv span={span} by={by} />
+        {/* Where there is no room for both next to the title, both go below it. */}
+        <div className="flex flex-wrap gap-3">
+          <RangePicker
+            range={range}
+            compare={compare}
+            comparisons={[...COMPARISONS, null]}
+            spanOf={operatorSpanOf}
+            onChange={(picked) => change(withRange(search, picked))}
+          />
+          <ReportCsv span={span} by={by} />
+        </div>
       </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="filters" role="group" aria-label="Filters">

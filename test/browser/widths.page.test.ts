@@ -1,0 +1,183 @@
+import type { Locator, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { expectFits } from './chromium.ts'
+import { test } from './page-test.ts'
+import { type StandInAnswer, silent } from './stand-in.ts'
+import { ENTRIES } from './stand-in-credit.ts'
+import { HELIX } from './stand-in-data.ts'
+import { BOUGHT_ID } from './stand-in-sale.ts'
+
+/** Narrow windows, in which texts stay on one line and parts stay in their places; and rows that open. */
+
+const at = (section: string) => `app/${HELIX.id}/${section}`
+
+/** The lines that the text of each element takes. */
+async function linesOf(texts: Locator): Promise<readonly number[]> {
+  return texts.evaluateAll((elements) =>
+    elements.map((element) => {
+      const range = document.createRange()
+      range.selectNodeContents(element)
+      const rows = [...range.getClientRects()].filter(({ width }) => width > 0)
+      return new Set(rows.map(({ bottom }) => Math.round(bottom / 8))).size
+    }),
+  )
+}
+
+test('on a tablet, an entry of the credit has its words and IDs on one line each', async ({
+  pages,
+  server,
+}) => {
+  const [charge] = ENTRIES
+  const entry = (fields: object) => ({ ...charge, request_id: null, reference: null, ...fields })
+  server.answer('/entries', {
+    kind: 'json',
+    body: {
+      object: 'list',
+      data: [
+        entry({ id: 'one', kind: 'charge', purse: 'free', reference: null }),
+        entry({ id: 'two', kind: 'grant', purse: 'free', reference: 'welcome' }),
+        entry({ id: 'three', kind: 'purchase', reference: BOUGHT_ID, amount: 1_234_567_890 }),
+      ],
+      has_more: false,
+      next_cursor: null,
+    },
+  })
+  const { page } = await pages.of('tablet')
+  await page.goto(`${server.address}/${at('credit')}?list=entries`)
+  await page.getByText('Free credit given').waitFor()
+  const rows = page.getByRole('region', { name: 'Entries' }).locator('tbody tr')
+  const words = rows.locator('td:first-child > b')
+  expect(await words.allTextContents()).toEqual(['Charge', 'Free credit given', 'Purchase'])
+  const id = rows.getByText('pur_01kbh…0003').filter({ visible: true })
+  const figures = rows.locator('td.num').filter({ visible: true })
+  for (const texts of [words, id, figures]) {
+    expect(new Set(await linesOf(texts))).toEqual(new Set([1]))
+  }
+  await expectFits(page)
+})
+
+test('on a tablet, refused requests are named beside the arrow that opens them', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('tablet')
+  await page.goto(`${server.address}/${at('activity')}`)
+  const summary = page.locator('.refusals summary')
+  await summary.waitFor()
+  const middleOf = async (box: Locator) => {
+    const { y = 0, height = 0 } = (await box.boundingBox()) ?? {}
+    return Math.round(y + height / 2)
+  }
+  expect(await middleOf(summary.locator('svg'))).toBe(await middleOf(summary))
+})
+
+test('on a phone, the title of a chart has one line, above its controls', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/${at('overview')}`)
+  const title = page.getByRole('heading', { name: 'Spend by day' })
+  await title.waitFor()
+  expect(await linesOf(title)).toEqual([1])
+})
+
+test('on a tablet, range and CSV of Usage and margin are on one line below the title', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('tablet')
+  await page.goto(`${server.address}/app/operator/usage?compare=before`)
+  const csv = page.getByRole('link', { name: 'CSV' })
+  await csv.waitFor()
+  const range = page.getByRole('button', { name: 'Date range' })
+  expect((await csv.boundingBox())?.y).toBe((await range.boundingBox())?.y)
+})
+
+test('the tabs of an account do not move when the account has been read', async ({
+  page,
+  server,
+}) => {
+  const tabsAt = async (page: Page) =>
+    (await page.getByRole('link', { name: 'Settings' }).boundingBox())?.y
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/settings`)
+  await page.getByText('External ID').first().waitFor()
+  const read = await tabsAt(page)
+  server.answer(`/operator/accounts/${HELIX.id}`, silent)
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/settings`)
+  await page.getByRole('link', { name: 'Settings' }).waitFor()
+  expect(await tabsAt(page)).toBe(read)
+})
+
+test('a click anywhere on the row of a model opens it, and Enter on its name does', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/${at('models')}`)
+  const row = page.locator('tr', { hasText: 'openai/gpt-6-mini' })
+  await row.locator('td').filter({ visible: true }).last().click()
+  const drawer = page.getByText('Prices per million tokens')
+  await drawer.waitFor()
+  await page.goBack()
+  await drawer.waitFor({ state: 'detached' })
+  await row.getByRole('link').focus()
+  await page.keyboard.press('Enter')
+  await drawer.waitFor()
+})
+
+test('removed credit is drawn upright, like a top-up', async ({ page, server }) => {
+  await page.goto(`${server.address}/${at('credit')}`)
+  await page.locator('.mark circle').first().waitFor()
+  // The points of one place: an upright line has two.
+  const uprights = () =>
+    page.locator('.line-1 path').evaluate((path) => {
+      const places = [...(path.getAttribute('d') ?? '').matchAll(/[ML]([\d.]+),/g)].map(
+        ([, x]) => x,
+      )
+      return places.filter((x, at) => x === places[at - 1]).length
+    })
+  // Of the stand-in's three changes, two are of one day.
+  const before = await uprights()
+  server.answer('/statement', removal(await statementOf(page, server.address)))
+  await page.reload()
+  await page.getByText('Credit removed').waitFor()
+  expect(await uprights()).toBe(before + 1)
+})
+
+async function statementOf(page: Page, address: string): Promise<{ lines: readonly object[] }> {
+  const path = `/app/api/accounts/${HELIX.id}/statement`
+  return page.evaluate(async (url) => (await fetch(url)).json(), `${address}${path}`)
+}
+
+/** The statement with one more change of ten days ago. */
+function removal(statement: { lines: readonly object[] }): StandInAnswer {
+  const day = statement.lines.find((line) => 'date' in line && line.date === '2026-11-11')
+  const removed = { ...day, kind: 'chargeback', amount: -20_000_000, count: 1, purse: 'backed' }
+  const lines = statement.lines.flatMap((line) =>
+    line === day ? [{ ...removed, reference: 'removal-1' }, line] : [line],
+  )
+  return { kind: 'json', body: { ...statement, lines } }
+}
+
+test('names in a message are code, also below old data and at the end of a list', async ({
+  page,
+  server,
+}) => {
+  const refusal = {
+    kind: 'refusal',
+    httpStatus: 400,
+    message: '`cursor` must be a cursor.',
+  } as const
+  const code = (place: string) => page.locator(place).locator('code', { hasText: /^cursor$/ })
+  await page.goto(`${server.address}/${at('credit')}?list=entries`)
+  const older = page.getByRole('button', { name: 'Older entries' })
+  await older.waitFor()
+  server.answer('/entries', refusal)
+  await older.click()
+  await code('.pager').waitFor()
+  await page.goto(`${server.address}/${at('activity')}`)
+  await page.getByRole('button', { name: 'Older requests' }).waitFor()
+  server.answer('/requests', refusal)
+  await page.getByRole('button', { name: 'Older requests' }).click()
+  await code('.pager').waitFor()
+})
