@@ -84,6 +84,14 @@ describe('an amount that is typed', () => {
     expect(readMoney('10')).toBe(10_000_000)
   })
 
+  test('is refused if a separator is not between groups of three digits', () => {
+    for (const text of ['1234,567', '12,34', '1,2345', ',250', '1,,000', '0123,000,000']) {
+      expect(readMoney(text), text).toBeNull()
+    }
+    expect(readMoney('999,999,999.5')).toBe(999_999_999_500_000)
+    expect(readMoney('999999999.5')).toBe(999_999_999_500_000)
+  })
+
   test('is refused if it is not an amount', () => {
     for (const text of ['', '.', '-1', '1e3', 'ten', '0.0000001', '1..2']) {
       expect(readMoney(text), text).toBeNull()
