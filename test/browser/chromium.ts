@@ -52,7 +52,7 @@ const SIZES = {
 export type Width = keyof typeof SIZES
 
 /** A window: how wide, and in which theme. */
-interface Look {
+export interface Look {
   readonly width: Width
   readonly theme: 'light' | 'dark'
 }

@@ -16,7 +16,7 @@ async function loadCold(
   browser: Browser,
   address: string,
 ): Promise<{ readonly paintMs: number; readonly usableMs: number }> {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  await using context = await openWindow(browser, { width: 'desk', theme: 'light' })
   const page = await context.newPage()
   await page.goto(`${address}/app/${HELIX.id}/overview`, { waitUntil: 'commit' })
   await page.getByText('Available credit').waitFor()
@@ -26,7 +26,6 @@ async function loadCold(
     usableMs: performance.now(),
     paintMs: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity,
   }))
-  await context.close()
   return times
 }
 

@@ -1,18 +1,17 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
-import { copyBy, expectGoodPage, openWindow, sendByKeys, takePicture } from './chromium.ts'
+import { copyBy, expectGoodPage, sendByKeys, takePicture } from './chromium.ts'
 import { becomeOperator, PASSWORD, setUp, setupLink, test } from './on-gateway.ts'
 
 /** A person's first minutes, on a real gateway: from the link of the first start on. */
 
 const run = promisify(execFile)
 test('the printed link leads to a key, a completion with it, and its row in Activity', async ({
-  browser,
+  newPage,
   gateway,
 }) => {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const page = await context.newPage()
+  const page = await newPage()
   const bodies: string[] = []
   page.on('response', (response) => {
     if (!response.url().includes('/app/api/')) return
@@ -37,7 +36,7 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
   expect(JSON.parse(stdout).object).toBe('chat.completion')
 
   // Else the page asks before the key is left.
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await copyBy(page, 'Copy the key')
   await page.getByRole('link', { name: 'Activity' }).click()
   await page.getByText('Final', { exact: true }).waitFor()
@@ -50,15 +49,13 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
   await page.getByText('laptop').waitFor()
   expect(bodies.filter((body) => body.includes(key))).toHaveLength(1)
   expect(stored + (await page.content()) + page.url()).not.toContain(key)
-  await context.close()
 })
 
 test('the first operator begins at the screens of operators, next to the first account', async ({
-  browser,
+  newPage,
   gateway,
 }) => {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const page = await context.newPage()
+  const page = await newPage()
   await becomeOperator(page, gateway)
   await page.waitForURL(`${gateway.address}/app/operator`)
   await expectGoodPage(page)
@@ -66,16 +63,11 @@ test('the first operator begins at the screens of operators, next to the first a
   await page.getByRole('link', { name: 'Operator: all accounts' }).waitFor()
   await page.getByRole('link', { name: 'first', exact: true }).click()
   await page.getByText('No requests yet').waitFor()
-  await context.close()
 })
 
 test('the Playground streams an answer, which is charged on its own key and listed in Activity', async ({
-  browser,
-  gateway,
+  owner: page,
 }) => {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const page = await context.newPage()
-  await setUp(page, gateway)
   await page.getByRole('link', { name: 'Playground' }).click()
   await sendByKeys(page, 'Say hello to the heron.')
   await page.getByText(/^Charged \$0\.0/).waitFor()
@@ -86,12 +78,10 @@ test('the Playground streams an answer, which is charged on its own key and list
   await page.getByText('Playground', { exact: true }).nth(1).waitFor()
   await page.getByText('of $5.00').waitFor()
   expect((await page.content()) + page.url()).not.toContain('heron')
-  await context.close()
 })
 
-test('a newcomer buys play credit, sees it arrive, and spends it', async ({ browser, gateway }) => {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const page = await context.newPage()
+test('a newcomer buys play credit, sees it arrive, and spends it', async ({ newPage, gateway }) => {
+  const page = await newPage()
   const begunAtMs = Date.now()
   await setUp(page, gateway)
   await page.getByRole('link', { name: 'Credit', exact: true }).click()
@@ -122,12 +112,10 @@ test('a newcomer buys play credit, sees it arrive, and spends it', async ({ brow
   await page.getByRole('button', { name: 'Top-ups' }).click()
   await page.getByRole('link', { name: 'Receipt' }).first().click()
   await page.getByRole('dialog').getByText('$50.00').first().waitFor()
-  await context.close()
 })
 
-test('a key is changed, disabled and deleted by its name', async ({ browser, gateway }) => {
-  const context = await openWindow(browser, { width: 'phone', theme: 'dark' })
-  const page = await context.newPage()
+test('a key is changed, disabled and deleted by its name', async ({ newPage, gateway }) => {
+  const page = await newPage({ width: 'phone', theme: 'dark' })
   await setUp(page, gateway)
   const actions = page.getByRole('button', { name: /^Actions for / })
   const act = async (name: string) => {
@@ -150,12 +138,10 @@ test('a key is changed, disabled and deleted by its name', async ({ browser, gat
   await page.getByLabel('Type desktop to delete it').fill('desktop')
   await remove.click()
   await page.getByText('No keys yet').waitFor()
-  await context.close()
 })
 
-test('signing out and in again leads back to the same page', async ({ browser, gateway }) => {
-  const context = await openWindow(browser, { width: 'desk', theme: 'dark' })
-  const page = await context.newPage()
+test('signing out and in again leads back to the same page', async ({ newPage, gateway }) => {
+  const page = await newPage({ theme: 'dark' })
   await setUp(page, gateway)
   await page.getByRole('link', { name: 'Keys' }).click()
   await page.waitForURL(/\/keys$/)
@@ -175,16 +161,11 @@ test('signing out and in again leads back to the same page', async ({ browser, g
   await page.goto(setupLink(gateway))
   await page.getByText('tollgate is already set up.').waitFor()
   expect(await page.getByLabel('Password').count()).toBe(0)
-  await context.close()
 })
 
 test('a request that is not found shows the ID that was searched for, and no other', async ({
-  browser,
-  gateway,
+  owner: page,
 }) => {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const page = await context.newPage()
-  await setUp(page, gateway)
   await page.getByRole('link', { name: 'Activity' }).click()
   const wanted = 'req_01kbh0c7x5qv3m9t2r8w6e7m2q'
   await page.getByLabel('Request ID').fill(wanted)
@@ -193,5 +174,4 @@ test('a request that is not found shows the ID that was searched for, and no oth
   await drawer.getByText('The request could not be loaded.').waitFor()
   const shown = (await drawer.textContent()) ?? ''
   expect(shown.match(/req_[0-9a-z]{26}/g)?.filter((id) => id !== wanted)).toEqual([])
-  await context.close()
 })

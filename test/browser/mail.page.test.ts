@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
 import { expectGoodPage, openWindow } from './chromium.ts'
@@ -33,8 +33,7 @@ async function openMailed(settings: Readonly<Record<string, string>> = {}): Prom
 }
 
 /** The sign-in, in the browser of a person who has set the gateway up, and whose session is gone. */
-async function openDoor(context: BrowserContext, { gateway }: Mailed): Promise<Page> {
-  const page = await context.newPage()
+async function openDoor(page: Page, { gateway }: Mailed): Promise<Page> {
   const link = setupLink(gateway)
   await page.goto(link)
   await page.getByLabel('Name', { exact: true }).fill('Ada')
@@ -42,7 +41,7 @@ async function openDoor(context: BrowserContext, { gateway }: Mailed): Promise<P
   await page.getByLabel('Password').fill('twelve or more characters')
   await page.getByRole('button', { name: 'Create the operator' }).click()
   await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-  await context.clearCookies()
+  await page.context().clearCookies()
   await page.goto(new URL('/app/sign-in', link).href)
   return page
 }
@@ -57,11 +56,11 @@ const test = inBrowser
       return mailed
     },
   )
-  .extend('door', async ({ browser, mailed }, { onCleanup }): Promise<Page> => {
-    const context = await openWindow(browser, { width: 'phone', theme: 'light' })
-    onCleanup(() => context.close())
-    return openDoor(context, mailed)
-  })
+  .extend(
+    'door',
+    async ({ newPage, mailed }): Promise<Page> =>
+      openDoor(await newPage({ width: 'phone' }), mailed),
+  )
 
 function linkOf({ text }: ReceivedMail): string {
   return /^http:\S+#\S+$/m.exec(text)?.[0] ?? ''
@@ -101,28 +100,24 @@ test('a new person who may sign up enters the code of an email, and gets their o
   browser,
 }) => {
   const mailed = await openMailed({ TOLLGATE_SIGN_UP: 'open' })
-  const context = await openWindow(browser, { width: 'phone', theme: 'light' })
-  try {
-    const door = await openDoor(context, mailed)
-    await door.getByRole('link', { name: 'Sign up or sign in by email' }).waitFor()
-    await expectGoodPage(door)
-    await door.getByRole('link', { name: 'Sign up or sign in by email' }).click()
-    await door.getByText('If you have no account yet, they create one.').waitFor()
-    await expectGoodPage(door)
-    await door.getByLabel('Email').fill('eve@example.org')
-    await door.getByRole('button', { name: 'Send email' }).click()
-    await door.getByText('An email to eve@example.org is on its way.').waitFor()
-    const { text } = await mailed.box.mail(0)
-    expect(text).toContain('an account is created for you')
-    await door.getByLabel('Code').fill(/^\d{6}$/m.exec(text)?.[0] ?? '')
-    await door.getByRole('button', { name: 'Sign in' }).click()
-    await door.getByText('No requests yet').waitFor()
-    await door.getByText('The account has no credit').waitFor()
-    await expectGoodPage(door)
-  } finally {
-    await context.close()
-    await mailed.close()
-  }
+  onTestFinished(() => mailed.close())
+  await using window = await openWindow(browser, { width: 'phone', theme: 'light' })
+  const door = await openDoor(await window.newPage(), mailed)
+  await door.getByRole('link', { name: 'Sign up or sign in by email' }).waitFor()
+  await expectGoodPage(door)
+  await door.getByRole('link', { name: 'Sign up or sign in by email' }).click()
+  await door.getByText('If you have no account yet, they create one.').waitFor()
+  await expectGoodPage(door)
+  await door.getByLabel('Email').fill('eve@example.org')
+  await door.getByRole('button', { name: 'Send email' }).click()
+  await door.getByText('An email to eve@example.org is on its way.').waitFor()
+  const { text } = await mailed.box.mail(0)
+  expect(text).toContain('an account is created for you')
+  await door.getByLabel('Code').fill(/^\d{6}$/m.exec(text)?.[0] ?? '')
+  await door.getByRole('button', { name: 'Sign in' }).click()
+  await door.getByText('No requests yet').waitFor()
+  await door.getByText('The account has no credit').waitFor()
+  await expectGoodPage(door)
 })
 
 test('the link of an email signs in only after a press of the button, and works once', async ({

@@ -27,11 +27,18 @@ export async function servePage(
 }
 
 /** A test in a browser, on a real gateway of its own. */
-export const test = inBrowser.extend(
-  'gateway',
-  // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
-  async ({}, { onCleanup }): Promise<PageGateway> => servePage({}, onCleanup),
-)
+export const test = inBrowser
+  .extend(
+    'gateway',
+    // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+    async ({}, { onCleanup }): Promise<PageGateway> => servePage({}, onCleanup),
+  )
+  /** The page of the first operator, Ada, at the first account, which she owns. */
+  .extend('owner', async ({ newPage, gateway }): Promise<Page> => {
+    const page = await newPage()
+    await setUp(page, gateway)
+    return page
+  })
 
 /** The link that the start printed, at the address that tests open pages by: the browser has a session for each host name. */
 export function setupLink(gateway: ServeProcess): string {

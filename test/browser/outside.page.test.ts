@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 import { type ScriptedGithub, startGithub } from '../../src/people/testing/scripted-github.ts'
 import { CLIENT, startProvider, type TestProvider } from '../page/oidc-provider.ts'
 import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
-import { expectGoodPage, openWindow } from './chromium.ts'
+import { expectGoodPage } from './chromium.ts'
 import { PASSWORD, setUp } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
@@ -53,13 +53,11 @@ const test = inBrowser
     },
   )
   /** A page of a person who has set the gateway up, and whose session is gone. */
-  .extend('door', async ({ browser, outside }, { onCleanup }): Promise<Page> => {
-    const context = await openWindow(browser, { width: 'phone', theme: 'light' })
-    onCleanup(() => context.close())
-    const page = await context.newPage()
+  .extend('door', async ({ newPage, outside }): Promise<Page> => {
+    const page = await newPage({ width: 'phone' })
     await setUp(page, outside.gateway)
     for (const each of [outside.provider, outside.google]) each.allow(new URL(page.url()).origin)
-    await context.clearCookies()
+    await page.context().clearCookies()
     return page
   })
 

@@ -1,6 +1,15 @@
-import type { Browser, Dialog, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Dialog, Page } from 'playwright-core'
 import { test as base } from 'vitest'
-import { addAxe, openBrowser, openPage, openStillWindow, resize, type Width } from './chromium.ts'
+import {
+  addAxe,
+  type Look,
+  openBrowser,
+  openPage,
+  openStillWindow,
+  openWindow,
+  resize,
+  type Width,
+} from './chromium.ts'
 import { startStandIn } from './stand-in.ts'
 
 const BLANK = 'about:blank'
@@ -61,6 +70,18 @@ export const test = base
     const window = await openStillWindow(browser, { width: 'desk', theme: 'light' })
     onCleanup(() => window.close())
     return (await openPage(window)).page
+  })
+  /** Opens a page in a browser of its own, without a session, by default light and of a desk. It closes after the test. */
+  .extend('newPage', async ({ browser }, { onCleanup }) => {
+    const windows: BrowserContext[] = []
+    onCleanup(async () => {
+      for (const window of windows) await window.close()
+    })
+    return async (look: Partial<Look> = {}): Promise<Page> => {
+      const window = await openWindow(browser, { width: 'desk', theme: 'light', ...look })
+      windows.push(window)
+      return window.newPage()
+    }
   })
 
 async function openWide(browser: Browser, width: Width): Promise<OpenedPage> {

@@ -1,20 +1,14 @@
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
-import { copyBy, expectGoodPage, openWindow, sendByKeys } from './chromium.ts'
+import { copyBy, expectGoodPage, sendByKeys } from './chromium.ts'
 import { listenOnLoopback } from './listen.ts'
-import { PASSWORD, setUp, test } from './on-gateway.ts'
+import { PASSWORD, test } from './on-gateway.ts'
 
 /** Members, invitations and sessions, as people in several browsers see them. */
-
-/** A page in a browser of its own. */
-async function another(browser: Browser): Promise<Page> {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  return context.newPage()
-}
 
 /** Opens Members and makes a link for Grace. */
 async function invite(owner: Page): Promise<string> {
@@ -39,20 +33,18 @@ async function accept(page: Page, link: string): Promise<void> {
 }
 
 test('a person is invited by a link that works once, becomes an owner, and is removed at once', async ({
-  browser,
-  gateway,
+  owner,
+  newPage,
 }) => {
-  const owner = await another(browser)
-  await setUp(owner, gateway)
   const link = await invite(owner)
   await owner.getByText('grace@example.org', { exact: true }).waitFor()
   await expectGoodPage(owner)
 
-  const guest = await another(browser)
+  const guest = await newPage()
   await accept(guest, link)
   await guest.getByText('No requests yet').waitFor()
   expect(await guest.getByRole('link', { name: 'Members' }).count()).toBe(0)
-  const late = await another(browser)
+  const late = await newPage()
   await late.goto(link)
   await late.getByRole('heading', { name: 'This link has been used or has expired.' }).waitFor()
   await late.getByRole('link', { name: 'Sign in' }).waitFor()
@@ -74,20 +66,17 @@ test('a person is invited by a link that works once, becomes an owner, and is re
   await owner.getByRole('alert').getByText('This user is the last owner').waitFor()
   await guest.reload()
   await guest.getByText('Page not found').waitFor()
-  for (const page of [owner, guest, late]) await page.context().close()
 })
 
 const SECTIONS = ['Overview', 'Usage', 'Keys', 'Credit', 'Models', 'Connect', 'Activity']
 
 test('a link for a new member begins with the address of the page, and only operators read which setting to change', async ({
-  browser,
-  gateway,
+  owner,
+  newPage,
 }) => {
-  const owner = await another(browser)
-  await setUp(owner, gateway)
   const link = await invite(owner)
   expect(new URL(link).origin).toBe(new URL(owner.url()).origin)
-  const guest = await another(browser)
+  const guest = await newPage()
   await accept(guest, link)
   await guest.getByText('No requests yet').waitFor()
   await owner.reload()
@@ -100,16 +89,13 @@ test('a link for a new member begins with the address of the page, and only oper
   await guest.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
   await guest.getByText(/It works only on this machine\.$/).waitFor()
   expect(await guest.getByText('TOLLGATE_PUBLIC_URL').count()).toBe(0)
-  for (const page of [owner, guest]) await page.context().close()
 })
 
 test('no answer and no download of any section has a field of operators for a member', async ({
-  browser,
-  gateway,
+  owner,
+  newPage,
 }) => {
-  const owner = await another(browser)
-  await setUp(owner, gateway)
-  const guest = await another(browser)
+  const guest = await newPage()
   await accept(guest, await invite(owner))
   await guest.getByText('No requests yet').waitFor()
   const bodies: Promise<string>[] = []
@@ -142,16 +128,13 @@ test('no answer and no download of any section has a field of operators for a me
     expect(columns.length).toBeGreaterThan(3)
     expect(OPERATOR_ONLY.filter((field) => columns.includes(field))).toEqual([])
   }
-  for (const page of [owner, guest]) await page.context().close()
 })
 
 test('an owner signs out everywhere else, and can not leave an account that has no other owner', async ({
-  browser,
-  gateway,
+  owner: desk,
+  newPage,
 }) => {
-  const desk = await another(browser)
-  await setUp(desk, gateway)
-  const phone = await another(browser)
+  const phone = await newPage()
   await phone.goto(new URL('/app/sign-in', desk.url()).href)
   await phone.getByLabel('Email').fill('ada@example.org')
   await phone.getByLabel('Password').fill(PASSWORD)
@@ -171,7 +154,6 @@ test('an owner signs out everywhere else, and can not leave an account that has 
   await desk.getByRole('button', { name: /^Leave / }).click()
   await desk.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
   await desk.getByRole('alert').getByText('This user is the last owner').waitFor()
-  for (const page of [desk, phone]) await page.context().close()
 })
 
 /** A page of another port of this machine, which a browser takes for the same site. */
@@ -185,12 +167,7 @@ async function openForeign(owner: Page): Promise<{ page: Page; close: () => void
   return { page, close: () => server.close() }
 }
 
-test('a page of another origin cannot use a session, even with its cookie', async ({
-  browser,
-  gateway,
-}) => {
-  const owner = await another(browser)
-  await setUp(owner, gateway)
+test('a page of another origin cannot use a session, even with its cookie', async ({ owner }) => {
   const { page, close } = await openForeign(owner)
   const target = new URL('/app/api/auth/sign-out', owner.url()).href
   const [sent] = await Promise.all([
@@ -205,30 +182,24 @@ test('a page of another origin cannot use a session, even with its cookie', asyn
   await owner.reload()
   await owner.getByText('No requests yet').waitFor()
   close()
-  await owner.context().close()
 })
 
-test('an expired link signs no one in, and says so', async ({ browser, gateway }) => {
-  const owner = await another(browser)
-  await setUp(owner, gateway)
+test('an expired link signs no one in, and says so', async ({ owner, newPage, gateway }) => {
   const link = await invite(owner)
   const store = new DatabaseSync(join(gateway.folder, 'data', 'simulator.db'), { timeout: 60_000 })
   store.exec('update links set expires_at_ms = 1')
   store.close()
-  const guest = await another(browser)
+  const guest = await newPage()
   await guest.goto(link)
   await guest.getByText('This link has been used or has expired.').waitFor()
   await expectGoodPage(guest)
-  for (const page of [owner, guest]) await page.context().close()
 })
 
 test('the fifth wrong password is refused for a time, and says how long', async ({
-  browser,
-  gateway,
+  owner,
+  newPage,
 }) => {
-  const owner = await another(browser)
-  await setUp(owner, gateway)
-  const guest = await another(browser)
+  const guest = await newPage()
   await guest.goto(new URL('/app/sign-in', owner.url()).href)
   await guest.getByLabel('Email').fill('ada@example.org')
   for (let wrong = 1; wrong <= 5; wrong++) {
@@ -239,5 +210,4 @@ test('the fifth wrong password is refused for a time, and says how long', async 
     await guest.getByText(refusal).waitFor()
   }
   await expectGoodPage(guest)
-  for (const page of [owner, guest]) await page.context().close()
 })

@@ -17,7 +17,7 @@ test('an endpoint opens at its own address, in the fonts of the page, and every 
   gateway,
 }) => {
   for (const width of ['desk', 'phone'] as const) {
-    const window = await openWindow(browser, { width, theme: 'light' })
+    await using window = await openWindow(browser, { width, theme: 'light' })
     const { page, complaints } = await openPage(window)
     await page.goto(`${gateway.address}/docs/createKey`)
     await expect
@@ -44,7 +44,6 @@ test('an endpoint opens at its own address, in the fonts of the page, and every 
     await takePicture(page, `reference-${width}-dark`)
     if (width === 'desk') await expectReadable(page)
     expect(complaints).toEqual([])
-    await window.close()
   }
 })
 
@@ -52,7 +51,7 @@ test('a link to another place changes the address, and Back returns, without loa
   browser,
   gateway,
 }) => {
-  const window = await openWindow(browser, { width: 'desk', theme: 'light' })
+  await using window = await openWindow(browser, { width: 'desk', theme: 'light' })
   const { page } = await openPage(window)
   await page.goto(`${gateway.address}/docs`)
   await page.locator('nav a[href="/docs/create_chat"]').click()
@@ -63,14 +62,13 @@ test('a link to another place changes the address, and Back returns, without loa
   await page.goBack()
   await expect.poll(() => page.title()).toBe('POST /v1/chat/completions · tollgate API')
   expect(await page.evaluate((body) => body === document.body, kept)).toBe(true)
-  await window.close()
 })
 
 test('the button of a sample, also by its key, copies the whole sample and says so', async ({
   browser,
   gateway,
 }) => {
-  const window = await openWindow(browser, { width: 'desk', theme: 'light' })
+  await using window = await openWindow(browser, { width: 'desk', theme: 'light' })
   await window.grantPermissions(['clipboard-read', 'clipboard-write'])
   const { page } = await openPage(window)
   await page.goto(`${gateway.address}/docs/create_chat`)
@@ -86,5 +84,4 @@ test('the button of a sample, also by its key, copies the whole sample and says 
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   const variables = await page.evaluate(() => navigator.clipboard.readText())
   expect(variables).toContain(`export GATEWAY=${gateway.address}\n`)
-  await window.close()
 })

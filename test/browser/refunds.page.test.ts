@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { StripeServer } from '../../src/sale/testing/stripe-server.ts'
 import { tollgate } from '../tollgate-process.ts'
-import { expectGoodPage, openWindow, takePicture } from './chromium.ts'
+import { expectGoodPage, takePicture } from './chromium.ts'
 import { servePage, setUp } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
@@ -30,12 +30,11 @@ const test = inBrowser
   })
 
 test('a purchase, its refund, a dispute and its end are seen by the buyer and the operator alike', async ({
-  browser,
+  newPage,
   stripe,
   gateway,
 }) => {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const page = await context.newPage()
+  const page = await newPage()
   /** Something happens at Stripe, whose message makes the gateway look. */
   const atStripe = async (act: () => void) => {
     stripe.nowMs = Date.now()
@@ -95,7 +94,6 @@ test('a purchase, its refund, a dispute and its end are seen by the buyer and th
   await row('Dispute won').getByText('$15.00').filter({ visible: true }).waitFor()
   await expectReceipt(page, ['Partly refunded', '$15.00'], /^Dispute won$/)
   await expectGoodPage(page)
-  await context.close()
 })
 
 async function expectReceipt(

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TOTP } from 'otpauth'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
-import { expectGoodPage, openWindow } from './chromium.ts'
+import { expectGoodPage } from './chromium.ts'
 import { PASSWORD, setupLink } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
@@ -31,10 +31,6 @@ const test = inBrowser.extend(
     return { folder, gateway }
   },
 )
-
-async function open(browser: Browser, width: 'desk' | 'phone'): Promise<Page> {
-  return (await openWindow(browser, { width, theme: 'light' })).newPage()
-}
 
 /** Ada becomes the first operator: the page asks her for a second factor. */
 async function become(page: Page, link: string): Promise<void> {
@@ -71,10 +67,10 @@ async function signIn(page: Page, address: string): Promise<void> {
 }
 
 test('an operator sets up an app, signs in with it and with a recovery code, and loses both', async ({
-  browser,
+  newPage,
   guarded: { folder, gateway },
 }) => {
-  const desk = await open(browser, 'desk')
+  const desk = await newPage()
   await become(desk, setupLink(gateway))
   await expectGoodPage(desk)
   await desk.getByRole('button', { name: 'Set up an app' }).click()
@@ -97,7 +93,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   await atHome(desk)
   const signInAddress = new URL('/app/sign-in', desk.url()).href
 
-  const phone = await open(browser, 'phone')
+  const phone = await newPage({ width: 'phone' })
   await signIn(phone, signInAddress)
   await expectGoodPage(phone)
   await phone.goto(desk.url())
@@ -116,7 +112,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   await desk.getByText('10 of 10 left').waitFor()
   await expectGoodPage(desk)
 
-  const lost = await open(browser, 'desk')
+  const lost = await newPage()
   await signIn(lost, signInAddress)
   await lost.getByLabel('Code').fill(codes[0] ?? '')
   await lost.getByRole('button', { name: 'Sign in' }).click()
@@ -130,7 +126,6 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   await lost.getByLabel('Password').fill('another twelve or more')
   await lost.getByRole('button', { name: 'Save the password' }).click()
   await lost.getByText('Set up a second factor').waitFor()
-  for (const page of [desk, phone, lost]) await page.context().close()
 })
 
 /** Gives the browser of a page a device that makes passkeys and signs without asking. */
@@ -157,10 +152,10 @@ function age(folder: string): void {
 }
 
 test('an operator adds a passkey, signs in with it, and uses it when the password is asked for again', async ({
-  browser,
+  newPage,
   guarded: { folder, gateway },
 }) => {
-  const byAddress = await open(browser, 'desk')
+  const byAddress = await newPage()
   const link = new URL(setupLink(gateway))
   await become(byAddress, link.href)
   await byAddress.getByRole('button', { name: 'Set up an app' }).waitFor()
@@ -168,7 +163,7 @@ test('an operator adds a passkey, signs in with it, and uses it when the passwor
   await byAddress.context().close()
 
   link.hostname = 'localhost'
-  const desk = await open(browser, 'desk')
+  const desk = await newPage()
   await plugInDevice(desk)
   await desk.goto(new URL('/app/sign-in', link).href)
   await desk.getByLabel('Email').fill('ada@example.org')
@@ -212,16 +207,15 @@ test('an operator adds a passkey, signs in with it, and uses it when the passwor
   await desk.getByRole('button', { name: 'Remove the passkey Chrome on Linux' }).click()
   await desk.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
   await desk.getByText('Set up a second factor').waitFor()
-  await desk.context().close()
 })
 
 test('without the passkey nothing signs in except a recovery code', async ({
-  browser,
+  newPage,
   guarded: { gateway },
 }) => {
   const link = new URL(setupLink(gateway))
   link.hostname = 'localhost'
-  const desk = await open(browser, 'desk')
+  const desk = await newPage()
   await plugInDevice(desk)
   await become(desk, link.href)
   await desk.getByRole('button', { name: 'Use a passkey instead' }).click()
@@ -232,7 +226,7 @@ test('without the passkey nothing signs in except a recovery code', async ({
   await desk.getByRole('button', { name: 'I saved the codes' }).click()
   await atHome(desk)
 
-  const elsewhere = await open(browser, 'phone')
+  const elsewhere = await newPage({ width: 'phone' })
   await plugInDevice(elsewhere)
   await elsewhere.goto(new URL('/app/sign-in', link).href)
   await elsewhere.getByLabel('Email').fill('ada@example.org')
@@ -246,14 +240,13 @@ test('without the passkey nothing signs in except a recovery code', async ({
   await expectGoodPage(elsewhere)
   await elsewhere.getByRole('button', { name: 'Sign in' }).click()
   await elsewhere.getByText('No requests yet').waitFor()
-  for (const page of [desk, elsewhere]) await page.context().close()
 })
 
 test('the fifth wrong code is refused for a time, and so is the right one meanwhile', async ({
-  browser,
+  newPage,
   guarded: { gateway },
 }) => {
-  const desk = await open(browser, 'desk')
+  const desk = await newPage()
   await become(desk, setupLink(gateway))
   await desk.getByRole('button', { name: 'Set up an app' }).click()
   const app = await scan(desk)
@@ -261,7 +254,7 @@ test('the fifth wrong code is refused for a time, and so is the right one meanwh
   await desk.getByRole('button', { name: 'Turn on' }).click()
   await desk.getByRole('button', { name: 'I saved the codes' }).click()
   await atHome(desk)
-  const guest = await open(browser, 'phone')
+  const guest = await newPage({ width: 'phone' })
   await signIn(guest, new URL('/app/sign-in', desk.url()).href)
   const enter = async (code: string) => {
     await guest.getByLabel('Code').fill(code)
@@ -275,5 +268,4 @@ test('the fifth wrong code is refused for a time, and so is the right one meanwh
   await expectGoodPage(guest)
   await enter(nextCode(app))
   await guest.getByText('Too many wrong second factors for this user.').waitFor()
-  for (const page of [desk, guest]) await page.context().close()
 })

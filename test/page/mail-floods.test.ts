@@ -1,30 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
-import { startWorld, type World } from '../world.ts'
 import { askForMail, linkIn, mailSettings, ORIGIN } from './mail-gate.ts'
 import { ADA, Browser, inviteGuest, setUpOperator } from './page-client.ts'
+import { pageWorld } from './page-world.ts'
 
 let box: Mailbox
-let world: World
-let passedMs = 0
-
-async function open(): Promise<void> {
-  passedMs = 0
-  world = await startWorld({
-    settings: mailSettings(box),
-    clock: { nowMs: () => Date.now() + passedMs },
-  })
-}
 
 beforeEach(async () => {
   box = await startMailbox()
-  await open()
 })
-afterEach(async () => {
-  await world.close()
-  await box.close()
-})
+afterEach(() => box.close())
 
+const world = pageWorld(() => mailSettings(box))
 const browserAt = (address: string) => new Browser(world, { ...ORIGIN, address })
 const ADA_ONLY = { email: ADA.email }
 
@@ -47,7 +34,7 @@ describe('a flood of mails', () => {
       await setUpOperator(world, ORIGIN)
       let mails = 0
       for (let minute = 0; minute <= 24 * 60; minute += 10) {
-        passedMs = minute * MINUTE_MS
+        world.passedMs = minute * MINUTE_MS
         for (;;) {
           const { httpStatus, headers, text } = await flood(ADA.email, kind)
           if (httpStatus === 200) {
@@ -74,12 +61,12 @@ describe('a flood of mails', () => {
     const { db } = world.gateway.store
     let mails = 0
     for (let minute = 0; minute <= 180; minute += 5) {
-      passedMs = minute * MINUTE_MS
+      world.passedMs = minute * MINUTE_MS
       // Each is sent before the clock moves on, or its link would end first.
       while ((await flood(ADA.email)).httpStatus === 200) await box.mail(mails++)
       const links = await db.selectFrom('links').select('expires_at_ms').execute()
       const endsAtMs = Math.max(...links.map((link) => Number(link.expires_at_ms)))
-      expect(endsAtMs).toBeGreaterThan(Date.now() + passedMs + 14 * MINUTE_MS)
+      expect(endsAtMs).toBeGreaterThan(Date.now() + world.passedMs + 14 * MINUTE_MS)
     }
     expect(mails).toBe(5 + 6)
     const token = await linkIn(box, mails - 1)
@@ -119,7 +106,7 @@ describe('a flood of mails', () => {
       statuses.push((await own.post(MAIL_PATHS[kind], ADA_ONLY)).httpStatus)
     }
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
-    passedMs = 61 * MINUTE_MS
+    world.passedMs = 61 * MINUTE_MS
     for (let nth = 0; nth < 110; nth++) {
       await colleague.post('auth/link', { token: `${nth}`.padStart(32, 'x') })
     }
@@ -128,7 +115,7 @@ describe('a flood of mails', () => {
       later.push((await own.post(MAIL_PATHS.sign_in, ADA_ONLY)).httpStatus)
     }
     expect(later).toEqual([200, 200, 200, 200, 200, 429])
-    passedMs = 130 * MINUTE_MS
+    world.passedMs = 130 * MINUTE_MS
     expect((await own.post(MAIL_PATHS.sign_in, ADA_ONLY)).httpStatus).toBe(429)
     expect((await own.post('auth/sign-in', ADA)).httpStatus).toBe(200)
   })
@@ -159,7 +146,7 @@ describe('a flood of mails', () => {
     own.cookies.delete('__Host-tollgate_session')
     expect((await own.post(MAIL_PATHS.sign_in, ADA_ONLY)).httpStatus).toBe(200)
     expect((await own.get('me')).httpStatus).toBe(401)
-    passedMs = 180 * 24 * 60 * MINUTE_MS
+    world.passedMs = 180 * 24 * 60 * MINUTE_MS
     while ((await flood(ADA.email)).httpStatus === 200);
     expect((await own.post(MAIL_PATHS.sign_in, ADA_ONLY)).httpStatus).toBe(429)
   })
@@ -188,6 +175,6 @@ test('a network asks for twenty mails in an hour', async () => {
     asked.push((await network.post('auth/mail/reset', { email })).httpStatus)
   }
   expect(asked).toEqual([...new Array(20).fill(200), 429, 429])
-  passedMs = 60 * 60_000
+  world.passedMs = 60 * 60_000
   expect((await network.post('auth/mail/sign-in', ADA_ONLY)).httpStatus).toBe(200)
 })

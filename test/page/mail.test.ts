@@ -1,31 +1,19 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
-import { startWorld, type World } from '../world.ts'
+import { startWorld } from '../world.ts'
 import { askForMail, codeIn, linkIn, mailSettings, ORIGIN } from './mail-gate.ts'
 import { ADA, Browser, errorOf, setUpOperator, tracesOf } from './page-client.ts'
+import { pageWorld } from './page-world.ts'
 
 let box: Mailbox
-let world: World
-let passedMs = 0
-
-async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
-  passedMs = 0
-  world = await startWorld({
-    settings: { ...mailSettings(box), ...settings },
-    clock: { nowMs: () => Date.now() + passedMs },
-  })
-}
 
 beforeEach(async () => {
   box = await startMailbox()
-  await open()
 })
-afterEach(async () => {
-  await world.close()
-  await box.close()
-})
+afterEach(() => box.close())
 
+const world = pageWorld(() => mailSettings(box))
 const browserAt = (address: string) => new Browser(world, { ...ORIGIN, address })
 const INVALID_LINK = { httpStatus: 404, code: 'invalid_link', param: null }
 const INVALID_CODE = { httpStatus: 404, code: 'invalid_code', param: null }
@@ -71,13 +59,13 @@ test('a code expires 15 minutes after its email was requested, and the link afte
   const browser = browserAt('203.0.113.7')
   const ticket = await askForMail(browser)
   const [token, code] = [await linkIn(box, 0), await codeIn(box, 0)]
-  passedMs = 15 * 60_000
+  world.passedMs = 15 * 60_000
   expect(errorOf(await browser.post('auth/code', { ticket, code }))).toEqual(INVALID_CODE)
-  passedMs = 45 * 60_000
+  world.passedMs = 45 * 60_000
   expect(errorOf(await browser.post('auth/link', { token }))).toEqual(INVALID_LINK)
   await browser.post('auth/mail/reset', ADA_ONLY)
   const reset = { token: await linkIn(box, 1), password: 'another horse battery' }
-  passedMs = 90 * 60_000
+  world.passedMs = 90 * 60_000
   expect(errorOf(await browser.post('auth/reset', reset))).toEqual(INVALID_LINK)
 })
 
@@ -211,8 +199,7 @@ test('a removed user cannot sign in by email', async () => {
 })
 
 test('an invitation by the admin API is sent by email, and the name of its account is plain text', async () => {
-  await world.close()
-  await open({ ADMIN_API_TOKEN: 'an-admin-token' })
+  await world.reopen({ ADMIN_API_TOKEN: 'an-admin-token' })
   const call = async (path: string, body: object): Promise<Record<string, unknown>> => {
     const headers = { authorization: 'Bearer an-admin-token', 'content-type': 'application/json' }
     const sent = { method: 'POST', headers, body: JSON.stringify(body) }
@@ -234,18 +221,16 @@ test('an invitation by the admin API is sent by email, and the name of its accou
 
 describe('without a mail server that answers', () => {
   test('calls are answered at once, and the log reports that the email failed', async () => {
-    await world.close()
-    await open({ SMTP_URL: 'smtp://127.0.0.1:1?tls=off' })
+    await world.reopen({ SMTP_URL: 'smtp://127.0.0.1:1?tls=off' })
     await setUpOperator(world, ORIGIN)
     await askForMail(browserAt('203.0.113.7'))
     expect((await browserAt('203.0.113.7').get('start')).json).toMatchObject({ mail: true })
   })
 
   test('without mail settings these calls do not exist', async () => {
-    await world.close()
-    passedMs = 0
-    world = await startWorld({ settings: { TOLLGATE_PUBLIC_URL: ORIGIN.origin } })
-    const browser = new Browser(world, ORIGIN)
+    const unmailed = await startWorld({ settings: { TOLLGATE_PUBLIC_URL: ORIGIN.origin } })
+    onTestFinished(() => unmailed.close())
+    const browser = new Browser(unmailed, ORIGIN)
     expect((await browser.get('start')).json).toMatchObject({ mail: false })
     for (const path of ['auth/mail/sign-in', 'auth/mail/reset']) {
       expect(errorOf(await browser.post(path, ADA_ONLY))).toMatchObject({ code: 'not_found' })
@@ -257,8 +242,7 @@ test.each(TEST_DATABASES)(
   'on $engine one of many simultaneous right codes signs in',
   async ({ create }) => {
     const database = await create()
-    await world.close()
-    await open({ DATABASE_URL: database.url })
+    await world.reopen({ DATABASE_URL: database.url })
     await setUpOperator(world, ORIGIN)
     const browser = browserAt('203.0.113.7')
     const ticket = await askForMail(browser)
@@ -266,8 +250,7 @@ test.each(TEST_DATABASES)(
     const tries = Array.from({ length: 12 }, () => browser.post('auth/code', { ticket, code }))
     const statuses = (await Promise.all(tries)).map(({ httpStatus }) => httpStatus)
     expect(statuses.filter((httpStatus) => httpStatus === 200)).toHaveLength(1)
-    await world.close()
+    await world.reopen()
     await database.remove()
-    await open()
   },
 )

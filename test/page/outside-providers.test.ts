@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startGithub } from '../../src/people/testing/scripted-github.ts'
-import { startWorld, type World } from '../world.ts'
 import { CLIENT, startProvider, type TestProvider } from './oidc-provider.ts'
 import {
   begin,
@@ -13,24 +12,17 @@ import {
   VERIFIED_ADA,
 } from './outside-browser.ts'
 import { ADA, errorOf, setUpOperator } from './page-client.ts'
+import { pageWorld } from './page-world.ts'
 
 let provider: TestProvider
-let world: World
-
-async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
-  world = await startWorld({ settings: { ...settingsOf(provider), ...settings } })
-}
 
 beforeEach(async () => {
   provider = await startProvider()
   provider.allow(ORIGIN.origin)
-  await open()
 })
-afterEach(async () => {
-  await world.close()
-  await provider.close()
-})
+afterEach(() => provider.close())
 
+const world = pageWorld(() => settingsOf(provider))
 const newBrowser = () => browserOf(world)
 
 describe('a provider that is away', () => {
@@ -45,8 +37,7 @@ describe('a provider that is away', () => {
     const answer = await finish(browser, query)
     expect(errorOf(answer)).toEqual(AWAY)
     expect(answer.text).toContain('Example ID does not answer.')
-    await world.close()
-    await open()
+    await world.reopen()
     expect(errorOf(await newBrowser().post('auth/outside/begin', { provider: 'oidc' }))).toEqual(
       AWAY,
     )
@@ -61,8 +52,7 @@ describe('a provider that is away', () => {
 })
 
 test('Google is a provider of OpenID Connect with its own button', async () => {
-  await world.close()
-  await open({
+  await world.reopen({
     GOOGLE_ISSUER: provider.issuer,
     GOOGLE_CLIENT_ID: CLIENT.id,
     GOOGLE_CLIENT_SECRET: CLIENT.secret,
@@ -83,8 +73,7 @@ test('Google is a provider of OpenID Connect with its own button', async () => {
 
 test('a person from GitHub joins with the primary verified address, and other addresses prove nothing', async () => {
   const github = await startGithub()
-  await world.close()
-  await open({
+  await world.reopen({
     GITHUB_URL: github.url,
     GITHUB_API_URL: github.apiUrl,
     GITHUB_CLIENT_ID: 'gate',

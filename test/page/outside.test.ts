@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeLink } from '../../src/people/links.ts'
 import { remove } from '../../src/people/removal.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
-import { startWorld, type World } from '../world.ts'
 import { CLIENT, comeBack, startProvider, type TestProvider } from './oidc-provider.ts'
 import {
   begin,
@@ -15,29 +14,17 @@ import {
   VERIFIED_ADA,
 } from './outside-browser.ts'
 import { ADA, Browser, errorOf, linkParts, setUpOperator } from './page-client.ts'
+import { pageWorld } from './page-world.ts'
 
 let provider: TestProvider
-let world: World
-let passedMs = 0
-
-async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
-  passedMs = 0
-  world = await startWorld({
-    settings: { ...settingsOf(provider), ...settings },
-    clock: { nowMs: () => Date.now() + passedMs },
-  })
-}
 
 beforeEach(async () => {
   provider = await startProvider()
   provider.allow(ORIGIN.origin)
-  await open()
 })
-afterEach(async () => {
-  await world.close()
-  await provider.close()
-})
+afterEach(() => provider.close())
 
+const world = pageWorld(() => settingsOf(provider))
 const newBrowser = () => browserOf(world)
 async function signIn(browser: Browser, token = '') {
   return finish(browser, await begin(browser, { token }))
@@ -130,7 +117,7 @@ describe('the user of an identity', () => {
     const { id } = await world.account()
     await invite('eve@example.org', id)
     await invite('eve@example.org')
-    passedMs = 8 * 24 * 60 * 60_000
+    world.passedMs = 8 * 24 * 60 * 60_000
     provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
     expect(errorOf(await signIn(newBrowser()))).toEqual(NOT_INVITED)
   })
@@ -223,7 +210,7 @@ describe('a sign-in is refused', () => {
   test('after ten minutes', async () => {
     const browser = newBrowser()
     const query = await begin(browser)
-    passedMs = 10 * 60_000
+    world.passedMs = 10 * 60_000
     expect(errorOf(await finish(browser, query))).toEqual(REFUSED)
   })
 
@@ -346,8 +333,7 @@ test.each(TEST_DATABASES)(
   'on $engine an identity that returns many times at once becomes one user',
   async ({ create }) => {
     const database = await create()
-    await world.close()
-    await open({ DATABASE_URL: database.url })
+    await world.reopen({ DATABASE_URL: database.url })
     await setUpOperator(world, ORIGIN)
     await invite('eve@example.org')
     provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
@@ -367,8 +353,7 @@ test.each(TEST_DATABASES)(
       .execute()
     expect(identities).toEqual([{ provider: provider.issuer, subject: 'eve' }])
     expect((await signIn(newBrowser())).httpStatus).toBe(200)
-    await world.close()
+    await world.reopen()
     await database.remove()
-    await open()
   },
 )
