@@ -50,7 +50,7 @@ test('a hold that is left, and a figure that does not add up, are found', async 
   expect(faults.some((fault) => fault.startsWith('it: the audit differs'))).toBe(true)
 })
 
-test('more accounts than a statement takes are seeded', async () => {
+test('more accounts than fit in a statement are seeded', async () => {
   const many = `sqlite:${join(folder, 'many.db')}`
   const keys = await seedStore({ url: many, apiKeyCounts: Array.from({ length: 2_500 }, () => 1) })
   expect(keys).toHaveLength(2_500)

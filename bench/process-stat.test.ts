@@ -19,7 +19,7 @@ test('a program may be named like the fields around it', () => {
   expect(parseProcessStat(text)).toEqual(stat(9, 3, 42))
 })
 
-test('a text that is no stat is refused', () => {
+test('a text that is not a stat is refused', () => {
   expect(() => parseProcessStat('')).toThrow(RangeError)
   expect(() => parseProcessStat('9 (a) R 1')).toThrow(RangeError)
 })

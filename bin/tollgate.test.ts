@@ -210,7 +210,7 @@ test('no other command builds the page', async () => {
   expect((await ending(launch('24.11.0', ['serve']))).stderr).toBe('')
 })
 
-test('an old Node alone says which Node is needed and how to get it, and fails', async () => {
+test('an old Node without the packaged one names the needed Node and how to get it, and fails', async () => {
   const { stdout, stderr, exitCode } = await ending(launch('20.20.2', ['serve']))
   expect(stdout).toBe('')
   expect(stderr).toContain('needs Node 24.11 or newer; this is Node 20.20.2')
@@ -228,14 +228,14 @@ async function compile(): Promise<void> {
   )
 }
 
-test('an installed package runs what was compiled', async () => {
+test('an installed package runs the compiled files', async () => {
   await compile()
   const { stdout, exitCode } = await ending(launch('24.11.0', ['key', 'list']))
   expect(JSON.parse(stdout)).toEqual(['key', 'list'])
   expect(exitCode).toBe(0)
 })
 
-test('an old Node says in one sentence which Node an installed package needs', async () => {
+test('an old Node names in one sentence the Node that an installed package needs', async () => {
   await compile()
   const { stdout, stderr, exitCode } = await ending(launch('20.20.2', ['serve']))
   expect(stdout).toBe('')

@@ -114,7 +114,7 @@ describe('answers that wait', () => {
     expect(await (await simulator.nextRequest()).ended).toBe('clientGone')
   })
 
-  test('a gate holds many answers until all have come, and lets them go', async () => {
+  test('a gate holds many answers until all have arrived, and then releases them', async () => {
     simulator.script({ hold: 'beforeHeaders', gate: 'verdicts', times: 'always' })
     const gate = simulator.gate('verdicts')
     const answers = Array.from({ length: 50 }, () => post(simulator, PATH, question('Hi')))
@@ -184,7 +184,7 @@ describe('bytes in odd shapes', () => {
     },
   )
 
-  test('an answer that says gzip and is none', async () => {
+  test('an answer that is labelled gzip and is not', async () => {
     simulator.script({ contentEncoding: 'broken' })
     const answer = await rawPost(simulator, PATH, question('Hi'))
     expect(answer.head).toContain('content-encoding: gzip')

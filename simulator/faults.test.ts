@@ -183,7 +183,7 @@ describe('errors', () => {
   })
 })
 
-describe('answers that say too little', () => {
+describe('answers with missing fields', () => {
   test.each(ALL_PATHS)(
     '%s: usage, cost and ids can be left out alone and together',
     async (path, body) => {
@@ -237,7 +237,7 @@ describe('answers that say too little', () => {
     expect(await (await chat()).text()).toBe('')
   })
 
-  test('a stream can have one event that is no JSON, and go on', async () => {
+  test('a stream can have one event that is not JSON, and continue', async () => {
     simulator.script({ answer: 'malformedJson' })
     const events = eventsOf(await (await chat({ stream: true })).text())
     expect(() => JSON.parse(events[1]?.text ?? '')).toThrow()

@@ -37,7 +37,7 @@ test('a build is the same with any NODE_ENV in its environment', async () => {
   }
 })
 
-test('with --if-stale a build of the same sources stays as it is, and any other is made again', async () => {
+test('with --if-stale a build of the same sources is kept, and any other is made again', async () => {
   const stamp = join(folder, 'usual', 'stamp.json')
   const { mtimeMs } = statSync(stamp)
   expect(await build('usual', { args: IF_STALE })).toEqual(usual)

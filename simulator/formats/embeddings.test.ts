@@ -10,7 +10,7 @@ beforeAll(() => {
 })
 
 describe('embeddings', () => {
-  test('floats and base64 say the same vector, of length 1, the same for the same text', async () => {
+  test('floats and base64 have the same vector, of length 1, the same for the same text', async () => {
     const floats = await client.embeddings.create({
       model: 'sim/embed',
       input: ['one', 'two', 'one'],

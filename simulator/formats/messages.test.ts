@@ -13,7 +13,7 @@ import {
 const simulator = simulatorOfFile()
 
 describe('messages', () => {
-  test('a plain message has blocks, a stop reason, and a usage whose input leaves the cache out', async () => {
+  test('a plain message has blocks, a stop reason, and a usage whose input is without the cache', async () => {
     const asked = question('Hi', {
       model: 'sim/cached',
       max_tokens: 500,

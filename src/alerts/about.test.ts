@@ -15,7 +15,7 @@ test.each([
   expect(alertStep(used, 1_000_000)).toBe(step)
 })
 
-test('a limit of one micro-dollar is used whole, and of none or nothing never', () => {
+test('a limit of one micro-dollar can be used up, and a missing or zero limit never is', () => {
   expect([alertStep(0, 1), alertStep(1, 1)]).toEqual([null, 100])
   expect([alertStep(1, 0), alertStep(1, null), alertStep(0, 0)]).toEqual([null, null, null])
 })

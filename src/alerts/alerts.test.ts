@@ -90,7 +90,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('more credit begins again, by the balance right after it', async () => {
+  test('more credit starts the steps again, from the balance right after it', async () => {
     await credit(1_000)
     await spend(800)
     await look()
@@ -141,7 +141,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await letters()).toHaveLength(52)
   })
 
-  test('of several steps at once the highest is mailed, and the others never', async () => {
+  test('of several steps at once only the highest is sent by email', async () => {
     await credit(1_000)
     await spend(950)
     await look()
@@ -210,7 +210,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('three processes at once note everything once', async () => {
+  test('three simultaneous processes record everything once', async () => {
     await credit(1_000)
     await runScript(bench, 'set key_1 limit 1000\nset key_1 allowance 1000/month')
     await addOwner(bench.store.db, 'user_bob')
@@ -329,7 +329,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect([tries, refused, await letters()]).toEqual([5, ['no connection'], []])
     })
 
-    test('is given up at once if the mail server refuses it permanently', async () => {
+    test('is dropped at once if the mail server refuses it permanently', async () => {
       const refusing = post({
         async send() {
           throw new MailRefused('550 no such user', { isTemporary: false })
@@ -352,7 +352,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await letters()).toEqual([])
     })
 
-    test('that a stopped process had taken is sent by the next one', async () => {
+    test('that a stopped process had taken is sent by the next process', async () => {
       const never = Promise.withResolvers<string>()
       const began = Promise.withResolvers<void>()
       const stopped = post({

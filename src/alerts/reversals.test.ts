@@ -184,13 +184,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('a refund of all that is left brings one email, which says so', async () => {
+  test('a refund of everything that is left sends one email, which says so', async () => {
     await find({ back: 10n })
     await look()
     expect(await letters()).toMatchObject([{ ...of, balanceMicros: 0 }])
   })
 
-  test('an owner is emailed once about each removal of credit by an operator, also when the account is suspended', async () => {
+  test('an owner gets one email about each removal of credit by an operator, even if the account is suspended', async () => {
     const { db } = bench.store
     const first = await remove(400)
     await look()

@@ -99,7 +99,7 @@ test.each(
   Object.keys(SETTINGS).filter((name) =>
     /(TIMEOUT|WAIT|POLL|REFRESH)_MS$|^OTEL_.*_TIMEOUT$/.test(name),
   ),
-)('%s is no longer than a timer waits: Node would end a longer one at once', (name) => {
+)('%s is at most the longest wait of a timer, because Node ends a longer one at once', (name) => {
   expect(() => readConfig({ [name]: '2147483647' })).not.toThrow()
   expect(faultsOf({ [name]: '2147483648' }).at(-1)).toMatch(
     new RegExp(`^${name} is "\\d+": it must be a whole number, \\d+ to 2147483647$`),
@@ -228,7 +228,7 @@ test.each([
   [{ ADMIN_API_TOKEN: '"a-token-of-a-test"' }, 'ADMIN_API_TOKEN is in quotes'],
   [{ DATABASE_URL: "'sqlite:./x.db'" }, 'DATABASE_URL is in quotes'],
   [{ TOLLGATE_SELLER_NAME: '"Acme"' }, 'TOLLGATE_SELLER_NAME is in quotes'],
-])('what a file has around a value is named, not the value: %j', (env, fault) => {
+])('characters around a value are named, without the value: %j', (env, fault) => {
   const [, ...faults] = faultsOf(env)
   expect(faults).toEqual([expect.stringContaining(fault)])
   expect(faults.join()).not.toContain('a-token')
@@ -264,7 +264,7 @@ test('a number with more digits than can be read is refused with how many can', 
   )
 })
 
-test('a port is shared on PostgreSQL alone', () => {
+test('a port is shared only on PostgreSQL', () => {
   expect(readConfig({}).TOLLGATE_REUSE_PORT).toBe('off')
   const on = { TOLLGATE_REUSE_PORT: 'on' }
   const onPostgres = { ...on, DATABASE_URL: 'postgres://ada@db.example/tollgate' }

@@ -43,7 +43,7 @@ test.each([
   ['ANTHROPIC_API_KEY', 'UPSTREAM_DIALECT=anthropic'],
   ['OPENROUTER_API_KEY', 'UPSTREAM_DIALECT=openrouter'],
 ])(
-  'a key of a vendor under its usual name, %s, is said not to be read, and not shown',
+  "a vendor's key under its usual name, %s, is reported as unused and is not shown",
   (name, remedy) => {
     const note = unreadKeyNote({ [name]: 'sk-secret' })
     expect(note).toContain(name)

@@ -85,7 +85,7 @@ test.each(['await close(); process.exit()', 'process.exit()'])(
   },
 )
 
-test('a full disk ends no process that logs, and keeps none from ending', async () => {
+test('a full disk neither ends a process that logs nor keeps it from ending', async () => {
   const script = `
     const { once } = await import('node:events')
     const { openLog } = await import(${JSON.stringify(import.meta.resolve('./log.ts'))})

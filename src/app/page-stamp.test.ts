@@ -38,7 +38,7 @@ test.each(['web/main.tsx', 'web/parts/new.tsx', 'src/operations/main.tsx', 'pack
   },
 )
 
-test('a checkout without a build says how to make one', async () => {
+test('a checkout without a build names the command that makes one', async () => {
   expect(await faultOfBuild(root)).toContain('npm run build:page')
 })
 

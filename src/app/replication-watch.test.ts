@@ -106,7 +106,7 @@ test('a gateway whose user may not read the state of standbys reports that too',
   await owned.close()
 })
 
-test('a store on SQLite has no standby, and nothing is said of one', async () => {
+test('a store on SQLite has no standby, and no log line mentions one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` })
   const { closing, said, figures } = watch(store)

@@ -114,7 +114,7 @@ describe('a request that the provider refused has the machine-readable words of 
   })
 })
 
-test('a stream that failed after its 200 says why', () => {
+test('a stream that failed after its 200 is logged with the reason', () => {
   expect(lineOf({ stream: true, errorCode: 'client_gone' })).toMatchObject({
     level: 30,
     httpStatus: 200,

@@ -85,7 +85,7 @@ describe('a price', () => {
     expect(believed).toEqual({ ...inputPrices(1_000n), request: 70n })
   })
 
-  test('is counted apart from the others: three prices that fall in turn are none believed', () => {
+  test('is counted separately: of three prices that fall in turn, none is accepted', () => {
     const before = { ...inputPrices(1_000n), request: 1_000n, search: 1_000n }
     const believed = believedAfterEach(before, [
       { ...before, input: 1n },
@@ -97,7 +97,7 @@ describe('a price', () => {
 })
 
 describe('a tier', () => {
-  test('that is gone stays until its fall is believed', () => {
+  test('that disappears stays until its decrease is accepted', () => {
     const tiered = inputPrices(10n, { 200: 1_000n })
     const believed = believedAfterEach(
       tiered,
@@ -106,7 +106,7 @@ describe('a tier', () => {
     expect(believed).toEqual([tiered, tiered, inputPrices(10n)])
   })
 
-  test('that is gone and was hardly more expensive is gone at once', () => {
+  test('that disappears and was hardly more expensive is dropped at once', () => {
     expect(believedAfterEach(inputPrices(10n, { 200: 20n }), [inputPrices(10n)])).toEqual([
       inputPrices(10n),
     ])

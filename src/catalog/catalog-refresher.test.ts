@@ -105,7 +105,7 @@ describe('a refresh', () => {
   })
 })
 
-test('prices that requests ran at while the store took none are stored with the next refresh that it takes', async () => {
+test('prices that requests used while the store refused writes are stored with the next successful refresh', async () => {
   let isDown = true
   const saved: string[] = []
   const process = startProcess({
@@ -252,7 +252,7 @@ describe('flat prices of images', () => {
     expect(flatPrice(process)).toBe(80_000_000_000n)
   })
 
-  test('that can not be fetched and never were are nothing', async () => {
+  test('that cannot be fetched and never were are absent', async () => {
     const process = startProcess()
     process.world.imageAnswer = () => Promise.reject(new Error('refused'))
     await refreshWith(process, upstreamList(image))
@@ -333,7 +333,7 @@ describe('the repetition', () => {
     expect(process.timers.size).toBe(0)
   })
 
-  test('begins at once at the first look-up after the clock stepped forward over an hour, and the prices are good again', async () => {
+  test('begins at once at the first look-up after the clock stepped forward over an hour, and the prices are current again', async () => {
     const process = startProcess()
     process.refresher.start()
     await process.refresher.refreshNow()
@@ -364,7 +364,7 @@ describe('the repetition', () => {
     expect(process.fetches()).toBe(2)
   })
 
-  test('has only one timer, also with refreshes on demand in between', async () => {
+  test('has only one timer, even with refreshes on demand in between', async () => {
     const process = startProcess()
     process.refresher.start()
     for (let refresh = 0; refresh < 3; refresh++) await process.refresher.refreshNow()

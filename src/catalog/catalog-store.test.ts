@@ -49,7 +49,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     startCatalogProcess({ store: createCatalogStore(store.db), ...input })
 
   describe('a restart', () => {
-    test('has the prices of the last refresh at once, as old as they are', async () => {
+    test('has the prices of the last refresh at once, with their age', async () => {
       const before = startProcess()
       before.world.imageAnswer = () => ({
         endpoints: [{ pricing: [{ billable: 'output_image', unit: 'image', cost_usd: 0.08 }] }],

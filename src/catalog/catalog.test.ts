@@ -120,7 +120,7 @@ describe('a name', () => {
     },
   )
 
-  test('that two ids differ from in case alone resolves to neither, each id to itself', () => {
+  test('that differs from two IDs only in case resolves to neither, and each ID to itself', () => {
     const { catalog: twins } = stocked({
       rows: [upstreamRow({ id: 'acme/twin' }), upstreamRow({ id: 'acme/Twin' })],
     })
@@ -129,7 +129,7 @@ describe('a name', () => {
     expect(codeOf(() => twins.offerFor('ACME/TWIN', 'chat'))).toBe('model_not_found')
   })
 
-  test('answers the very offer each time, made beforehand', () => {
+  test('returns the same prepared offer each time', () => {
     expect(catalog.offerFor('ACME/SAGE-PRO', 'chat')).toBe(
       catalog.offerFor('acme/sage-pro', 'chat'),
     )
@@ -137,7 +137,7 @@ describe('a name', () => {
 })
 
 describe('prices', () => {
-  test('are good until they are an hour old to the millisecond, and stale after', () => {
+  test('are valid until they are exactly an hour old, and stale after that', () => {
     const { catalog, clock } = stocked({ rows: [upstreamRow()] })
     clock.now = START_MS + HOUR_MS
     expect(catalog.offerFor('acme/sage-pro', 'chat').modelId).toBe('acme/sage-pro')
@@ -200,7 +200,7 @@ describe('the list', () => {
     for (const listing of listOf(catalog).data) expect(listed(catalog, listing.id)).toEqual(listing)
   })
 
-  test('is another after a refresh, and a model that is gone is not found', () => {
+  test('changes after a refresh, and a removed model is not found', () => {
     const { catalog: changing } = stocked({ rows: [upstreamRow()] })
     const { models } = parseModels(
       upstreamList(upstreamRow({ id: 'acme/next' })),
@@ -224,14 +224,14 @@ describe('a faster tier', () => {
     return catalog.offerFor('acme/sage-pro', 'chat').fastPrices
   }
 
-  test('has the prices of the model that is listed with `-fast` behind its name', () => {
+  test('has the prices of the model that is listed with `-fast` after its name', () => {
     expect(fastPrices('0.00003', '0.00015')).toMatchObject({
       input: 30_000_000n,
       output: 150_000_000n,
     })
   })
 
-  test('is no model of that name that is cheaper', () => {
+  test('is not a cheaper model of that name', () => {
     expect(fastPrices('0.0000002', '0.00015')).toBeNull()
     expect(fastPrices('0.00003', '0.0000005')).toBeNull()
   })

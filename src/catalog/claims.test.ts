@@ -56,7 +56,7 @@ describe('an id belongs', () => {
     expect(claims.shadowedOf('one')).toEqual(['a/x'])
   })
 
-  test('to the next upstream that lists it, once its own lists it no more, and stays there', () => {
+  test('to the next upstream that lists it, after its own no longer does, and stays there', () => {
     const claims = new Claims([upstream('one'), upstream('two')])
     claims.replace('one', rows('one', 'a/x', 'a/z'))
     claims.replace('two', rows('two', 'a/x'))
@@ -67,7 +67,7 @@ describe('an id belongs', () => {
     ])
   })
 
-  test('to no upstream, once none lists it', () => {
+  test('to no upstream after the last one no longer lists it', () => {
     const claims = new Claims([upstream('one'), upstream('two')])
     claims.replace('one', rows('one', 'a/x'))
     claims.replace('two', rows('two', 'a/y'))

@@ -143,7 +143,7 @@ describe('endpoints are read', () => {
   })
 })
 
-describe('endpoints that can not be read', () => {
+describe('endpoints that cannot be read', () => {
   test('leave the listed price, counted each time and reported once a change', async () => {
     const process = await startProcess()
     process.answer(refuse)

@@ -10,7 +10,7 @@ beforeEach(async () => {
   id = await line.make('account', 'create', 'Ada')
 })
 
-test('an external id and notes are set, shown and taken away', async () => {
+test('an external ID and notes are set, shown and removed', async () => {
   const notes = ['--metadata', 'plan=gold', '--metadata', 'note=a=b, c']
   const make = () =>
     line.json('account', 'create', 'Shop', '--external-id', 'customer-42', ...notes)
@@ -37,7 +37,7 @@ test('an external id and notes are set, shown and taken away', async () => {
   expect([exitCode, said]).toEqual([2, expect.stringContaining('`--metadata` must be a key')])
 })
 
-test('billing details are set, shown and taken away', async () => {
+test('billing details are set, shown and removed', async () => {
   const billing = ['--billing', 'name=Acme GmbH', '--billing', 'address=Kai 3, Hamburg']
   expect(await line.json('account', 'update', id, ...billing)).toMatchObject({
     billing: { name: 'Acme GmbH', address: 'Kai 3, Hamburg', tax_id: null },
@@ -70,7 +70,7 @@ test('update changes the models of a key one list at a time, and show has both',
   expect(await update('--models-allow', 'none')).toMatchObject({ models: null })
 })
 
-test('an account is made with the credit below which it is low, or with the default', async () => {
+test('an account is created with the credit below which it is low, or with the default', async () => {
   const make = (...args: string[]) =>
     line.json('account', 'create', 'Shop', '--low-balance', ...args)
   expect(await make('2.5')).toMatchObject({ low_balance: 2_500_000 })

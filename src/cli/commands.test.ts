@@ -157,7 +157,7 @@ describe('credit add', () => {
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 } })
   })
 
-  test('of a negative amount takes paid credit back, also below zero', async () => {
+  test('of a negative amount removes paid credit, even below zero', async () => {
     await grant('1')
     const { out } = await grant('-2.5', '--reference', 'chargeback-1')
     expect(out).toBe(`removed $2.50 of paid credit from "Ada" (${id})\n`)

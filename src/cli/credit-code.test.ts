@@ -68,7 +68,7 @@ test('codes are listed newest first, with the accounts that redeemed them', asyn
   })
 })
 
-test("a code that can't be redeemed says why", async () => {
+test("a code that can't be redeemed is refused with the reason", async () => {
   const ada = await makeAccount('Ada')
   const revoked = await makeCode()
   const redeemed = await makeCode()

@@ -49,7 +49,7 @@ test.each(RUN)('docs/$name: tollgate $typed runs', async ({ typed }) => {
   expect([exitCode, notes]).toEqual([0, expect.not.stringContaining('tollgate: ')])
 })
 
-test('a command, an option and a value that are not there are faults', () => {
+test('an unknown command, an unknown option and a missing value are errors', () => {
   expect(SHOWN.length).toBeGreaterThan(50)
   expect(faultOf('account lst')).toBe('account has no command lst')
   expect(faultOf('account list --al')).toBe('list has no option --al')

@@ -19,7 +19,7 @@ async function expectExpiry(days: number, args: readonly string[]): Promise<void
   expect(ranMs).toBeLessThanOrEqual(Date.now())
 }
 
-describe('--expires takes a date, or how long from now', () => {
+describe('--expires takes a date or a duration', () => {
   test('of a key', async () => {
     await expectExpiry(90, ['key', 'create', accountId, '--expires', '90d'])
     const { id } = await line.json('key', 'create', accountId)
@@ -37,7 +37,7 @@ describe('--expires takes a date, or how long from now', () => {
   })
 
   test.each(['--expires', '--expires-in'])(
-    'of an admin token, also by the name of before: %s',
+    'of an admin token, even by its earlier name: %s',
     async (option) => {
       const create = ['token', 'create', '--name', 'shop', '--scope', 'read', option]
       await expectExpiry(90, [...create, '90d'])

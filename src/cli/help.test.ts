@@ -28,7 +28,7 @@ test.each(SHOWN_COMMANDS)(
   },
 )
 
-test('the help of a command that takes a user names what the user has', async () => {
+test('the help of a command that takes a user lists the accepted names of a user', async () => {
   const { out } = await line.run('user', 'role', '--help')
   expect(out).toContain("the user's email address or ID, user_…")
 })
@@ -141,7 +141,7 @@ test('credit that was added by the command of 0.2.0 is added as before', async (
   expect((await line.run('credit', '--help')).out).not.toContain('grant')
 })
 
-test('--since takes how long ago', async () => {
+test('--since takes a duration before now', async () => {
   const { id } = await line.json('account', 'create', 'Ada')
   await line.run('credit', 'add', String(id), '5', '--reference', 'r')
   const since = async (time: string) => {

@@ -32,7 +32,7 @@ test('a test email is sent at once, and the answer of the mail server is printed
   })
 })
 
-test('a test email that fails says why, and so does one without a mail server', async () => {
+test('a failed test email is reported with the reason, and so is a missing mail server', async () => {
   const bad = await line.run('mail', 'test', 'ada')
   expect([bad.exitCode, bad.notes]).toEqual([1, expect.stringContaining('name@example.com')])
   const none = openCommandLine()
@@ -55,12 +55,12 @@ test('an invitation is mailed, with the link that is printed', async () => {
   expect(html).not.toContain('<b>')
 })
 
-test('an invitation that is not mailed says to send the link', async () => {
+test('an invitation without an email says that the link must be sent', async () => {
   const { exitCode, notes } = await line.run('user', 'invite', 'eve@example.org', '--operator')
   expect([exitCode, notes]).toEqual([0, expect.stringContaining('send it to the person')])
 })
 
-test('an invitation that can not be mailed is printed, and says so', async () => {
+test('an invitation whose email fails is printed with that failure', async () => {
   await box.close()
   const { exitCode, out, notes } = await line.run(
     ...['user', 'invite', 'eve@example.org', '--operator', '--mail'],

@@ -180,7 +180,7 @@ describe('requests in flight at the copy', () => {
   })
 })
 
-test('a copy next to a server has the state of one moment, says so, and only its owner can read it', async () => {
+test('a copy next to a server has the state of one moment, reports that, and is readable only by its owner', async () => {
   const world = await startWorld()
   closing.push(() => world.close())
   const { apiKey } = await world.account()

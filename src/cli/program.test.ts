@@ -42,7 +42,7 @@ test.each([
   ['audit'],
   ['backup', 'copy.db'],
   ['copy', '--to', 'sqlite:copy.db'],
-])('without a store, %s %s creates none and says where it looked', async (...args) => {
+])('without a store, %s %s creates none and names the place where it looked', async (...args) => {
   const file = `${line.storeUrl.replace('sqlite:', '')}.elsewhere`
   const elsewhere = openCommandLine({ storeUrl: `sqlite:${file}` })
   const { exitCode, out, notes } = await elsewhere.run(...args)
@@ -52,7 +52,7 @@ test.each([
   elsewhere.close()
 })
 
-test('the first account may be made before the first start', async () => {
+test('the first account can be created before the first start', async () => {
   const storeUrl = `${line.storeUrl}.new`
   const first = openCommandLine({ storeUrl })
   expect((await first.run('account', 'create', 'Ada')).exitCode).toBe(0)

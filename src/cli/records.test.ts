@@ -134,7 +134,7 @@ describe('request', () => {
 })
 
 describe('audit', () => {
-  test('of an exact ledger says so, and names the newest request, which reveals an old copy', async () => {
+  test('of an exact ledger reports that, and names the newest request, which reveals an old copy', async () => {
     const { requests } = await makeRequests()
     const newest = requests[1] ?? ''
     const { opened_at } = await line.json('request', 'show', newest)

@@ -82,7 +82,7 @@ test('an amount in free text is cut whole: a part of it would be another amount'
   expect(shown(28).split('\n')[1]).toBe('name=Ada …')
 })
 
-test('characters that take two columns of a terminal count as two, and none is cut in half', () => {
+test('characters that take two columns of a terminal count as two, and are not cut in half', () => {
   const shown = fittingTable(
     ['NAME', 'STATE'],
     [
@@ -96,7 +96,7 @@ test('characters that take two columns of a terminal count as two, and none is c
   expect(accents).toBe(`${'e\u0301'.repeat(21)}…  active`)
 })
 
-test('the width is that of the terminal, and results in a pipe have none', () => {
+test('results have the width of the terminal, and no width in a pipe', () => {
   const remarks = { isTTY: true, columns: 80, write: () => {} }
   const widthOf = (isTTY: boolean) =>
     createTerminal({ results: { ...remarks, isTTY, columns: 100 }, remarks }).columnsMax

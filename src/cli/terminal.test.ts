@@ -82,7 +82,7 @@ describe('a remark on a terminal', () => {
   })
 })
 
-test('a name can not turn the rest of its line around: its characters for that are written as escapes', () => {
+test('a name cannot reverse the text after it, because control characters are written as escapes', () => {
   const terminal = terminalOf(true)
   terminal.out('acct_1  Ann\u202e 000,1$ \u2066x')
   terminal.note(JSON.stringify({ name: 'Ann\u202e' }))

@@ -13,7 +13,7 @@ test.each([
   expect(readSinceOrDate(word, NEW_YEAR_MS)).toBe(date)
 })
 
-test('another word is refused with the words that there are, and none is an expiry', () => {
+test('another word is refused with the accepted words, and `none` is an expiry', () => {
   for (const word of ['tomorrow', 'constructor']) {
     expect(() => readSince(word, NEW_YEAR_MS)).toThrow('today, yesterday, this-month or last-month')
   }

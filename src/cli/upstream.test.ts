@@ -64,7 +64,7 @@ test('without an upstream, the check says that the simulator answers, and which 
   )
 })
 
-test('each model that is not offered is said once, with its line to write', async () => {
+test('each model that is not offered is listed once, with the line to add', async () => {
   const played = await startSimulator({ vendor: 'openai' })
   try {
     const base = upstreamSettings({ name: 'openai', baseUrl: played.baseUrl })
@@ -125,7 +125,7 @@ test('an upstream that answers and lists no prices has no models: it is not call
   }
 })
 
-test('one upstream is checked alone, and an unknown name has the names that there are', async () => {
+test('one upstream can be checked alone, and an unknown name is refused with the known names', async () => {
   const away = upstreamSettings({ name: 'away', baseUrl: 'http://127.0.0.1:9/v1' })
   const one = await open(away).run('upstream', 'check', 'first')
   expect(one.exitCode).toBe(0)

@@ -41,6 +41,6 @@ test.each([
   ['max_tokens: 300000 > 64000, which is the maximum allowed number of output tokens'],
   ['`max_tokens` is too large: the model supports at most 4096 completion tokens'],
   ['`stop` exceeds max length'],
-])('a value that is too long is no overlong prompt: %s', (message) => {
+])('a value that is too long is not an overlong prompt: %s', (message) => {
   expect(refusalOf(message).code).toBe('invalid_parameter')
 })

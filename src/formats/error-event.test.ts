@@ -53,7 +53,7 @@ test('the error event of a legacy completion has choices', () => {
   })
 })
 
-test('a failed response keeps its usage, as numbers alone', () => {
+test('a failed response keeps only the numbers of its usage', () => {
   const usage = {
     input_tokens: 11,
     input_tokens_details: { cached_tokens: 3, note: 'SECRET' },

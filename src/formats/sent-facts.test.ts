@@ -107,7 +107,7 @@ describe('a prompt that is too long', () => {
   const message = 'prompt is too long: 204813 tokens > 200000 maximum'
   const size = { promptTokens: 212_345, capTokens: 32_000, contextTokens: 200_000 }
 
-  test("is refused with the gateway's own figures, and none of the provider's", () => {
+  test("is refused with the gateway's own figures, without the provider's", () => {
     const { text } = refused(message, { ...SENT, size })
     expect(text).toBe(
       "prompt is too long: it has about 210,000 tokens by the gateway's estimate, the output cap is 32,000, and the context window of this model is 200,000. Shorten the input or lower the output cap.",

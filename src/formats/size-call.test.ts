@@ -24,7 +24,7 @@ function unsizedCall(bytes: number) {
 }
 
 test.each([1_000, 3 * MIB])(
-  'a call of %d bytes of each kind of text has the same size in parts as at once',
+  'a call of %d bytes of each kind of text has the same size in parts as in one step',
   async (bytes) => {
     const unsized = unsizedCall(bytes)
     let rests = 0

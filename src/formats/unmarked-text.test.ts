@@ -34,7 +34,7 @@ function unmarkedOf(source: object): string {
 const behind = (...values: readonly unknown[]) =>
   values.map((value) => `,${JSON.stringify(value)}`).join('')
 
-describe('behind its last mark, a body of messages has', () => {
+describe('after its last mark, a body of messages has', () => {
   test.each<[string, object, string]>([
     [
       'its system prompt and messages, if a tool is marked',
@@ -167,7 +167,7 @@ test('no text is left out of a call for a mark in it', () => {
   expect(unmarkedTokens).toBeGreaterThan(estimateTextTokens(Buffer.from(JSON.stringify(words))))
 })
 
-test('a mark at the very end leaves no more unmarked than the brackets behind it', () => {
+test('a mark at the very end leaves only the brackets after it unmarked', () => {
   const call = sizeCall(
     messages.readCall(
       bodyOf({ ...BODY, messages: [user(text('word '.repeat(9_000), HOUR))] }),

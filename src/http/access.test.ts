@@ -42,7 +42,7 @@ async function call() {
   return { said: await promise, leave: () => sent.destroy() }
 }
 
-test('all keys of an account have 256 calls at a time, and one that leaves makes room', async () => {
+test('all keys of an account have 256 calls at a time together, and a call whose client leaves frees its place', async () => {
   const admitted = []
   for (let count = 0; count < CALLS_AT_ONCE; count++) admitted.push(await call())
   expect(admitted.map(({ said }) => said)).toEqual(new Array(CALLS_AT_ONCE).fill('admitted'))

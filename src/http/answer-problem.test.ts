@@ -3,7 +3,7 @@ import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import { problemOf, STORE_AWAY } from './answer-problem.ts'
 
-test('a read that took too long is refused as not retryable, and the message says what to ask for instead', () => {
+test('a read that took too long is refused as not retryable, and the message says what to request instead', () => {
   expect(problemOf(new ReadRefused('tooLong'))).toMatchObject({
     code: 'service_unavailable',
     httpStatus: 503,
@@ -12,7 +12,7 @@ test('a read that took too long is refused as not retryable, and the message say
   })
 })
 
-test('a read behind too many others says when to come back', () => {
+test('a read behind too many others is refused with the time to retry', () => {
   expect(problemOf(new ReadRefused('tooMany'))).toMatchObject({
     code: 'service_unavailable',
     httpStatus: 503,

@@ -200,7 +200,7 @@ test.each<[string, (held: Promise<never>) => Partial<BodyAccount>]>([
   expect(end).toBeNull()
 })
 
-test('a body that has come whole is not given up as slow while it is inflated', async () => {
+test('a complete body is not refused as slow while it is inflated', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const sent = patterned(8 * MIB)
   const packed = await promisify(gzip)(sent)

@@ -129,7 +129,7 @@ describe('a member given twice', () => {
       'the input of a tool call',
       `{"messages":[{"content":[{"type":"tool_use","input":${twice}}]}]}`,
     ],
-  ])('is left alone in %s', (_, text) => {
+  ])('is unchanged in %s', (_, text) => {
     expect(parse(text).root).toBeDefined()
   })
 
@@ -198,7 +198,7 @@ describe('random bodies', () => {
 })
 
 describe('an answer', () => {
-  test('is read behind a byte order mark, to the digits of its numbers', () => {
+  test('is read after a byte order mark, with the exact digits of its numbers', () => {
     const answer = parseAnswer(Buffer.from('\ufeff{"usage":{"cost":0.10}}'))
     expect(answer?.root).toEqual({ usage: { cost: 0.1 } })
     expect(answer && numberSource(answer, ['usage', 'cost'])).toBe('0.10')

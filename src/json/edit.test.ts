@@ -136,12 +136,12 @@ describe('an edit', () => {
     expect(editJson(body, [])).toEqual([body.bytes])
   })
 
-  test('finds a key behind long strings full of quotes and backslashes', () => {
+  test('finds a key after long strings full of quotes and backslashes', () => {
     const long = JSON.stringify(`${'\\'.repeat(1_001)}${'x'.repeat(100)}"${'\\"'.repeat(1_001)}`)
     expect(edited(`{"a":${long},"b":1}`, set(['b'], '2'))).toBe(`{"a":${long},"b":2}`)
   })
 
-  test('finds a key behind 100,000 nested arrays', () => {
+  test('finds a key after 100,000 nested arrays', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     expect(edited(`{"a":${deep},"b":1}`, set(['b'], '2'))).toBe(`{"a":${deep},"b":2}`)
   })

@@ -4,7 +4,7 @@ import { parseEventData } from './body.ts'
 test.each([
   ['{"id":"a","error":{"message":"x"},"error":null}'],
   ['{"choices":[{"\\u0065rror":"x","error":null}]}'],
-])('an event that hides an error behind a second one can not be read: %s', (data) => {
+])('an event that hides an error behind a second one cannot be read: %s', (data) => {
   expect(parseEventData(data)).toBeNull()
 })
 
@@ -16,7 +16,7 @@ test('an event may have an error in each of several objects', () => {
 test.each([
   ['values', `{"a":[${'{},'.repeat(2_000_000)}0]}`],
   ['levels', `{"a":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`],
-])('an event of more %s than a body may have can not be read', (_, data) => {
+])('an event of more %s than a body may have cannot be read', (_, data) => {
   expect(parseEventData(data)).toBeNull()
 })
 

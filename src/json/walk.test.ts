@@ -34,7 +34,7 @@ describe('a walk', () => {
     ])
   })
 
-  test('passes over schemas and the input of tool calls, and over nothing else', () => {
+  test('skips only schemas and the input of tool calls', () => {
     const root = {
       tools: [
         { type: 'function', function: { name: 'f', parameters: { a: {} } } },

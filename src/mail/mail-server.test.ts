@@ -56,7 +56,7 @@ async function refusal(sending: Promise<string>): Promise<MailRefused> {
   throw error
 }
 
-test('a mail has plain text and HTML that say the same, and no picture, script or address of another', async () => {
+test('an email has the same text as plain text and as HTML, and no picture, script or address of another server', async () => {
   const box = await mailbox()
   expect(await serverAt(box.url).send(LETTER)).toMatch(/^250 /)
   const { from, to, headers, text, html } = await box.mail(0)
@@ -101,7 +101,7 @@ test.each([
   'ada@example.org>',
   'Ada <ada@example.org>',
   '',
-])('%j is no address, and no connection is opened for it', async (to) => {
+])('%j is not an address, and no connection is opened for it', async (to) => {
   const error = await refusal(serverAt('smtp://127.0.0.1:1?tls=off').send({ ...LETTER, to }))
   expect([error.message, error.isTemporary]).toEqual([expect.stringContaining('name@'), false])
 })
@@ -133,7 +133,7 @@ test("a refusal has the server's words, and is final for 5yz alone", async () =>
   }
 })
 
-test('a wrong password is said to be one, and is not tried again', async () => {
+test('a wrong password is reported as such, and is not tried again', async () => {
   const box = await mailbox({
     authOptional: false,
     allowInsecureAuth: true,

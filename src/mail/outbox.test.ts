@@ -36,7 +36,7 @@ function openOutbox(tries: (letter: Letter, stopped?: AbortSignal) => Promise<st
 
 const away = (isTemporary: boolean) => new MailRefused('away', { isTemporary })
 
-test('a letter that may be taken later is tried again, and no letter twice once it was taken', async () => {
+test('an email that can be accepted later is tried again, and an accepted email is not sent twice', async () => {
   let sent = 0
   const { outbox, ended } = openOutbox(async () => {
     if (++sent < 3) throw away(true)

@@ -125,7 +125,7 @@ describe('asks operators for the password again depending on the body', () => {
   })
 })
 
-test('a change that was made is answered, also if the time of the password cannot be stored', async () => {
+test('a change that was made is answered, even if the time of the password cannot be stored', async () => {
   const change = operation({
     name: 'makeKey',
     method: 'POST',

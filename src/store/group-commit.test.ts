@@ -56,7 +56,7 @@ test('commands that arrive during a commit are the next one, lower ranks first, 
   expect(store.batches).toEqual([[1], [2, 4, 3, 5]])
 })
 
-test('a store that fails refuses the commands behind it that clients wait for, and takes the others', async () => {
+test('a store that fails refuses waiting commands of clients, and keeps the others', async () => {
   const failed = new StoreUnavailable('the disk is gone')
   const batches: (readonly number[])[] = []
   const commits = new GroupCommit({
@@ -152,7 +152,7 @@ test('commits keep their distance, and share the commands in between', async () 
   expect(pauses).toHaveLength(2)
 })
 
-test('a command that a client waits for ends the pause between commits, and takes what waits with it', async () => {
+test('a command that a client waits for ends the pause between commits, and includes waiting commands', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({
     ...settings,
@@ -189,7 +189,7 @@ test('an idle command starts no commit while others do', async () => {
   expect(store.batches).toEqual([[1, 3]])
 })
 
-test('an idle command is committed alone after a while', async () => {
+test('an idle command is committed alone after a pause', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit })
   const answers = Promise.all([commits.submitIdly(1), commits.submitIdly(2)])
@@ -226,7 +226,7 @@ test('a store that fails fails its batch without a replay, and the next batch is
   expect(await commits.submit(3)).toBe(3)
 })
 
-test('closing answers all commands that were taken and takes no more', async () => {
+test('closing answers all accepted commands and accepts no more', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit, batchCommandsMax: 1 })
   const answers = [1, 2].map((command) => commits.submit(command))

@@ -109,7 +109,7 @@ describe('migrations', () => {
     },
   )
 
-  test('do no harm when they run again, or in several processes at once', async () => {
+  test('are harmless when they run again, or in several processes at once', async () => {
     // However long the others take.
     const patient = { busyTimeoutMs: HANG_LIMITS.testTimeout }
     const stores = await Promise.all([open(patient), open(patient), open(patient)])
@@ -180,7 +180,7 @@ describe('migrations', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640)
   })
 
-  test('copy a store aside so that only its owner may read the copy, also where others may read the store', async () => {
+  test('make a copy of the store that only its owner can read, even if others can read the store', async () => {
     await open()
     await chmod(file, 0o640)
     await open({ migrations: [...MIGRATIONS, NEXT], migrateStore: 'always' })
@@ -201,13 +201,13 @@ describe('migrations', () => {
   })
 })
 
-describe('a store that can not be opened says so', () => {
-  test('where its folder can not be made', async () => {
+describe('a store that cannot be opened is reported', () => {
+  test('if its folder cannot be created', async () => {
     await writeFile(file, 'a file where a folder should be')
     await expect(open({ url: `sqlite:${file}/store.db` })).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  test('where the file is no database', async () => {
+  test('if the file is not a database', async () => {
     await writeFile(
       file,
       'this is not a database, and it is longer than a header of one is'.repeat(9),
@@ -257,7 +257,7 @@ describe('connections', () => {
     expect(await pragma('foreign_keys')).toEqual([1])
   })
 
-  test('of reports and snapshots can not write', async () => {
+  test('of reports and snapshots cannot write', async () => {
     const store = await open()
     const write = (db: Kysely<Tables>) => sql`delete from settings`.execute(db)
     await expect(write(store.reports)).rejects.toThrow(/readonly/)
@@ -276,7 +276,7 @@ describe('connections', () => {
     expect(await readSetting(store.reports, 'maintenance')).toBe('on')
   })
 
-  test('run a transaction alone: no other statement is in it, and it is all or nothing', async () => {
+  test('run a transaction alone, without other statements in it, and completely or not at all', async () => {
     const store = await open()
     const inside = Promise.withResolvers<void>()
     const leave = Promise.withResolvers<void>()

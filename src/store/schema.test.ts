@@ -81,7 +81,7 @@ const REQUEST: RequestRow = {
 }
 
 describe('a row', () => {
-  test('that is written is read as it was, with or without its columns that are null together', () => {
+  test('reads back unchanged, with or without the columns that are null together', () => {
     for (const row of [
       REQUEST,
       { ...REQUEST, usage: EACH_COUNT, costUsd: '0.1', httpStatus: 200 },

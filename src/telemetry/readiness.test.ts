@@ -52,7 +52,7 @@ test('a process that has just started is ready once it has prices', () => {
   expect(faults()).toEqual({})
 })
 
-test('a process that believes one node alone is ready, and warns of it', () => {
+test('a process that accepts the word of a single node is ready, with a warning', () => {
   const chainWarning = 'CHAIN_QUORUM is 1'
   const weak = new Readiness({
     clock: { nowMs: () => nowMs },
@@ -95,7 +95,7 @@ test('a stopping process is not ready', () => {
   expect(Object.keys(faults())).toEqual(['serving'])
 })
 
-test('a process is not ready from a failure of the store until it has committed a write, and says why', () => {
+test('a process is not ready from a failure of the store until it has committed a write, and gives the reason', () => {
   readiness.storeFailed(null)
   expect(faults()['store']).toMatch(/^The store takes no writes\. Check /)
   readiness.storeFailed('readOnly')
@@ -117,7 +117,7 @@ test('a store that fails has a remedy for its own kind: a file, or the database 
   )
 })
 
-test('a fault of the store that is known has the remedy for it alone', () => {
+test('a known fault of the store has only its own remedy', () => {
   readiness.storeFailed('full')
   expect(faults()['store']).toBe(
     'The store takes no writes: its disk is full. Free space on that disk; the log says more.',
@@ -164,7 +164,7 @@ test('a process is not ready from a refusal of its account until the provider ac
   expect(faults()).toEqual({})
 })
 
-test('refusals that may be about the request alone count from the second account on, with none accepted in between', () => {
+test('refusals that may concern only the request count from the second account on, with no accepted request in between', () => {
   const of = (likelyOf: string) => readiness.accountRefused({ ...REQUEST, likelyOf })
   expect([of('acct_1'), of('acct_1'), of('acct_1')]).toEqual([false, false, false])
   expect([faults(), readiness.isAccountRefused('one')]).toEqual([{}, false])
@@ -178,7 +178,7 @@ test('refusals that may be about the request alone count from the second account
   expect([of('acct_1'), faults()]).toEqual([false, {}])
 })
 
-test('refusals that may be about the request alone are forgotten after five minutes, and renew a known refusal', () => {
+test('refusals that may concern only the request are forgotten after five minutes, and renew a known refusal', () => {
   const of = (likelyOf: string) => readiness.accountRefused({ ...REQUEST, likelyOf })
   expect(of('acct_1')).toBe(false)
   nowMs += 5 * 60_000
@@ -193,7 +193,7 @@ test('refusals that may be about the request alone are forgotten after five minu
   expect(Object.keys(faults())).toContain('upstream_account')
 })
 
-test('after half a minute a refused account is worth a try, and still counts as refused', () => {
+test('after half a minute a refused account can be tried again, and still counts as refused', () => {
   readiness.accountRefused(REQUEST)
   nowMs += 29_999
   readiness.storeCommitted()
@@ -237,7 +237,7 @@ test('a refused key counts until the upstream accepts it, or a request', () => {
   expect(readiness.isAccountRefused('one')).toBe(true)
 })
 
-test('no key is checked of an upstream that has none', () => {
+test('an upstream without a key gets no check of its key', () => {
   const keyless = new Readiness({
     clock: { nowMs: () => nowMs },
     storeKind: 'sqlite',

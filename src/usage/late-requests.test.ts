@@ -125,7 +125,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
     for (let reads = 0; reads < 100; reads++) await countRequests(reports, FIRST_HOUR)
   }
 
-  test('a day that is taken back before its requests are pruned keeps them, until it is rolled up again', async () => {
+  test('a day that loses its roll-up before its requests are pruned keeps them until it is rolled up again', async () => {
     const { store } = history.bench
     const clock = { nowMs: () => history.nowMs }
     const events = { onPruned: () => {}, onFailure: () => {} }

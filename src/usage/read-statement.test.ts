@@ -164,7 +164,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(credit).toMatchObject({ kind: 'entry', amountMicros: 100_000, balanceMicros: 100_000 })
   })
 
-  test('a statement of the year 0 costs the thread no more than one of today', async () => {
+  test('a statement of the year 0 takes the thread no longer than one of today', async () => {
     const fromMs = Date.parse('0000-01-01T00:00:00Z')
     const range = { accountId: 'A1', fromMs, toMs: fromMs + DAY_MS }
     await statementOf(history, range)

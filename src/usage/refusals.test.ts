@@ -114,7 +114,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     ])
   })
 
-  test('an account whose many keys are refused has few rows in an hour, and takes none from others', async () => {
+  test('an account with many refused keys has few rows in an hour, and does not reduce the rows of others', async () => {
     const counter = new RefusalCounter({
       db: store.db,
       clock,

@@ -59,7 +59,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     return (await readUsage(pages, { accountId: 'A1', ...range })).totals.requests
   }
 
-  test('a request whose id a clock made that was days behind for a moment is rolled up, though its hour was before', async () => {
+  test('a request whose ID comes from a clock that was days behind for a moment is rolled up, although its hour was rolled up before', async () => {
     const history = await UsageHistory.open(open)
     const clock = { nowMs: history.nowMs }
     const idHours = new IdHours({ nowMs: () => clock.nowMs })
@@ -89,7 +89,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await history.bench.close()
   })
 
-  test('a request whose id a clock made that was a day behind is rolled up, though its hour is no longer watched', async () => {
+  test('a request whose ID comes from a clock that was a day behind is rolled up, although its hour is no longer watched', async () => {
     const history = await UsageHistory.open(open)
     const clock = { nowMs: history.nowMs }
     const idHours = new IdHours({ nowMs: () => clock.nowMs })
@@ -183,7 +183,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await history.bench.close()
   })
 
-  test('an hour that counts as rolled up no more is rolled up again by a process that had seen it rolled up', async () => {
+  test('an hour that no longer counts as rolled up is rolled up again by a process that had seen it rolled up', async () => {
     const history = await UsageHistory.open(open)
     const { roller } = rollerOf(history)
     await history.settle(await history.open(0, history.nowMs), finalOf(micros(1)))

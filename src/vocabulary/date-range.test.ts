@@ -122,7 +122,7 @@ test('a whole month has its name, and no other range has', () => {
 })
 
 describe('an address', () => {
-  test('has each range, and is read as it was written', () => {
+  test('has each range, and reads back unchanged', () => {
     const ranges = MOVING_RANGES.map((range): DateRange => ({ kind: 'moving', range }))
     for (const range of [...ranges, dates('2026-10-01', '2026-10-31')]) {
       expect(readDateRange(searchOf(range))).toEqual(range)

@@ -60,7 +60,7 @@ async function outcomes(
 }
 
 describe('places', () => {
-  test('are taken at once up to the limit, and then when one is left, once', async () => {
+  test('are taken at once up to the limit, and after that one for each freed place', async () => {
     const { queue } = openQueue({ placesMax: 2 })
     const first = takeNow(queue)
     takeNow(queue)
@@ -138,7 +138,7 @@ describe('places', () => {
 })
 
 describe('entries that wait', () => {
-  test('are bounded, of one owner and of all, and a refused one takes nothing', async () => {
+  test('are bounded for one owner and for all, and a refused one takes no place', async () => {
     const { queue } = openQueue({ lanes: [{ waitingMax: 3, waitingOfOwnerMax: 2 }] })
     const entries = ['a1', 'a2', 'a3', 'b1', 'c1']
     expect(await outcomes(queue, takeNow(queue), entries)).toEqual([
@@ -185,7 +185,7 @@ describe('entries that wait', () => {
     expect(queue.taken).toBe(0)
   })
 
-  test('leave no timer behind, however the wait ends', async () => {
+  test('leave no timer, however the wait ends', async () => {
     const { queue, timers } = openQueue({ waitTimeoutMs: 1_000, lanes: [{ waitingMax: 1 }] })
     const place = takeNow(queue)
     const admitted = queue.take({ owner: 'a' })

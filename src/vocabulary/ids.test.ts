@@ -21,7 +21,7 @@ describe('an id', () => {
     expect(ids.next('acct')).toBe(`acct_000000100z${'z'.repeat(16)}`)
   })
 
-  test('has no character that is taken for another', () => {
+  test('has no character that looks like another', () => {
     const { ids } = sourceAt(Date.UTC(2030, 0, 1))
     for (let i = 0; i < 1_000; i++) expect(ids.next('key')).toMatch(/^key_[0-9a-hjkmnp-tv-z]{26}$/)
   })
@@ -32,7 +32,7 @@ describe('an id', () => {
     expect(made.size).toBe(10_000)
   })
 
-  test('of a later millisecond sorts behind', () => {
+  test('of a later millisecond sorts later', () => {
     fc.assert(
       fc.property(moments, moments, (a, b) => {
         fc.pre(a < b)

@@ -347,7 +347,7 @@ describe('a hold', () => {
     )
   })
 
-  test('of its own figure is that figure at the default fee or less, and grows with a higher fee', () => {
+  test('of its own figure equals the figure up to the default fee, and grows with a higher fee', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fees, (amount, fee) => {
         const held = microsCeilAboveFee(amount, fee)

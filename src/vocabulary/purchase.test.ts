@@ -46,7 +46,7 @@ describe('the credit of a payment', () => {
     expect(creditOf(units, atTerms)).toBe(credited)
   })
 
-  test('is never more than the units are worth, and less than a micro-dollar below their part', () => {
+  test('is at most the value of the units, and less than a micro-dollar below it', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), terms, (units, atTerms) => {
         const credited = creditOf(units, atTerms)

@@ -58,7 +58,7 @@ describe('a request window', () => {
     expect(windowText(windowOf(everySecond))).toBe(`499:${new Array(60).fill(1).join(',')}`)
   })
 
-  test('is the same after it was saved and read, and counting leaves it as it was', () => {
+  test('is the same after it was saved and read, and counting does not change it', () => {
     const moments = fc.array(fc.integer({ min: 0, max: 200_000 }), { maxLength: 60, size: 'max' })
     fc.assert(
       fc.property(moments, fc.integer({ min: 0, max: 300_000 }), (momentsMs, nowMs) => {

@@ -15,7 +15,7 @@ test('an operation is called at the path of the caller, with the remaining input
   )
 })
 
-test('a parameter of a path can not lead to another path', () => {
+test('a parameter of a path cannot lead to another path', () => {
   expect(hrefOf('operator', 'getOperatorRequest', { request_id: '../tokens?a=b' })).toBe(
     '/app/api/operator/requests/..%2Ftokens%3Fa%3Db',
   )

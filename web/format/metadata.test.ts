@@ -12,6 +12,6 @@ test('empty lines and spaces around a name and its value are left out', () => {
   expect(readMetadata('')).toEqual({})
 })
 
-test.for(['plan', ': team', 'plan: team\nplan: free'])('%j is no list of notes', (typed) => {
+test.for(['plan', ': team', 'plan: team\nplan: free'])('%j is not a list of notes', (typed) => {
   expect(readMetadata(typed)).toBeNull()
 })

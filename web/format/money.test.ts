@@ -70,7 +70,7 @@ describe('the label of an axis', () => {
 })
 
 describe('an amount that is typed', () => {
-  test('is read as it is written into the field', () => {
+  test('reads the same text that is typed into the field', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 900_000_000_000_000 }), (amountMicros) => {
         expect(readMoney(typedMoney(amountMicros))).toBe(amountMicros)

@@ -225,7 +225,7 @@ describe('a file of upstreams', () => {
     })
   })
 
-  test('tells all its faults at once, with their lines', async () => {
+  test('reports all its faults at once, with their lines', async () => {
     const faults = await faultsOf(`upstreams:
   Two Words:
     dialect: own

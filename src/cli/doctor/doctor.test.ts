@@ -143,13 +143,13 @@ test('an upstream without credit fails with that, and one that can’t be reache
   expect(away).not.toMatch(/key|credit/)
 })
 
-test('an upstream that lists no prices is given the lines to write: its address and key are right', async () => {
+test('an upstream without prices whose address and key work gets the lines to add', async () => {
   const { 'upstream main': found } = await findings(open(live({ dialect: 'openai-compatible' })))
   expect(found).toMatch(/^failed: the upstream lists \d+ models and no prices\. Write the models /)
   expect(found).not.toContain('check its address')
 })
 
-test('a store that is not there fails, and the checks of the gateway without it still run', async () => {
+test('a missing store fails, and the checks that need no store still run', async () => {
   const found = await findings(open({ storeUrl: 'sqlite:/nowhere/tollgate.db' }))
   expect(found['store']).toMatch(
     /^failed: there is no store at \/nowhere\/tollgate\.db: go to the folder/,
@@ -192,7 +192,7 @@ test.each([
   expect(clockFinding(leadMs)).toMatchObject({ state, message: expect.stringContaining(words) })
 })
 
-test('durations are shown in the largest unit that says enough', () => {
+test('durations are shown in the largest sufficient unit', () => {
   expect([40_000, 720_000, 10_800_000, 345_600_000].map(durationText)).toEqual([
     '40 s',
     '12 min',

@@ -52,7 +52,7 @@ test('without a build each path answers which command to run, and a build is fou
 describe('a built page', () => {
   beforeEach(build)
 
-  test('runs and shows the files of this server alone, in no frame', async () => {
+  test('runs and shows only files of this server, and cannot be put in a frame', async () => {
     for (const path of ['/app', '/app/assets/main-a1b2.js', '/app/icon.svg']) {
       const { headers } = await get(path)
       const policy = headers.get('content-security-policy') ?? ''

@@ -67,7 +67,7 @@ test('cells with commas, quotes and line ends stay one cell', async () => {
   expect((await lines({ accountId: 'A' }))[1]).toContain(',"a,""b""\nc",')
 })
 
-test('the next thousand is not read before the ones before were taken', async () => {
+test('the next thousand rows are read only after the ones before were taken', async () => {
   const parts = requestCsv(bench.store.pages({ owner: 'test' }), {
     filter: { accountId: 'A' },
     isForOperators: false,

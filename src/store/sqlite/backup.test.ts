@@ -31,7 +31,7 @@ test.each([
   ['which began first', 0],
   ['which began last', 1],
 ])(
-  'of two that write a file at once, the one that ends first, %s, has it whole, and the other fails',
+  'of two that write a file at the same time, the first to end, %s, writes all of it, and the other fails',
   async (_which, first) => {
     const texts = ['aaaaaa', 'bbbbbb']
     const writers: ReturnType<typeof writeInHalves>[] = []
@@ -59,14 +59,14 @@ test('a file that could not be written leaves no part of it', async () => {
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a copy before a migration that could not be made leaves no part of it, which would look like a whole one', async () => {
+test('a failed copy before a migration leaves no partial file, which would look complete', async () => {
   const store = await openStore({ url: `sqlite:${file}` })
   await store.close()
   await expect(copyAside(store.db, file, 26)).rejects.toThrow()
   expect(readdirSync(folder).filter((name) => name.includes('before'))).toEqual([])
 })
 
-test('only its owner may read the file, also while it is written', async () => {
+test('only its owner can read the file, even while it is written', async () => {
   await writeNewFile(file, async (partial) => {
     expect(statSync(partial).mode & 0o777).toBe(0o600)
   })

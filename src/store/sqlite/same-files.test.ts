@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { NotSent } from '../store-failure.ts'
 import { openSqliteConnection, sameFilesCheck } from './sqlite-connection.ts'
 
-test('a removed log is noticed also if a symbolic link leads to the store', () => {
+test('a removed log is noticed even if a symbolic link leads to the store', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-same-'))
   const file = join(folder, 'store.db')
   openSqliteConnection({ file }).close()

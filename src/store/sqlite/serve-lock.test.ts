@@ -53,7 +53,7 @@ test.each([
   ['that exists', true, linkElsewhere],
   ['that the first server is about to make', false, linkElsewhere],
   ['that the first server is about to make, over linked folders', false, linkInLinkedFolder],
-])('a store %s is served once, also if symbolic links lead to it', async (_, exists, makeLink) => {
+])('a store %s is served once, even if symbolic links lead to it', async (_, exists, makeLink) => {
   if (exists) await writeFile(file, '')
   const link = await makeLink()
   const lock = acquireServeLock(link)

@@ -40,7 +40,7 @@ test('a thread that dies fails its jobs, and the next job starts another', async
   expect(await thread.call('again')).toBe('again answered')
 })
 
-test('a thread that is closed finishes its jobs, closes its runner and takes no more', async () => {
+test('a thread that is closed finishes its jobs, closes its runner and accepts no more', async () => {
   const asked = [thread.call('one'), thread.call('two')]
   await thread.close()
   expect(await Promise.all(asked)).toEqual(['one answered', 'two answered'])

@@ -13,7 +13,7 @@ test('a deposit is named by its token and chain, not by the ID of its method', (
   expect(methodName({ ...deposit, transaction })).toBe('USDC on chain 31337')
 })
 
-test('a payment by card is named so, also before it is paid', () => {
+test('a payment by card is called that even before it is paid', () => {
   const card = { method: 'card', paid: { currency: 'usd', units: '2500' }, transaction: null }
   expect(methodName(card)).toBe('Card')
   expect(byMethod({ ...card, paid: null })).toBe('by card')

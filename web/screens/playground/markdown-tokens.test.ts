@@ -22,7 +22,7 @@ describe('an answer in Markdown', () => {
     ['underscores', '_a'],
     ['addresses', 'a.'],
     ['stars', '*a '],
-  ])('leaves a paragraph of 40,000 %s as it was written', (_, piece) => {
+  ])('leaves a paragraph of 40,000 %s unchanged', (_, piece) => {
     const text = `${piece.repeat(40_000)}@`
     const [, paragraph] = readMarkdown(`# Steps\n${text}`) ?? []
     expect(paragraph).toMatchObject({ tokens: [{ type: 'escape', text }] })
