@@ -183,9 +183,9 @@ describe('a sign-in is refused', () => {
     await finish(other, query)
     const slow = newBrowser()
     const late = await begin(slow)
-    passedMs = 10 * 60_000
+    world.passedMs = 10 * 60_000
     await finish(slow, late)
-    passedMs = 0
+    world.passedMs = 0
     provider.person = { sub: 'mallory', email: 'mallory@example.org' }
     await signIn(newBrowser())
     expect(reasonsIn(world.log)).toEqual([
