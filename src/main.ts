@@ -38,12 +38,12 @@ process.exitCode = await runToExitCode({
 })
 
 function explain(error: unknown): string | null {
-  const known = isForThePerson(error) ? error : startFailureOf(error, configFromEnvironment())
+  const known = isForUser(error) ? error : startFailureOf(error, configFromEnvironment())
   return known?.message ?? null
 }
 
 /** Failures whose message says what to do; any other is a bug, and its stack is worth having. */
-function isForThePerson(error: unknown): error is Error {
+function isForUser(error: unknown): error is Error {
   return (
     error instanceof ConfigError ||
     error instanceof SchemaMismatch ||

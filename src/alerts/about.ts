@@ -1,7 +1,7 @@
 import type { AllowancePeriod } from '../vocabulary/allowance.ts'
 import type { ReversalCause } from '../vocabulary/purchase.ts'
 
-/** Percent of a limit or of credit that are used, at which owners of the account hear of it, each once. */
+/** Percent of a limit or of credit that are used, at which owners of the account are notified, once each. */
 const ALERT_STEPS = [100, 90, 75] as const
 
 /** One of them. */

@@ -47,18 +47,19 @@ export function openReconcilers(wiring: Wiring, opened: Opened): Reconcilers {
       return [name, reconciler] as const
     }),
   )
-  const ofOthers = openReconciler(wiring, opened, {
+  const removedUpstreams = openReconciler(wiring, opened, {
     upstream: null,
     isListed: (of) => !upstreams.has(of),
     fetchGeneration: null,
     settleAfterNoLookupMs: wiring.config.TOLLGATE_SETTLE_AFTER_MS,
   })
-  const all = [...byUpstream.values(), ofOthers]
+  const all = [...byUpstream.values(), removedUpstreams]
   const said = warnOfUnlistedUpstreams(wiring, opened)
   wiring.closing.defer(() => said)
   return {
     noticed: (request, upstream) => byUpstream.get(upstream)?.noticed(request),
-    scheduleOf: (request, upstream) => (byUpstream.get(upstream) ?? ofOthers).scheduleOf(request),
+    scheduleOf: (request, upstream) =>
+      (byUpstream.get(upstream) ?? removedUpstreams).scheduleOf(request),
     scanNow() {
       for (const reconciler of all) reconciler.scanNow()
     },

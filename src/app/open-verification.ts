@@ -148,7 +148,7 @@ class WatchedUpstream {
   readonly #keyUsage: KeyUsage | null
   #hasLookups: boolean
   #hasFigure: boolean
-  #isSaid: boolean
+  #hasWarned: boolean
   #agrees: boolean | null = null
   #left: Decimal | null = null
 
@@ -168,7 +168,7 @@ class WatchedUpstream {
     this.#hasLookups = fetchGeneration !== null
     this.#hasFigure = fetchKeyUsage !== null
     // A dialect with neither reports no cost: its counts are the cost.
-    this.#isSaid = fetchGeneration === null && fetchKeyUsage === null
+    this.#hasWarned = fetchGeneration === null && fetchKeyUsage === null
     this.#keyUsage =
       fetchKeyUsage === null
         ? null
@@ -236,8 +236,8 @@ class WatchedUpstream {
 
   /** Once: nothing verifies the costs of this upstream. */
   #warnIfUnverified(): void {
-    if (this.#isSaid || this.#hasLookups || this.#hasFigure) return
-    this.#isSaid = true
+    if (this.#hasWarned || this.#hasLookups || this.#hasFigure) return
+    this.#hasWarned = true
     this.#log.warn(
       'the provider has neither look-ups of requests nor the usage of a key: what it reports is not verified',
     )

@@ -87,8 +87,8 @@ function linesOf(
   for (const column of columns.filter(hasValues)) {
     const line = lines.at(-1)
     const indent = lines.length > 1 ? GAP.length : 0
-    const isRoom = line !== undefined && lineWidth([...line, column], kept) + indent <= columnsMax
-    if (isRoom) line.push(column)
+    const fitsLine = line !== undefined && lineWidth([...line, column], kept) + indent <= columnsMax
+    if (fitsLine) line.push(column)
     else lines.push([column])
   }
   return lines

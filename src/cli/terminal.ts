@@ -167,8 +167,8 @@ export async function runToExitCode({ args, terminal, explain, run }: RunInput):
         JSON.stringify({ error: { message, code, ...(things && { ids: things.ids }) } }),
       )
     } else {
-      const isHelped = exitCode === EXIT.usage && !isUnknownCommand(error)
-      const help = isHelped ? '(add --help to see its arguments and options)' : null
+      const needsHelpHint = exitCode === EXIT.usage && !isUnknownCommand(error)
+      const help = needsHelpHint ? '(add --help to see its arguments and options)' : null
       const below = things?.listed ?? help
       terminal.note(`tollgate: ${message}${below === null ? '' : `\n${below}`}`)
     }

@@ -16,7 +16,7 @@ import {
   treeKey,
 } from './scan.ts'
 import {
-  belongsToTools,
+  isOfClientTools,
   isJsonObject,
   type JsonBody,
   type JsonObject,
@@ -258,7 +258,7 @@ class DuplicateSearch {
       const key = treeKey(this.#bytes, { start: this.#at, end: keyEnd })
       this.#at = valueStart
       const isRoot = this.#frames.length === 1
-      if (!belongsToTools(node, { key, parentKey: frame.parentKey, isRoot })) {
+      if (!isOfClientTools(node, { key, parentKey: frame.parentKey, isRoot })) {
         frame.segment = key
         this.#enterOrSkip(node[key], key)
         return

@@ -57,7 +57,7 @@ export function objectAt(owner: JsonObject, name: string): JsonObject {
 
 /**
  * Calls back for every object below `root` and for `root` itself, in document order, but for what the
- * client's own tools define ({@link belongsToTools}): exactly the objects in which a body may not give
+ * client's own tools define ({@link isOfClientTools}): exactly the objects in which a body may not give
  * a member twice.
  *
  * `path()` makes the object's place as text (`messages[0].content[1]`, empty for the root). It costs
@@ -120,7 +120,7 @@ class Walk {
       const value = container[key]
       if (typeof value !== 'object' || value === null) continue
       const isRoot = this.#frames.length === 1
-      if (!belongsToTools(container, { key, parentKey: this.#parentKey(), isRoot })) return value
+      if (!isOfClientTools(container, { key, parentKey: this.#parentKey(), isRoot })) return value
     }
     return null
   }
@@ -153,7 +153,7 @@ function isArray(value: JsonObject | readonly JsonValue[]): value is readonly Js
  * provider-run tool) or the `input` of a tool's call, which follows a schema. The root is never a tool's
  * call, with any other members: its `input` is the body's own.
  */
-export function belongsToTools(
+export function isOfClientTools(
   owner: JsonObject,
   { key, parentKey, isRoot }: MemberPlace,
 ): boolean {

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 
-/** How long after credit was removed webhooks and owners still hear of it: longer ago, no server looked in time. */
+/** How long after a removal of credit it is still reported to webhooks and owners. */
 export const REMOVAL_NOTICE_MS = 7 * 86_400_000
 
 /** Credit that an operator removed from an account, and its paid credit now. */

@@ -143,15 +143,12 @@ function isAnotherCaller(before: AccountRow | undefined, after: AccountRow): boo
     before.hasBackedCredit !== after.hasBackedCredit ||
     before.feeBasisPoints !== after.feeBasisPoints ||
     mayUseOthers(before, after) ||
-    isLimitedOtherwise(before, after)
+    hasOtherLimits(before, after)
   )
 }
 
 /** Whether the limits have changed that each process keeps before a body is read. */
-function isLimitedOtherwise(
-  before: AccountRow | ApiKeyRow,
-  after: AccountRow | ApiKeyRow,
-): boolean {
+function hasOtherLimits(before: AccountRow | ApiKeyRow, after: AccountRow | ApiKeyRow): boolean {
   return (
     before.requestsPerMinuteMax !== after.requestsPerMinuteMax ||
     before.inFlightMax !== after.inFlightMax
@@ -167,7 +164,7 @@ function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean 
     before.expiresAtMs !== after.expiresAtMs ||
     before.keyHash !== after.keyHash ||
     mayUseOthers(before, after) ||
-    isLimitedOtherwise(before, after)
+    hasOtherLimits(before, after)
   )
 }
 

@@ -41,7 +41,7 @@ const INTERVAL_MS_MIN = 500
 // A pass of that many parts of the time makes few requests wait notably longer.
 const PASSES_IN_TIME = 10
 // Requests of another process, which is gone, wait for half as long again.
-const OTHERS_LATER = 0.5
+const OTHERS_EXTRA_WAIT_SHARE = 0.5
 
 /**
  * Makes reported costs that need no look-up final, page by page while requests are served. It keeps nothing in memory:
@@ -154,7 +154,7 @@ export class StandingCosts {
         .where(({ eb, or }) =>
           or([
             eb('instance_id', '=', instanceId),
-            eb('ended_at_ms', '<=', dueAtMs - OTHERS_LATER * standsAfterMs),
+            eb('ended_at_ms', '<=', dueAtMs - OTHERS_EXTRA_WAIT_SHARE * standsAfterMs),
           ]),
         )
     }

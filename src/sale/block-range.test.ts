@@ -30,7 +30,7 @@ describe.each(STORE_BENCHES)(
     }
 
     /** As the job does: looks at once again while there is more. */
-    async function lookOn(watch: ChainWatch): Promise<number> {
+    async function lookOnce(watch: ChainWatch): Promise<number> {
       let looks = 1
       while (hasMoreToScan(await watch.look())) looks++
       return looks
@@ -46,7 +46,7 @@ describe.each(STORE_BENCHES)(
       world.pay(1, 3_000_000n)
       mine(world, 1)
       // Sixty blocks, three at a time: the first look halves from sixty to three.
-      expect(await lookOn(watch)).toBe(20)
+      expect(await lookOnce(watch)).toBe(20)
       expect(await world.balances()).toEqual([2_000_000, 3_000_000])
       expect(refusals(world)).toBe(4 * world.nodes.length)
     })
@@ -54,14 +54,14 @@ describe.each(STORE_BENCHES)(
     test('thirty new blocks a minute are followed, and no larger range is tried for an hour', async () => {
       const { world, watch } = await open()
       mine(world, 60)
-      await lookOn(watch)
+      await lookOnce(watch)
       const before = refusals(world)
       // A look each 15 seconds.
       for (let minute = 0; minute < 3; minute++) {
         for (const blocks of [7, 8, 7, 8]) {
           world.pay(0, 1_000_000n)
           mine(world, blocks)
-          await lookOn(watch)
+          await lookOnce(watch)
         }
       }
       expect(await world.balances()).toEqual([12_000_000, 0])
@@ -71,22 +71,22 @@ describe.each(STORE_BENCHES)(
     test('another process begins with the range that the store has', async () => {
       const { world, watch } = await open()
       mine(world, 60)
-      await lookOn(watch)
+      await lookOnce(watch)
       const before = refusals(world)
       mine(world, 60)
-      expect(await lookOn(world.watch())).toBe(20)
+      expect(await lookOnce(world.watch())).toBe(20)
       expect(refusals(world)).toBe(before)
     })
 
     test('a larger range is tried after an hour, and kept when nodes answer it', async () => {
       const { world, watch } = await open()
       mine(world, 60)
-      await lookOn(watch)
+      await lookOnce(watch)
       for (const node of world.nodes) node.logBlocksMax = 1_000
       world.nowMs += 61 * 60_000
       mine(world, 600)
       // 3, 6, 12 … 384 blocks.
-      expect(await lookOn(watch)).toBe(8)
+      expect(await lookOnce(watch)).toBe(8)
     })
 
     test('the range stays the same while nodes do not answer', async () => {
@@ -96,7 +96,7 @@ describe.each(STORE_BENCHES)(
       expect(await watch.look()).toMatchObject({ kind: 'unavailable' })
       for (const node of world.nodes) node.logBlocksMax = 1_000
       mine(world, 200)
-      expect(await lookOn(watch)).toBe(1)
+      expect(await lookOnce(watch)).toBe(1)
     })
   },
 )

@@ -126,8 +126,8 @@ export class DepositScan {
   #isAboveDust({ token, units }: Transfer): boolean {
     const coin = this.#tokens.get(token)
     if (coin === undefined) return false
-    const atPar = { decimals: coin.decimals, rate8: ONE_DOLLAR_8, feeBps: 0 }
-    return creditOfUnits(units, atPar) !== null
+    const parTerms = { decimals: coin.decimals, rate8: ONE_DOLLAR_8, feeBps: 0 }
+    return creditOfUnits(units, parTerms) !== null
   }
 
   /** The place of each transfer within its transaction; null if not all of these nodes have it there. */

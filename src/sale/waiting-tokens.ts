@@ -123,7 +123,7 @@ export class WaitingTokens {
           // If another gateway has moved it, the next look sees how far.
           if (!hasMoved || number < to.number) why = CATCHING_UP
         } else {
-          why = whyNot(scanned, coin)
+          why = waitReasonOf(scanned, coin)
         }
       }
       if (why !== null) waits.set(coin, { ...why, block: Number(row.position) })
@@ -157,7 +157,10 @@ export class WaitingTokens {
 }
 
 /** Why a scan of a token has not come further. */
-function whyNot(scanned: Exclude<Scanned, { kind: 'scanned' }>, coin: Stablecoin): WaitReason {
+function waitReasonOf(
+  scanned: Exclude<Scanned, { kind: 'scanned' }>,
+  coin: Stablecoin,
+): WaitReason {
   switch (scanned.kind) {
     case 'tooFew':
       return { kind: 'nodes', reason: `too few nodes answer: ${scanned.reason}` }

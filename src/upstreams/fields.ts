@@ -31,7 +31,7 @@ export interface FieldRow {
    */
   readonly use: 'passed' | 'held' | 'checked' | 'refused'
   /** Why an operator can't vouch for the field; null: an operator can. */
-  readonly whyNotVouched: string | null
+  readonly vouchFault: string | null
   /** The rows of the members of an object, or of each object in a list. */
   readonly members?: FieldTable
   /** Why the value may not be sent; null: it is sent. */
@@ -62,10 +62,10 @@ export class UnlistedField {
 const LISTED = 'is listed already'
 
 /** The field cannot raise the cost of the answer. */
-export const PASSED: FieldRow = { use: 'passed', whyNotVouched: LISTED, judge: () => null }
+export const PASSED: FieldRow = { use: 'passed', vouchFault: LISTED, judge: () => null }
 
 /** The hold reads the field. */
-export const HELD: FieldRow = { use: 'held', whyNotVouched: LISTED, judge: () => null }
+export const HELD: FieldRow = { use: 'held', vouchFault: LISTED, judge: () => null }
 
 /** The row with the same judgement, for a field that the hold reads. */
 export function held(row: FieldRow): FieldRow {
@@ -88,10 +88,10 @@ export function refusedUnlessVouched(): FieldRow {
   return refusing(null)
 }
 
-function refusing(whyNotVouched: string | null, advice = 'Leave it out.'): FieldRow {
+function refusing(vouchFault: string | null, advice = 'Leave it out.'): FieldRow {
   const message = (param: string): string =>
     `\`${param}\` is not supported for this model. ${advice}`
-  return { use: 'refused', whyNotVouched, judge: () => ({ path: '', message }) }
+  return { use: 'refused', vouchFault, judge: () => ({ path: '', message }) }
 }
 
 const UNLISTED = refusedUnlessVouched()
@@ -200,7 +200,7 @@ export function refusedTypes<Type extends string>(
 }
 
 function checked(judge: FieldRow['judge']): FieldRow {
-  return { use: 'checked', whyNotVouched: LISTED, judge }
+  return { use: 'checked', vouchFault: LISTED, judge }
 }
 
 const notAnObject: Fault = { path: '', message: (param) => `\`${param}\` must be an object.` }
@@ -216,11 +216,11 @@ function isArray(value: Value): value is readonly JsonValue[] {
 const MESSAGES = 'messages.'
 
 /** Why an operator can't vouch for a field of a format, or a member of its messages; null: an operator can. */
-export function whyNotVouched(table: FieldTable, name: string): string | null {
+export function vouchFault(table: FieldTable, name: string): string | null {
   const row = name.startsWith(MESSAGES)
     ? rowIn(table['messages']?.members ?? {}, name.slice(MESSAGES.length))
     : rowIn(table, name)
-  return row?.whyNotVouched ?? null
+  return row?.vouchFault ?? null
 }
 
 interface MemberRules {
@@ -238,7 +238,7 @@ function judgeMembers(
     const value = owner[name]
     if (value === null || value === undefined) continue
     const row = rowOf(name) ?? UNLISTED
-    const canBeVouched = row.whyNotVouched === null && vouchedAs !== null
+    const canBeVouched = row.vouchFault === null && vouchedAs !== null
     if (canBeVouched && vouched.has(vouchedAs + name)) continue
     const fault = row.judge(value, vouched)
     if (fault === null) continue

@@ -134,11 +134,11 @@ async function readOwn(
   // An account may have a thousand keys: the others are the sum of all less the account's own groups.
   const own = await readRolled(view, { ...query, apiKeyId: ownIds }, part)
   const all = await readRolled(view, { ...query, by: null }, part)
-  return [...all, ...own, ...own.map(asTakenAway)]
+  return [...all, ...own, ...own.map(negated)]
 }
 
 /** A row that takes its sums from all others. */
-function asTakenAway({ place, sums }: SumRow): SumRow {
+function negated({ place, sums }: SumRow): SumRow {
   return { label: null, place, sums: subtractSums(NO_USAGE, sums) }
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { loadDialect } from '../../upstreams/dialects.ts'
-import { whyNotVouched } from '../../upstreams/fields.ts'
+import { vouchFault } from '../../upstreams/fields.ts'
 import { isModelId, MODEL_NAME_CHARS_MAX } from '../../upstreams/listing/listing.ts'
 import { answeredFormats, type Dialect } from '../../upstreams/upstream.ts'
 import {
@@ -156,7 +156,7 @@ function readAllowedFields(value: YamlValue | undefined, { wires }: Dialect): st
         item.fault('must be a field like priority, or a field of messages like messages.name') ?? []
       )
     }
-    const why = tables.map((table) => whyNotVouched(table, name)).find((each) => each !== null)
+    const why = tables.map((table) => vouchFault(table, name)).find((each) => each !== null)
     if (why === undefined) return [name]
     return item.fault(`can't be vouched for: \`${name}\` ${why}`) ?? []
   })

@@ -136,16 +136,16 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     })
 
     test('again at once after a change, even while a look-up is running', async () => {
-      const [hasCome, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const [hasCome, resume] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       world.onResult = () => {
         hasCome.resolve()
-        return goOn.promise
+        return resume.promise
       }
       const asking = authenticate(own())
       await hasCome.promise
       await world.ledger.updateApiKey({ id: 'key_1', disabled: true })
       world.authenticator.forget({ apiKeyId: 'key_1' })
-      goOn.resolve()
+      resume.resolve()
       expect(await asking).toEqual(CALLER)
       await expectRefused(own(), 'api_key_disabled')
       await world.ledger.updateApiKey({ id: 'key_1', disabled: false })

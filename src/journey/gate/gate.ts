@@ -73,12 +73,12 @@ export class Gate {
   readonly #apiKeys = new Map<string, Counts>()
   /** The counts of accounts that have a limit. */
   readonly #accounts = new Map<string, Counts>()
-  readonly #ofAllSlots: GateState
+  readonly #totalState: GateState
   #forgotAtSecond: number
 
   constructor({ clock, settings }: { readonly clock: Clock; readonly settings: GateSettings }) {
     this.#seconds = new RunningSeconds(clock)
-    this.#ofAllSlots = { seconds: this.#seconds, readOn: { calls: 0 } }
+    this.#totalState = { seconds: this.#seconds, readOn: { calls: 0 } }
     this.#settings = settings
     this.#forgotAtSecond = this.#seconds.now()
   }
@@ -109,7 +109,7 @@ export class Gate {
     refuseInFlight(place, limits)
     apiKey.inFlight++
     if (account !== null) account.inFlight++
-    return new TakenSlot(place, { gate: this.#ofAllSlots, rateLimits: rateLimitsOf(place, limits) })
+    return new TakenSlot(place, { gate: this.#totalState, rateLimits: rateLimitsOf(place, limits) })
   }
 
   // At most once a minute, so that the cost of a request does not grow with the number of keys.
@@ -299,7 +299,7 @@ class TakenSlot {
     const { readOn } = this.#gate
     if (this.#stage !== 'inFlight') return false
     if (apiKey.readOn >= READ_ON_MAX || readOn.calls >= READ_ON_TOTAL_MAX) return false
-    this.#givePlaceBack()
+    this.#leaveInFlight()
     this.#stage = 'readOn'
     apiKey.readOn++
     readOn.calls++
@@ -313,7 +313,7 @@ class TakenSlot {
    */
   leave(): void {
     const { apiKey } = this.#place
-    if (this.#stage === 'inFlight') this.#givePlaceBack()
+    if (this.#stage === 'inFlight') this.#leaveInFlight()
     if (this.#stage === 'readOn') {
       apiKey.readOn--
       this.#gate.readOn.calls--
@@ -321,7 +321,7 @@ class TakenSlot {
     this.#stage = 'left'
   }
 
-  #givePlaceBack(): void {
+  #leaveInFlight(): void {
     const { apiKey, account } = this.#place
     apiKey.inFlight--
     if (account !== null) account.inFlight--

@@ -55,7 +55,7 @@ export class LeftStream implements EventSink {
     this.#end({ kind: this.#hasFailed ? 'failed' : 'completed', reported: this.#reader.reported() })
   }
 
-  onAlike(): void {}
+  onMatched(): void {}
 
   onResponseEnd(): void {
     if (this.#ended) return
@@ -65,8 +65,8 @@ export class LeftStream implements EventSink {
   }
 
   onResponseError({ kind, cutOff }: AttemptFailure): void {
-    const isOurs = kind !== 'lost' || cutOff
-    this.#end(isOurs ? this.#givenUp() : this.#brokenOff())
+    const isCutByGateway = kind !== 'lost' || cutOff
+    this.#end(isCutByGateway ? this.#givenUp() : this.#brokenOff())
   }
 
   /** A fault of the gateway during the reading. */

@@ -39,7 +39,7 @@ function readAll(
         if (kind === 'relay' || kind === 'terminal') relayed.push(event.bytes)
         if (kind !== 'relay') kinds.push(`${kind} after ${Buffer.concat(relayed).length}`)
       },
-      onAlike(events) {
+      onMatched(events) {
         alike++
         relayed.push(events)
       },

@@ -18,7 +18,7 @@ export interface StreamRelayInput {
 export interface EventSink {
   onEvent(event: ReadEvent): void
   /** Takes events that are relayed unchanged and report nothing new to the reader. */
-  onAlike(events: Buffer): void
+  onMatched(events: Buffer): void
 }
 
 /** Reads the events of one stream, and keeps what the events and the headers report. */
@@ -53,7 +53,7 @@ export class StreamReader {
     // In a format that does not name its events, a line with a name is not relayed.
     if (!this.#namesEvents && chunk[start] === FIRST_OF_EVENT) return start
     const end = this.#observer.takeAlike(chunk, start)
-    if (end > start) this.#sink.onAlike(chunk.subarray(start, end))
+    if (end > start) this.#sink.onMatched(chunk.subarray(start, end))
     return end
   }
 

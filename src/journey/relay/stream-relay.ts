@@ -128,7 +128,7 @@ export class StreamRelay implements EventSink {
     if (!this.#hasGenerationId) this.#noteGenerationId(this.#reader.reported().generationId)
   }
 
-  onAlike(events: Buffer): void {
+  onMatched(events: Buffer): void {
     this.#pushReady(events)
   }
 

@@ -65,8 +65,8 @@ export function resolveOutcome(input: ResolveInput): Resolution {
           ? resolveUncounted(reported, ran)
           : resolveLeftUncounted({ reported, relayedTokens }, { ...ran, grantedMicros })
       }
-      const isWaitedFor = usage === null && (generationId !== null || !call.stream)
-      if (isWaitedFor) return { kind: 'unresolved', generationId }
+      const canBecomeKnown = usage === null && (generationId !== null || !call.stream)
+      if (canBecomeKnown) return { kind: 'unresolved', generationId }
       return resolveBrokenStream(reported, ran)
     }
     case 'clientGone':

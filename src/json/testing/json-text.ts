@@ -102,13 +102,13 @@ export function meaningOfValue(value: unknown): Meaning {
   if (typeof value !== 'object' || value === null) return { scalar: value }
   return sorted(
     Object.entries(value).map(
-      ([name, member]) => [ofTreeKey(name), meaningOfValue(member)] as const,
+      ([name, member]) => [nameOfTreeKey(name), meaningOfValue(member)] as const,
     ),
   )
 }
 
 /** The key that a name in a body's tree stands for. */
-function ofTreeKey(name: string): string {
+function nameOfTreeKey(name: string): string {
   return name.replace(/\ue000([0-9a-f]{4})/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )

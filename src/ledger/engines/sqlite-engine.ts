@@ -49,7 +49,7 @@ export class SqliteEngine {
   apply(commands: readonly LedgerCommand[], terms: Terms): CommittedBatch {
     this.#statements.begin.run()
     try {
-      this.#forgetWhereOthersWrote()
+      this.#dropRowsOthersWrote()
       const work = new UnitOfWork()
       this.#load(work, rowsNamedBy(commands, { areOwnersKnown: true }))
       const saved: RowChanges[] = []
@@ -85,7 +85,7 @@ export class SqliteEngine {
   }
 
   /** Called under the write lock, so that no other process can write before the commit. */
-  #forgetWhereOthersWrote(): void {
+  #dropRowsOthersWrote(): void {
     // This number changes when another connection, of this process or another one, has committed.
     const version = this.#statements.othersVersion.get()?.['data_version']
     if (version === this.#othersVersion) return

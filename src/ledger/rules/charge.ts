@@ -132,9 +132,9 @@ function splitCharge({
   const available = availableCredit(account, move.nowMs)
   const ownMicros = row.freeChargeMicros - row.writtenOffMicros + row.freeHeldMicros
   const payableMicros = micros(ownMicros + available.freeMicros)
-  const freeAlone =
+  const isFreeOnly =
     row.backedGrantedMicros === 0 && (row.freeGrantedMicros > 0 || !account.hasBackedCredit)
-  if (freeAlone) {
+  if (isFreeOnly) {
     const paidMicros = minMicros(move.chargeMicros, payableMicros)
     const backedMicros = minMicros(
       subtractMicros(move.chargeMicros, paidMicros),

@@ -122,7 +122,7 @@ function grantHold(
   input: OpenHoldInput,
   nowMs: number,
 ): OpenHoldVerdict {
-  const { availableMicros, freeMicros, freeAlone, leastMicros } = creditFor(account, input, nowMs)
+  const { availableMicros, freeMicros, isFreeOnly, leastMicros } = creditFor(account, input, nowMs)
   const freeUnexpired = account.freeBalanceMicros > 0 && !freeCreditExpired(account, nowMs)
 
   const heldFree = input.freeCreditQualifies ? account.freeHeldMicros : ZERO_MICROS
@@ -132,9 +132,9 @@ function grantHold(
   const accountAllowanceLeft = allowanceLeft(account)
   const fittingMicros = leastOf(availableMicros, [keyLeft, keyAllowanceLeft, accountAllowanceLeft])
   const needed = { neededMicros: input.leastMicros, fittingMicros }
-  const ofPurses = { ...needed, availableMicros, heldMicros }
-  if (!input.freeCreditQualifies && freeAlone && freeUnexpired) {
-    return refused('free_credit_not_eligible', ofPurses)
+  const creditFigures = { ...needed, availableMicros, heldMicros }
+  if (!input.freeCreditQualifies && isFreeOnly && freeUnexpired) {
+    return refused('free_credit_not_eligible', creditFigures)
   }
 
   // Without any credit nothing runs, also no free model.
@@ -150,7 +150,7 @@ function grantHold(
   if (isTooLittle(keyAllowanceLeft)) {
     return refused('key_limit_reached', { ...needed, ...allowanceFacts('apiKey', apiKey) })
   }
-  if (isTooLittle(availableMicros)) return refused('insufficient_credit', ofPurses)
+  if (isTooLittle(availableMicros)) return refused('insufficient_credit', creditFigures)
   if (isTooLittle(accountAllowanceLeft)) {
     return refused('insufficient_credit', { ...needed, ...allowanceFacts('account', account) })
   }
@@ -210,7 +210,7 @@ interface CreditForRequest {
   /** The part of the available credit that is free credit. */
   readonly freeMicros: Micros
   /** Whether the account has no paid credit. */
-  readonly freeAlone: boolean
+  readonly isFreeOnly: boolean
   /** The least that the request runs on. */
   readonly leastMicros: Micros
 }
@@ -219,13 +219,13 @@ interface CreditForRequest {
 function creditFor(account: AccountRow, input: CreditInput, nowMs: number): CreditForRequest {
   const available = availableCredit(account, nowMs)
   const freeMicros = input.freeCreditQualifies ? available.freeMicros : ZERO_MICROS
-  const freeAlone = account.backedBalanceMicros <= 0
+  const isFreeOnly = account.backedBalanceMicros <= 0
   return {
     availableMicros: addMicros(available.backedMicros, freeMicros),
     freeMicros,
-    freeAlone,
+    isFreeOnly,
     leastMicros:
-      input.freeCreditAloneRunsOnLess && freeAlone
+      input.freeCreditAloneRunsOnLess && isFreeOnly
         ? minMicros(input.leastMicros, freeMicros)
         : input.leastMicros,
   }

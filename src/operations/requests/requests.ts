@@ -196,8 +196,8 @@ function show({ store }: OperationParts) {
       const requestId = param('request_id')
       const row = await getRequest(readsFor({ caller, reader }, store), requestId)
       // Another key's request is answered like one that does not exist.
-      const isOthers = caller.kind === 'key' && caller.apiKeyId !== row?.apiKeyId
-      if (row === null || isOthers || !mayOpen(caller, row.accountId)) {
+      const belongsToOtherKey = caller.kind === 'key' && caller.apiKeyId !== row?.apiKeyId
+      if (row === null || belongsToOtherKey || !mayOpen(caller, row.accountId)) {
         throw await noRequest(store, requestId)
       }
       return requestAnswer(row)

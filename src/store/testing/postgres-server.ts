@@ -89,7 +89,7 @@ class Server implements StandbyServer {
   }
 
   async initialise(): Promise<void> {
-    await this.#orSayWhy(this.#server.initialise())
+    await this.#withServerOutput(this.#server.initialise())
     await this.#begin()
   }
 
@@ -170,7 +170,7 @@ class Server implements StandbyServer {
   /** The package waits for a server that takes writes; one that follows another one is ready too. */
   async #begin(): Promise<void> {
     this.#isReady = Promise.withResolvers()
-    await this.#orSayWhy(Promise.race([this.#server.start(), this.#isReady.promise]))
+    await this.#withServerOutput(Promise.race([this.#server.start(), this.#isReady.promise]))
   }
 
   #wrote(line: string): void {
@@ -182,7 +182,7 @@ class Server implements StandbyServer {
     for (;;) if ((await this.run(question)).length > 0) return
   }
 
-  async #orSayWhy(starting: Promise<void>): Promise<void> {
+  async #withServerOutput(starting: Promise<void>): Promise<void> {
     try {
       await starting
     } catch (error) {

@@ -10,7 +10,7 @@ export interface SharingPooler {
 
 // AuthenticationOk, then ReadyForQuery outside of a transaction.
 const WELCOME = Buffer.from([...[0x52, 0, 0, 0, 8, 0, 0, 0, 0], ...[0x5a, 0, 0, 0, 5, 0x49]])
-const FAREWELL = 0x58
+const TERMINATE = 0x58
 
 /** Starts one for clients that are never asking at the same time. */
 export async function startSharingPooler(databaseUrl: string): Promise<SharingPooler> {
@@ -30,7 +30,7 @@ export async function startSharingPooler(databaseUrl: string): Promise<SharingPo
       client.on('data', (bytes) => {
         asking = client
         // The session stays for the others.
-        if (bytes[0] !== FAREWELL) server.write(bytes)
+        if (bytes[0] !== TERMINATE) server.write(bytes)
       })
     })
   })

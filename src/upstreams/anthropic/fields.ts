@@ -194,7 +194,7 @@ function messageFields(blocks: FieldTable) {
 
 const CLEARING_EDIT: FieldRow = {
   use: 'checked',
-  whyNotVouched: 'is listed already',
+  vouchFault: 'is listed already',
   judge(edit) {
     const type = typeof edit === 'object' && 'type' in edit ? edit.type : null
     if (typeof type === 'string' && type.startsWith('clear_')) return null
