@@ -16,8 +16,8 @@ import {
   treeKey,
 } from './scan.ts'
 import {
-  isOfClientTools,
   isJsonObject,
+  isOfClientTools,
   type JsonBody,
   type JsonObject,
   type JsonValue,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { wholeRequest } from '../../test/raw-server.ts'
 import type { Deadlines } from './attempt.ts'
-import { closeOpened, send, serverThat, reportedLines, upstreamAt } from './testing/attempts.ts'
+import { closeOpened, reportedLines, send, serverThat, upstreamAt } from './testing/attempts.ts'
 
 afterEach(closeOpened)
 

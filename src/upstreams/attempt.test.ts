@@ -5,12 +5,12 @@ import {
   closeOpened,
   Diary,
   PATIENT,
+  reportedLines,
   type SendInput,
   SHORT_MS,
   SMALL_BODY,
   send,
   serverThat,
-  reportedLines,
   upstreamAt,
 } from './testing/attempts.ts'
 import type { Upstream } from './upstream.ts'
