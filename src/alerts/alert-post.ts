@@ -4,7 +4,7 @@ import { Passes } from '../store/passes.ts'
 import type { DbWithClock } from '../store/store.ts'
 import type { AlertAbout } from './about.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
-import { mailedOwners } from './mailed-owners.ts'
+import { mailedOwners } from './alerts.ts'
 
 const INTERVAL_MS = 10_000
 

@@ -4,10 +4,8 @@ import type { Tables } from '../store/schema.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { DAY_MS } from '../vocabulary/usage-step.ts'
-import type { AlertAbout } from './about.ts'
-import { stepsUpTo } from './about.ts'
+import { type AlertAbout, stepsUpTo } from './about.ts'
 import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from './crossings.ts'
-import { mailedOwners } from './mailed-owners.ts'
 
 /** Alerts without emails that are noted at once. More would keep requests from writing for long. */
 const NOTED_AT_ONCE = 50
@@ -278,4 +276,15 @@ async function forgetEarlierCredit(
  */
 function notedSteps(about: AlertAbout): readonly number[] {
   return 'step' in about ? stepsUpTo(about.step) : [0]
+}
+
+/** The owners of an account who want emails of alerts, without those whose address is only claimed: another person may own it. */
+export function mailedOwners(db: Kysely<Tables>, accountId: string) {
+  return db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .where('members.account_id', '=', accountId)
+    .where('members.role', '=', 'owner')
+    .where('users.alert_mails', '=', 1)
+    .where(({ or, eb }) => or([eb('users.email_verified', '=', 1), eb('users.vouched', '=', 1)]))
 }

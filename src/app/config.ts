@@ -6,7 +6,6 @@ import type { KeyLimits } from '../operations/operation.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import { echoed } from '../vocabulary/problem.ts'
-import { AROUND_FAULTS, aroundValue } from './around-value.ts'
 import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './settings/mail-settings.ts'
@@ -20,6 +19,8 @@ import {
 } from './settings/page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './settings/sale-settings.ts'
 import {
+  AROUND_FAULTS,
+  aroundValue,
   ConfigError,
   choice,
   list,

@@ -3,10 +3,9 @@ import { ENTRIES_A_SUM } from '../ledger/activity/entry-sums.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
 import { DAY_HOURS, HOUR_MS, watchedHourAt } from '../vocabulary/usage-step.ts'
-import { IdHours } from './id-hours.ts'
 import { readUsage } from './read-usage.ts'
 import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
-import { pauseMsAfter, UsageRoller } from './usage-roller.ts'
+import { IdHours, pauseMsAfter, UsageRoller } from './usage-roller.ts'
 
 describe('the pause after a statement that rolls history up', () => {
   test('leaves an idle process three quarters of the time', () => {

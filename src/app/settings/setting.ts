@@ -165,3 +165,21 @@ export function list(description: string): Setting<readonly string[]> {
     )
   return { schema, fallback: '', description, secret: false }
 }
+
+/** Characters around a value that nobody types on purpose: a file or a shell was read in another way than was meant. */
+type Around = 'lineBreak' | 'quotes' | 'space'
+
+/** The characters around a value; null: there are none. */
+export function aroundValue(value: string): Around | null {
+  if (/^[\r\n]|[\r\n]$/.test(value)) return 'lineBreak'
+  if (/^(["'`])(?:(?!\1).)*\1$/s.test(value)) return 'quotes'
+  return value === value.trim() ? null : 'space'
+}
+
+/** The fault of a value with something around it, to follow the name of the setting. */
+export const AROUND_FAULTS: Readonly<Record<Around, string>> = {
+  lineBreak:
+    'begins or ends with a line break: remove it. A file with Windows line ends has one in each line: save it with Unix line ends',
+  quotes: 'is in quotes, which are read as a part of the value: remove them',
+  space: 'begins or ends with a space: remove it',
+}
