@@ -9,7 +9,14 @@ import { GATEWAY } from '../vocabulary/recorded-operation.ts'
 import { endLostFactor, endLostPassword, replaceLostApp } from './end-lost-secrets.ts'
 import { lockOwners } from './members.ts'
 import { endOperator } from './removal.ts'
-import { type Fields, fieldsOf, kindOf, type RowFields, SECRETS } from './taken-kinds.ts'
+import {
+  type Fields,
+  fieldsOf,
+  isBookedAgain,
+  kindOf,
+  type RowFields,
+  SECRETS,
+} from './taken-kinds.ts'
 
 /** The result of repeating the removals that the database had lost. */
 type TakenAgain =
@@ -91,7 +98,9 @@ async function change(
   const isDone =
     set === null
       ? await removeRow(trx, { tableName, rowKey })
-      : await setColumns(trx, { tableName, rowKey, set, nowMs })
+      : isBookedAgain(row)
+        ? await endEarlierText(trx, { rowKey, set, takenAtMs: row.takenAtMs })
+        : await setColumns(trx, { tableName, rowKey, set, nowMs })
   return isDone ? 'taken' : 'absent'
 }
 
@@ -107,6 +116,29 @@ async function removeRow(
   const where = sql.join(equalities(rowKey), sql` and `)
   const removed = await sql`delete from ${sql.table(tableName)} where ${where}`.execute(trx)
   return Number(removed.numAffectedRows) > 0
+}
+
+/** Ends a key whose new text is lost, as the earlier one was to end. Returns false if the key was rotated again. */
+async function endEarlierText(
+  trx: Transaction<Tables>,
+  {
+    rowKey,
+    set,
+    takenAtMs,
+  }: { readonly rowKey: Fields; readonly set: Fields; readonly takenAtMs: number },
+): Promise<boolean> {
+  const endsAtMs = Number(set['previous_expires_at_ms'] ?? takenAtMs)
+  const ended = await trx
+    .updateTable('api_keys')
+    .set({ expires_at_ms: endsAtMs })
+    .where('id', '=', String(rowKey['id']))
+    .where('display_prefix', '<>', String(set['display_prefix']))
+    .where(({ eb, or }) =>
+      or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', endsAtMs)]),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  return ended !== undefined
 }
 
 /** Returns whether anything has changed. The values of secrets are not known: what has them is ended. */

@@ -33,13 +33,7 @@ const gateway = (gatewayIds = IDS) => world.gateway(gatewayIds)
 const keep = () => world.keep()
 const goBack = () => world.goBack()
 const makeAccount = () => world.makeAccount()
-
-/** Puts the clock of the database forward, as gateways see it. */
-async function passHours(hours: number): Promise<void> {
-  await sql`create schema if not exists later`.execute(db)
-  await sql`create or replace function later.clock_timestamp() returns timestamptz language sql as
-    ${sql.lit(`select pg_catalog.clock_timestamp() + interval '${hours} hours'`)}`.execute(db)
-}
+const passHours = (hours: number) => world.passHours(hours)
 
 /** A user who accepted an invitation. */
 async function invite(

@@ -3,7 +3,7 @@ import { TAKEN_ACCESS, type TakenAccessRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { takeAgain } from './take-again.ts'
-import { takenKey } from './taken-kinds.ts'
+import { isBookedAgain, takenKey } from './taken-kinds.ts'
 
 /** How long access counts as just taken: a database that goes back loses the newest commits. */
 const KEPT_MS = 60 * 60_000
@@ -29,9 +29,13 @@ interface TakenAccessInput extends DbWithIds {
   readonly onFailure: (row: TakenAccessRow, cause: unknown) => void
 }
 
+/** How long gateways may take to book their own commands again; what none has booked by then is repeated in another way. */
+const BOOKED_MS = 60_000
+
 interface Kept {
   readonly row: TakenAccessRow
-  isLost: boolean
+  /** When it was found to be lost; null: it is not. */
+  lostAtMs: number | null
   hasFailed: boolean
 }
 
@@ -121,9 +125,9 @@ export class TakenAccess {
     const present = new Set(stored.map(({ id }) => id))
     for (const [takenId, kept] of this.#kept) {
       if (present.has(takenId)) continue
-      kept.isLost ||= nowMs < kept.row.takenAtMs + KEPT_MS
+      if (nowMs < kept.row.takenAtMs + KEPT_MS) kept.lostAtMs ??= nowMs
       // A gateway has removed the row.
-      if (!kept.isLost) this.#kept.delete(takenId)
+      if (kept.lostAtMs === null) this.#kept.delete(takenId)
     }
     this.#readAllAtMs = nowMs
   }
@@ -142,20 +146,24 @@ export class TakenAccess {
   }
 
   #keep(row: TakenAccessRow): void {
-    this.#kept.set(row.id, { row, isLost: false, hasFailed: false })
+    this.#kept.set(row.id, { row, lostAtMs: null, hasFailed: false })
     if (row.tableName === 'admin_tokens') this.#revoked.add(takenKey(row)['id'])
   }
 
   async #takeLostAgain(): Promise<void> {
     const { db, ids, clock, onTakenAgain, onLast, onFailure } = this.#input
-    const lost = [...this.#kept.values()].filter(({ isLost }) => isLost)
+    const { nowMs } = await this.#count()
+    const lost = [...this.#kept.values()].filter(
+      ({ row, lostAtMs }) =>
+        lostAtMs !== null && !(isBookedAgain(row) && nowMs < lostAtMs + BOOKED_MS),
+    )
     // In the order in which it was taken.
     lost.sort((a, b) => (a.row.id < b.row.id ? -1 : 1))
     for (const kept of lost) {
       const { row } = kept
       try {
         const became = await takeAgain({ db, ids, nowMs: clock.nowMs() }, row)
-        kept.isLost = false
+        kept.lostAtMs = null
         kept.hasFailed = false
         if (became === 'taken') onTakenAgain(row)
         if (became === 'last') onLast(row)

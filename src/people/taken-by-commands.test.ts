@@ -144,3 +144,49 @@ test.each(['books its commands again first', 'repeats the notes first'])(
     }
   },
 )
+
+const TEXT = { id: 'key_1', keyHash: 'new', displayPrefix: 'sk-new' }
+
+test('the earlier text of a key that `tollgate` rotated ends as it was to end after the database lost the new one', async () => {
+  await addKeys('key_1', 'key_2')
+  await world.keep()
+  await commands(async (ledger) => {
+    await ledger.rotateApiKey({ ...TEXT, graceMs: 0 })
+    await ledger.rotateApiKey({ ...TEXT, id: 'key_2', keyHash: 'newer', graceMs: 3_600_000 })
+  })
+  const known = world.gateway()
+  await known.catchUp()
+  await world.goBack()
+  await known.catchUp()
+  expect((await state()).keys).toMatchObject([{ expires_at_ms: null }, { expires_at_ms: null }])
+  await world.passHours(0.02)
+  await known.catchUp()
+  const [first, second] = (await state()).keys as readonly { expires_at_ms: number }[]
+  expect(first?.expires_at_ms).toBeLessThanOrEqual(Date.now())
+  expect(second?.expires_at_ms).toBeGreaterThan(Date.now() + 3_000_000)
+  expect(world.told).toEqual(['the rotation of an API key', 'the rotation of an API key'])
+})
+
+test('a key that a gateway rotates again after the database lost that does not end', async () => {
+  await addKeys('key_1')
+  const ledger = postgresLedger({
+    url: world.database.url,
+    wentBack: { instanceId: 'inst_1', onWentBack: () => {} },
+  })
+  try {
+    await world.keep()
+    await connected(ledger)
+    await ledger.rotateApiKey({ ...TEXT, graceMs: 0 })
+    const known = world.gateway()
+    await known.catchUp()
+    await world.goBack()
+    await known.catchUp()
+    await connected(ledger)
+    await world.passHours(0.02)
+    await known.catchUp()
+    expect((await state()).keys).toMatchObject([{ id: 'key_1', expires_at_ms: null }])
+    expect(world.told).toEqual([])
+  } finally {
+    await ledger.close()
+  }
+})

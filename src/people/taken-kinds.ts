@@ -25,6 +25,11 @@ export const SECRETS: ReadonlySet<string> = new Set([
   'url',
 ])
 
+/** Whether the gateway that made a change can book it again as it was, and no other can. */
+export function isBookedAgain(row: TakenAccessRow): boolean {
+  return row.tableName === 'api_keys' && 'display_prefix' in (fieldsOf(row).set ?? {})
+}
+
 interface TakenKind {
   readonly words: string
   /** The result, for the log. Default: the change was repeated. */
@@ -80,6 +85,11 @@ const CHANGED: Readonly<Record<string, TakenKind>> = {
   },
   'api_keys.disabled': { words: 'that an API key was disabled or enabled', action: 'changeKey' },
   'api_keys.expires_at_ms': { words: 'the new expiry of an API key', action: 'changeKey' },
+  'api_keys.display_prefix': {
+    words: 'the rotation of an API key',
+    became: 'the key has expired',
+    action: 'changeKey',
+  },
   'api_keys.deleted_at_ms': { words: 'the deletion of an API key', action: 'deleteKey' },
   'credit_codes.revoked_at_ms': { words: 'the revocation of a credit code', action: 'revokeCode' },
   'webhooks.events': { words: 'the new events of a webhook', action: 'changeWebhook' },

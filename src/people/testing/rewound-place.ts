@@ -78,6 +78,15 @@ export class RewoundPlace {
     await this.#connected()
   }
 
+  /** Puts the clock of the database forward, as gateways see it. */
+  async passHours(hours: number): Promise<void> {
+    await sql`create schema if not exists later`.execute(this.db)
+    await sql`create or replace function later.clock_timestamp() returns timestamptz language sql as
+      ${sql.lit(`select pg_catalog.clock_timestamp() + interval '${hours} hours'`)}`.execute(
+      this.db,
+    )
+  }
+
   async #connected(): Promise<void> {
     for (const each of [this.db, this.#gatewayStore.db]) {
       const canRead = () =>

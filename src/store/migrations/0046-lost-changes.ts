@@ -19,6 +19,7 @@ export async function up(db: Kysely<Tables>): Promise<void> {
       named jsonb := case when tg_op = 'INSERT' then after else before end;
       row_user text := coalesce(named ->> tg_argv[2], named ->> tg_argv[4], '');
       noted bigint;
+      set_text text;
     begin
       -- A gateway that repeats a lost change adds the lost note itself.
       if current_setting('tollgate.notes', true) = 'off' then return null; end if;
@@ -28,6 +29,14 @@ export async function up(db: Kysely<Tables>): Promise<void> {
           tg_table_schema)
           into noted using row_user, tg_table_name::text;
         if noted >= ${sql.raw(ROWS_MAX)} then return null; end if;
+      end if;
+      if tg_op <> 'DELETE' then
+        select json_object_agg(name,
+            case when name = any(string_to_array(tg_argv[5], ',')) then null else after -> name end)::text
+          into set_text
+          from unnest(string_to_array(tg_argv[1], ',')) name
+          where before -> name is distinct from after -> name;
+        if set_text is null then return null; end if;
       end if;
       execute format(
         'insert into %I.taken_access (taken_at_ms, id, user_id, table_name, key_json, set_json)
@@ -39,12 +48,7 @@ export async function up(db: Kysely<Tables>): Promise<void> {
           row_user,
           tg_table_name::text,
           (select json_object_agg(name, named -> name) from unnest(string_to_array(tg_argv[0], ',')) name)::text,
-          case when tg_op <> 'DELETE' then (
-            select json_object_agg(name,
-              case when name = any(string_to_array(tg_argv[5], ',')) then null else after -> name end)
-            from unnest(string_to_array(tg_argv[1], ',')) name
-            where before -> name is distinct from after -> name
-          )::text end;
+          set_text;
       return null;
     end $$`.execute(db)
   for (const change of CHANGES) {
@@ -58,7 +62,8 @@ export async function up(db: Kysely<Tables>): Promise<void> {
       otherUser = '',
       hidden = '',
     } = change
-    const event = does === 'changed' ? `update of ${set}` : does === 'added' ? 'insert' : 'delete'
+    const event =
+      does === 'changed' ? `update of ${change.of ?? set}` : does === 'added' ? 'insert' : 'delete'
     const parameters = [key, set, user, 'bounded', otherUser, hidden]
     await sql`
       create trigger ${sql.ref(`${table}_${change.name}`)}
@@ -79,6 +84,8 @@ interface Change {
   readonly does: 'added' | 'changed' | 'removed'
   /** Default: always. */
   readonly when?: string
+  /** The columns whose change is noted. Default: those that are set. */
+  readonly of?: string
   /** The columns that name the row. */
   readonly key: string
   /** The columns that are set, comma-separated; only those that differ are noted. */
@@ -94,6 +101,9 @@ interface Change {
 const OWN = { key: 'id,user_id', user: 'user_id' } as const
 
 const CODES = { table: 'recovery_codes', key: 'user_id,created_at_ms', user: 'user_id' } as const
+
+// The whole row: a column that a condition names can't get another collation.
+const IS_MAINTENANCE = `to_jsonb(new) ->> 'name' = 'maintenance'`
 
 const MAINTENANCE = { table: 'settings', key: 'name', set: 'value' } as const
 
@@ -190,6 +200,17 @@ const CHANGES: readonly Change[] = [
     set: 'deleted_at_ms',
     user: 'account_id',
   },
+  // Of the new text, the part that is shown.
+  {
+    table: 'api_keys',
+    name: 'rotated',
+    does: 'changed',
+    of: 'key_hash',
+    when: differs('key_hash'),
+    key: 'id,account_id',
+    set: 'display_prefix,previous_expires_at_ms',
+    user: 'account_id',
+  },
   {
     table: 'credit_codes',
     name: 'revoked',
@@ -221,7 +242,7 @@ const CHANGES: readonly Change[] = [
     ...MAINTENANCE,
     name: 'changed',
     does: 'changed',
-    when: `new.name = 'maintenance' and ${differs('value')}`,
+    when: `${IS_MAINTENANCE} and ${differs('value')}`,
   },
-  { ...MAINTENANCE, name: 'added', does: 'added', when: `new.name = 'maintenance'` },
+  { ...MAINTENANCE, name: 'added', does: 'added', when: IS_MAINTENANCE },
 ]

@@ -77,7 +77,7 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
   deleteKey: done('Key', 'deleted'),
   deleteWebhook: only('Webhook deleted'),
   dismissPurchase: only('Purchase dismissed'),
-  endSignIn: only('Sign-in ended after a failover'),
+  endSignIn: only('Password or factor ended after a failover'),
   inviteMember: only('Member invited'),
   leaveAccount: only('Account left'),
   playground: only('Playground used'),
