@@ -69,6 +69,12 @@ test('a web search is run by the provider, within its hold', async () => {
   await expectExactLedger(room)
 })
 
+test('the settings give the context window of a model that Claude Code does not know', async () => {
+  room.world.simulator.script({ act: { say: 'Done.' } })
+  const end = await claude()
+  expect(end.modelUsage['sim/text']).toMatchObject({ contextWindow: 128_000 })
+})
+
 test("a vendor's short model name runs on the configured model", async () => {
   room.world.simulator.script({ act: { say: 'Done.' } })
   const end = await claude('--model', 'haiku')

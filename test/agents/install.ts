@@ -18,7 +18,7 @@ export const AGENTS: readonly Agent[] = [
   {
     name: 'claude-code',
     packageName: '@anthropic-ai/claude-code',
-    version: '2.1.329',
+    version: '2.1.332',
     script: 'cli-wrapper.cjs',
   },
   { name: 'codex', packageName: '@openai/codex', version: '0.169.0', script: 'bin/codex.js' },

@@ -70,10 +70,12 @@ function modelOf(format: string): string {
   return format === 'images' ? 'sim/image' : 'sim/text'
 }
 
+const SIMULATED = { baseUrl: ADDRESS, smallModel: 'sim/open', contextTokens: 128_000 }
+
 test('each block is the lines of a client as the page shows them under Connect, in its order', () => {
   const shown = SETTINGS.map(({ language, speaks, lines }) => ({
     language,
-    text: lines({ baseUrl: ADDRESS, model: modelOf(speaks), smallModel: 'sim/open' }),
+    text: lines({ ...SIMULATED, model: modelOf(speaks) }),
   }))
   const key = { language: 'sh', text: keyLine('paste-your-key-here') }
   expect(pageBlocks()).toEqual([key, ...shown])

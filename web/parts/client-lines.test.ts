@@ -31,6 +31,15 @@ test('a model has the lines of the clients that speak its formats, and of no oth
   expect(ids('embeddings')).toEqual([])
 })
 
+test("Claude Code's lines have the context window of the model, where it is known", () => {
+  const { lines } = clientOf('claude-code')
+  expect(lines({ ...given, contextTokens: 200_000 })).toContain(
+    '\nexport CLAUDE_CODE_MAX_CONTEXT_TOKENS=200000\n',
+  )
+  expect(lines({ ...given, contextTokens: null })).not.toContain('CONTEXT')
+  expect(lines({ ...given, contextTokens: null })).toBe(lines(given))
+})
+
 test('an address that names no client shows the first one', () => {
   expect(clientOf('no-such-client')).toBe(CLIENTS[0])
 })

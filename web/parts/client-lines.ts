@@ -5,6 +5,8 @@ interface LinesInput {
   readonly model: string
   /** For the small tasks of an agent. Default: the same model. */
   readonly smallModel?: string
+  /** The context window of the model. Default: not known; agents then assume one. */
+  readonly contextTokens?: number | null
 }
 
 /** A client of the gateway, and what it is set to. */
@@ -148,15 +150,23 @@ process.stdout.write(text)`,
     language: 'sh',
     place: 'Run it in the terminal that it is started from.',
     speaks: 'messages',
-    lines: ({ baseUrl, model, smallModel = model }) => `export ANTHROPIC_BASE_URL=${baseUrl}
+    lines: ({
+      baseUrl,
+      model,
+      smallModel = model,
+      contextTokens = null,
+    }) => `export ANTHROPIC_BASE_URL=${baseUrl}
 export ANTHROPIC_AUTH_TOKEN=$${KEY_VARIABLE}
 export ANTHROPIC_MODEL=${model}
 export ANTHROPIC_DEFAULT_OPUS_MODEL=${model}
 export ANTHROPIC_DEFAULT_SONNET_MODEL=${model}
 export ANTHROPIC_DEFAULT_HAIKU_MODEL=${smallModel}
-export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
+${contextTokens === null ? '' : `export CLAUDE_CODE_MAX_CONTEXT_TOKENS=${contextTokens}\n`}export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
 claude`,
-    notes: ['Its helpers run on the haiku model: a cheaper one there saves credit.'],
+    notes: [
+      'Its helpers run on the haiku model: a cheaper one there saves credit.',
+      'It assumes 1,000,000 tokens of context for a model that it does not know.',
+    ],
   },
   {
     id: 'codex',
@@ -186,6 +196,7 @@ enabled = false`,
     notes: [
       'Its agents and MCP servers are refused with a 400 that names the tool.',
       'Web search works; each request with it holds credit for 30 searches.',
+      'It assumes 272,000 tokens of context; `model_context_window` sets a smaller window.',
     ],
   },
 ]

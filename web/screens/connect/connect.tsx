@@ -128,7 +128,9 @@ function KeyStep() {
 function LinesStep({ client, model }: { client: ClientSettings; model: string }) {
   const navigate = route.useNavigate()
   const { base_url: baseUrl } = useMe()
-  const lines = client.lines({ baseUrl, model })
+  const models = useModels(FORMATS)
+  const contextTokens = models.find(({ id }) => id === model)?.context_length ?? null
+  const lines = client.lines({ baseUrl, model, contextTokens })
   return (
     <section className="card snip" aria-label={`Lines of ${client.name}`}>
       <header>
@@ -138,7 +140,7 @@ function LinesStep({ client, model }: { client: ClientSettings; model: string })
       <div className="lines-of">
         <p className={/^(?:npm|pip) /.test(client.place) ? 'mono' : ''}>{client.place}</p>
         <ModelPicker
-          models={useModels(FORMATS)}
+          models={models}
           value={model}
           onChange={(picked) =>
             navigate({ search: (before) => ({ ...before, model: picked }), replace: true })
