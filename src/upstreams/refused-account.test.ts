@@ -6,9 +6,11 @@ import { answerOf } from './openrouter/testing/exchange.ts'
 import { wire } from './testing/wires.ts'
 import type { Wire } from './upstream.ts'
 
+type Row = [string, Wire, httpStatus: number, error: object, read: number]
+
 describe('our account', () => {
   const error = (members: object) => answerOf({ error: members }).root
-  test.each<[string, Wire, number, object, number]>([
+  test.each<Row>([
     [
       'OpenAI, no credit',
       wire(openai, 'chat'),
@@ -169,6 +171,45 @@ describe('our account', () => {
       400,
     ],
     ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 401],
+    ...['organization_usage_limit', 'organization_spend_limit', 'project_spend_limit'].map(
+      (limit): Row => [
+        `OpenAI, a reached ${limit}`,
+        wire(openai, 'responses'),
+        429,
+        { type: 'invalid_request_error', code: `${limit}_exceeded`, message: 'Limit' },
+        402,
+      ],
+    ),
+    ...['', 'workspace '].map(
+      (of): Row => [
+        `Anthropic, a reached ${of}limit that its owner has set`,
+        wire(anthropic, 'messages'),
+        400,
+        {
+          type: 'invalid_request_error',
+          message: `You have reached your specified ${of}API usage limits. You will regain access on 2026-12-01.`,
+        },
+        402,
+      ],
+    ),
+    ...Object.entries({
+      enforced_spend_limit_reached: [429, 402],
+      contract_spend_limit_reached: [429, 402],
+      organization_on_hold: [400, 401],
+      cmek_key_disabled: [400, 401],
+      cmek_key_network_blocked: [400, 401],
+      claude_code_key_creator_not_member: [400, 401],
+      ramp_limit_exceeded: [429, 429],
+      image_dimensions_too_large: [400, 400],
+    }).map(
+      ([code, [httpStatus = 0, expected = 0]]): Row => [
+        `Anthropic, ${code}`,
+        wire(anthropic, 'messages'),
+        httpStatus,
+        { type: 'some_error', message: 'Words.', details: { error_code: code } },
+        expected,
+      ],
+    ),
   ])('%s', (_, of, httpStatus, members, expected) => {
     expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)
   })

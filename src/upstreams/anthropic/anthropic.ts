@@ -54,14 +54,32 @@ const messages: Wire = {
   ],
   readError(root, httpStatus): ProviderError {
     const error = layout.readError(root, httpStatus)
-    return UNUSABLE_ACCOUNT.test(error.message) ? { ...error, httpStatus: 402 } : ofAccount(error)
+    const refused = UNUSABLE_ACCOUNT.test(error.message) ? 402 : ACCOUNT_CODES.get(codeOf(root))
+    return refused === undefined ? ofAccount(error) : { ...error, httpStatus: refused }
   },
 }
 
-// Anthropic answers a call of an account that has no credit, or was disabled, with 400 and a message that begins so.
-// Elsewhere in a message, the words may be the client's.
+// Anthropic answers a call of an account that has no credit, was disabled or has reached its own limit with 400 and a
+// message that begins so. Elsewhere in a message, the words may be the client's.
 const UNUSABLE_ACCOUNT =
-  /^(?:Your credit balance is too low to access the \w+ API|This organization has been disabled)\./i
+  /^(?:Your credit balance is too low to access the \w+ API\.|This organization has been disabled\.|You have reached your specified (?:workspace )?API usage limits\b)/i
+
+/**
+ * Codes about our own account, whose statuses are those of errors in a request, with the statuses of an account without
+ * credit or access. From the types of `@anthropic-ai/sdk` 1.14 and platform.claude.com/docs/en/api/errors, 2026-11-28.
+ */
+const ACCOUNT_CODES = new Map<unknown, number>([
+  ['enforced_spend_limit_reached', 402],
+  ['contract_spend_limit_reached', 402],
+  ['organization_on_hold', 401],
+  ['cmek_key_disabled', 401],
+  ['cmek_key_network_blocked', 401],
+  ['claude_code_key_creator_not_member', 401],
+])
+
+function codeOf(root: JsonObject | null): unknown {
+  return root === null ? null : objectAt(objectAt(root, 'error'), 'details')['error_code']
+}
 
 /** Anthropic's own API. */
 export const anthropic: Dialect = {

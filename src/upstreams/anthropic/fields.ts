@@ -16,8 +16,8 @@ import {
 } from '../fields.ts'
 
 /*
- * The fields of Anthropic's messages. Source: the types of `@anthropic-ai/sdk` 1.11, beta types included, checked
- * 2026-11-24; a type test compares them.
+ * The fields of Anthropic's messages. Source: the types of `@anthropic-ai/sdk` 1.14, beta types included, checked
+ * 2026-11-28; a type test compares them.
  */
 
 const NO_FILES = 'Files are not kept here: send the file itself, as a source of type `base64`.'

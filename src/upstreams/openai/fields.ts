@@ -13,7 +13,7 @@ import {
 } from '../fields.ts'
 
 /*
- * The fields of chat completions, legacy completions and embeddings. Source: the types of `openai` 7.55, checked 2026-11-24; a type test compares them.
+ * The fields of chat completions, legacy completions and embeddings. Source: the types of `openai` 7.59, checked 2026-11-28; a type test compares them.
  */
 
 /** The refusal of the ID of a file. */

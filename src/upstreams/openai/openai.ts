@@ -103,7 +103,7 @@ export const openai: Dialect = {
 }
 
 /**
- * A wire whose errors show when OpenAI refuses our own account: 429 `insufficient_quota`, and 403 for a region, an
+ * A wire whose errors show when OpenAI refuses our own account: 429 for credit or a spend limit, and 403 for a region, an
  * organization or a project. Clients do not see these errors.
  */
 function refusingAccount(wire: Wire): Wire {
@@ -124,7 +124,14 @@ function tierEdits(root: RewriteInput['body']['root']): ReturnType<Wire['rewrite
   return [{ kind: 'set', path: ['service_tier'], json: '"default"' }]
 }
 
-const EMPTY_ACCOUNT = new Set(['insufficient_quota', 'credit_balance_exhausted'])
+// help.openai.com/en/articles/6614457, read on 2026-11-28: the last four have the type `insufficient_quota` only at times.
+const EMPTY_ACCOUNT = new Set([
+  'insufficient_quota',
+  'credit_balance_exhausted',
+  'organization_usage_limit_exceeded',
+  'organization_spend_limit_exceeded',
+  'project_spend_limit_exceeded',
+])
 
 /**
  * Throws for `max_tokens` sent to a model that reasons: for these models OpenAI accepts only the other name of the cap.

@@ -10,12 +10,13 @@ import {
   PASSED,
   refused,
   refusedTypes,
+  refusedUnlessVouched,
   textOr,
 } from '../fields.ts'
 import { BREAKPOINT, CACHE, MODEL, NO_FILES, TIER } from './fields.ts'
 
 /*
- * The fields of responses. Source: the types of `openai` 7.55, beta types included, checked 2026-11-24; a type test
+ * The fields of responses. Source: the types of `openai` 7.59, beta types included, checked 2026-11-28; a type test
  * compares them.
  */
 
@@ -198,6 +199,8 @@ export const RESPONSE_FIELDS = {
   max_tool_calls: HELD,
   store: oneOf(false),
   background: oneOf(false),
+  // New in `openai` 7.58: the window of an answer that is written in the background, at another price.
+  background_options: refusedUnlessVouched(),
   reasoning: object({
     effort: PASSED,
     summary: PASSED,
