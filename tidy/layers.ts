@@ -50,13 +50,10 @@ export const checkLayers = fileRule(isCode, (file) => {
 })
 
 function objection(file: SourceFile, imported: Import): string | null {
-  if (file.path.startsWith('simulator/')) return objectionInSimulator(file, imported)
-  return file.path.startsWith('src/') ? objectionInSrc(file, imported) : null
-}
-
-function objectionInSimulator(file: SourceFile, { path, specifier }: Import): string | null {
-  if (path === null || path.startsWith('simulator/')) return null
-  if (isTest(file) && path.startsWith('test/')) return null
+  if (file.path.startsWith('src/')) return objectionInSrc(file, imported)
+  const { path, specifier } = imported
+  if (!file.path.startsWith('simulator/') || path === null) return null
+  if (path.startsWith('simulator/') || (isTest(file) && path.startsWith('test/'))) return null
   return `imports ${specifier}: the simulator is a program of its own`
 }
 
