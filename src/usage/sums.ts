@@ -115,12 +115,12 @@ const SELECTED_OF = {
 /** Sums that are all 0. */
 export const NO_USAGE: UsageSums = sumsBy(() => 0)
 
-/** Adds two sums. */
+/** Adds two sums. Throws RangeError where a result is beyond a safe integer, and so perhaps not exact. */
 export function addSums(one: UsageSums, other: UsageSums): UsageSums {
   return sumsBy((name) => one[name] + other[name])
 }
 
-/** Subtracts the second from the first. */
+/** Subtracts the second from the first. Throws as {@link addSums} does. */
 export function subtractSums(one: UsageSums, other: UsageSums): UsageSums {
   return sumsBy((name) => one[name] - other[name])
 }
@@ -143,7 +143,11 @@ export function firstByteMs(sums: UsageSums, share: number): number | null {
 
 function sumsBy(sumOf: (name: keyof UsageSums) => number): UsageSums {
   const sums: Partial<Record<keyof UsageSums, number>> = {}
-  for (const name of SUM_COLUMNS) sums[name] = sumOf(name)
+  for (const name of SUM_COLUMNS) {
+    const sum = sumOf(name)
+    if (!Number.isSafeInteger(sum)) throw new RangeError(`${name} is too large to be exact: ${sum}`)
+    sums[name] = sum
+  }
   // A member for each column, as the type says.
   return sums as UsageSums
 }
