@@ -84,7 +84,7 @@ test('sub-agents that stay on are refused, and the error names the tool', async 
 
 test('an MCP server is refused, and the error names the tool', async () => {
   const script = join(import.meta.dirname, 'mcp-server.ts')
-  const server = `[mcp_servers.ferry]\ncommand = "${process.execPath}"\nargs = ["${script}"]\n`
+  const server = `[mcp_servers.ferry]\ncommand = "${process.execPath}"\nargs = ["${script}"]\nstartup_timeout_sec = 600\n`
   const { code, out } = await codex((settings) => `${settings}\n${server}`)
   expect(code).toBe(1)
   expect(out).toMatch(/tools\[\d+\]\.type/)

@@ -21,7 +21,7 @@ export const AGENTS: readonly Agent[] = [
     version: '2.1.332',
     script: 'cli-wrapper.cjs',
   },
-  { name: 'codex', packageName: '@openai/codex', version: '0.169.0', script: 'bin/codex.js' },
+  { name: 'codex', packageName: '@openai/codex', version: '0.171.0', script: 'bin/codex.js' },
 ]
 
 /** Whether an agent can be run here: where it starts, or why it can't be. */
