@@ -108,6 +108,11 @@ const OPERATOR_SCREENS = [
     screen(() => import('./screens/operator/tokens.tsx'), 'TokensScreen'),
   ),
   ofOperator(
+    '/operators',
+    readNothing,
+    screen(() => import('./screens/operator/operators.tsx'), 'OperatorsScreen'),
+  ),
+  ofOperator(
     '/audit-log',
     readAuditLogSearch,
     screen(() => import('./screens/operator/audit-log.tsx'), 'AuditLogScreen'),

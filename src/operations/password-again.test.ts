@@ -51,12 +51,14 @@ const OF_OPERATORS = [
   'addCredit',
   'createAccount',
   'createCode',
+  'createInvitation',
   'createOwnAccount',
   'createPurchase',
   'createWebhook',
   'creditPurchase',
   'dismissPurchase',
   'redeemCode',
+  'removeUser',
   'settleRequest',
 ]
 const OF_MEMBERS_TOO = ['changeMember', 'createKey', 'inviteMember', 'rotateKey']

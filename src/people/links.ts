@@ -116,16 +116,15 @@ export async function refuseTooMany(
   if (open.length >= INVITATIONS_MAX) throw new Problem('too_many_invitations')
 }
 
-/** The invitations to an account that can still be accepted. */
+/** The invitations to an account that can still be accepted; `accountId`: null: those that make an operator. */
 export function invitationsTo(
   db: Kysely<Tables>,
-  { accountId, nowMs }: { readonly accountId: string; readonly nowMs: number },
+  { accountId, nowMs }: { readonly accountId: string | null; readonly nowMs: number },
 ) {
-  return db
-    .selectFrom('links')
-    .where('kind', '=', 'invitation')
-    .where('account_id', '=', accountId)
-    .where(isOpen(nowMs))
+  const open = db.selectFrom('links').where('kind', '=', 'invitation').where(isOpen(nowMs))
+  return accountId === null
+    ? open.where('is_operator', '=', 1)
+    : open.where('account_id', '=', accountId)
 }
 
 /** How long an invitation that has expired is kept: it names the person who can send a new one. */

@@ -86,10 +86,10 @@ async function setRole(
   return (await changed.returning('user_id').executeTakeFirst()) !== undefined
 }
 
-/** The invitations to an account that can still be accepted, newest first. */
+/** The invitations to an account that can still be accepted, newest first; `accountId`: null: those of operators. */
 export async function listInvitations(
   { db, clock }: DbWithClock,
-  accountId: string,
+  accountId: string | null,
 ): Promise<readonly LinkRow[]> {
   const open = invitationsTo(db, { accountId, nowMs: clock.nowMs() })
   const rows = await open.selectAll().orderBy('id', 'desc').execute()

@@ -144,6 +144,13 @@ const CODE_SCREENS: readonly Screen[] = [
 ]
 
 const TOKEN_SCREENS: readonly Screen[] = [
+  { name: 'op-operators', path: at('operators'), text: 'kaya@helix.example' },
+  {
+    name: 'op-operator-invite',
+    path: at('operators'),
+    act: press('Invite an operator'),
+    text: 'An operator can do everything',
+  },
   { name: 'op-tokens', path: at('tokens'), text: 'created by another token' },
   ...answeredScreens({ path: at('tokens'), pathEnd: '/operator/tokens' }, [
     ['op-tokens-empty', json(EMPTY), 'No tokens yet'],

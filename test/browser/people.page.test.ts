@@ -68,6 +68,32 @@ test('a person is invited by a link that works once, becomes an owner, and is re
   await guest.getByText('Page not found').waitFor()
 })
 
+test('an operator makes another, who can end the role of the first', async ({
+  browser,
+  gateway,
+}) => {
+  const ada = await another(browser)
+  await setUp(ada, gateway)
+  await ada.goto(`${gateway.address}/app/operator/operators`)
+  await ada.getByRole('button', { name: 'Invite an operator' }).click()
+  await ada.getByLabel('Email').fill('grace@example.org')
+  await ada.keyboard.press('Enter')
+  const link = await ada.getByLabel('The new link').inputValue()
+  await ada.getByRole('button', { name: 'Withdraw the invitation for grace@example.org' }).waitFor()
+  const grace = await another(browser)
+  await accept(grace, link)
+  await grace.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+  await grace.goto(`${gateway.address}/app/operator/operators`)
+  await grace.getByRole('button', { name: 'Remove Ada Lovelace' }).click()
+  await grace.getByRole('button', { name: 'Remove operator' }).click()
+  await grace.getByRole('button', { name: 'Remove Ada Lovelace' }).waitFor({ state: 'detached' })
+  await grace.getByText('No open invitations.').waitFor()
+  await expectGoodPage(grace)
+  await ada.reload()
+  await ada.getByText('No requests yet').waitFor()
+  for (const page of [ada, grace]) await page.context().close()
+})
+
 const SECTIONS = ['Overview', 'Usage', 'Keys', 'Credit', 'Models', 'Connect', 'Activity']
 
 test('a link for a new member begins with the address of the page, and only operators read which setting to change', async ({

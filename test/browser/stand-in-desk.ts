@@ -1,6 +1,6 @@
 import type { ListedUpstream, OperatorAction } from '../../web/api/operator.ts'
 import { ago, DAY_MS, HELIX } from './stand-in-data.ts'
-import { ACCOUNTS, MEMBERS } from './stand-in-operator.ts'
+import { ACCOUNTS, INVITATIONS, MEMBERS } from './stand-in-operator.ts'
 
 /** The changes by operators, the users, and the upstreams. */
 
@@ -85,6 +85,13 @@ export const USERS = MEMBERS.map(({ user_id: id, name, email, role }) => ({
   is_operator: role === 'owner',
   has_second_factor: true,
   created_at: ago(90 * DAY_MS),
+}))
+
+/** The invitations of operators that are open. */
+export const OPERATOR_INVITATIONS = INVITATIONS.map((one) => ({
+  ...one,
+  email: 'kaya@helix.example',
+  role: null,
 }))
 
 function upstream(name: string, fields: Partial<ListedUpstream>): ListedUpstream {

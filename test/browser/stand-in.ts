@@ -9,7 +9,7 @@ import type { OperatorRequest } from '../../web/api/answers.ts'
 import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, SESSIONS, STATEMENT } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
-import { ACTIONS, UPSTREAMS, USERS } from './stand-in-desk.ts'
+import { ACTIONS, OPERATOR_INVITATIONS, UPSTREAMS, USERS } from './stand-in-desk.ts'
 import { MODEL_LIST, OFFERED_MODELS } from './stand-in-models.ts'
 import {
   ACCOUNTS,
@@ -233,6 +233,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
     ['/operator/actions', list(ACTIONS)],
     ['/operator/users', list(USERS)],
+    ['/operator/invitations', list(OPERATOR_INVITATIONS)],
     ['/operator/keys', list([])],
     ['/operator/upstreams', list(UPSTREAMS)],
     ['/operator/unsettled', list(UNSETTLED)],

@@ -48,6 +48,7 @@ export const OPERATOR_GROUPS = [
       { to: '/operator/health', text: 'Health', icon: 'shield', key: 'e' },
       { to: '/operator/webhooks', text: 'Webhooks', icon: 'send', key: 'w' },
       { to: '/operator/tokens', text: 'Admin tokens', icon: 'key', key: 'n' },
+      { to: '/operator/operators', text: 'Operators', icon: 'user', key: 'o' },
       { to: '/operator/audit-log', text: 'Audit log', icon: 'log', key: 'l' },
     ],
   },

@@ -5,13 +5,12 @@ import { makeLink, refuseTooMany } from '../../people/links.ts'
 import { countInvitation } from '../../people/mail-rates.ts'
 import { changeMember, listInvitations, withdrawInvitation } from '../../people/members.ts'
 import { listMembers, type Member } from '../../people/users.ts'
-import type { LinkRow } from '../../store/people-tables.ts'
 import { ROLES } from '../../vocabulary/role.ts'
 import type { Caller } from '../caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { type OperationParts, operation } from '../operation.ts'
-import { linkAnswer, linkShape } from './people.ts'
+import { invitationAnswer, invitationShape, linkAnswer, linkShape } from './people.ts'
 
 /** The people who can open the pages of an account. */
 export function memberOperations(parts: OperationParts) {
@@ -251,26 +250,3 @@ const withdrawnShape = z.object({
   object: z.literal('invitation'),
   deleted: z.literal(true),
 })
-
-/** An invitation that can still be accepted, without its link. */
-const invitationShape = z
-  .object({
-    id: idField('link'),
-    object: z.literal('invitation'),
-    email: z.string(),
-    role: z.enum(ROLES).nullable(),
-    created_at: timeField,
-    expires_at: timeField.describe('When its link stops working.'),
-  })
-  .meta({ id: 'Invitation' })
-
-function invitationAnswer(row: LinkRow): z.infer<typeof invitationShape> {
-  return {
-    id: row.id,
-    object: 'invitation',
-    email: row.email ?? '',
-    role: row.role,
-    created_at: timeAnswer(row.createdAtMs),
-    expires_at: timeAnswer(row.expiresAtMs),
-  }
-}

@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { getAccount } from '../../ledger/accounts.ts'
 import { invitationLetter } from '../../mail/letter.ts'
 import { makeLink, type NewLink } from '../../people/links.ts'
+import { listInvitations } from '../../people/members.ts'
 import { remove } from '../../people/removal.ts'
 import { findUser, type ListedUser, listUsers } from '../../people/users.ts'
+import type { LinkRow } from '../../store/people-tables.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { ROLES } from '../../vocabulary/role.ts'
 import {
@@ -21,7 +23,7 @@ import { staffPaths } from '../paths.ts'
 
 /** The people who can sign in to the page. */
 export function peopleOperations(parts: OperationParts) {
-  return [list(parts), invite(parts), reset(parts), removeRights(parts)]
+  return [list(parts), invite(parts), openInvitations(parts), reset(parts), removeRights(parts)]
 }
 
 function list({ store }: OperationParts) {
@@ -44,7 +46,7 @@ function invite(parts: OperationParts) {
     name: 'createInvitation',
     method: 'POST',
     scope: 'everything',
-    paths: { admin: '/v1/admin/invitations' },
+    paths: staffPaths('invitations'),
     summary:
       'Create a link that makes a person a user of the page. It works once, within 7 days, and is returned only in this answer.',
     body: z
@@ -73,7 +75,7 @@ function invite(parts: OperationParts) {
     example: { email: 'ada@example.org', operator: true },
     answers: { 201: linkShape },
     problems: ['not_found'],
-    async run({ by, body }) {
+    async run({ caller, by, body }) {
       const { email, operator: isOperator, account_id: accountId, role, mail } = body
       const { postLetter } = parts
       if (mail && postLetter === null) throw new Problem('invalid_parameter', NO_MAIL)
@@ -81,7 +83,9 @@ function invite(parts: OperationParts) {
       const account = accountId === undefined ? null : await getAccount(parts.store.db, accountId)
       if (accountId !== undefined && account === null) throw notFound('account', accountId)
       const kind = 'invitation'
-      const invited = { kind, email, isOperator, isVouched: true, membership } as const
+      // An operator's invitations end with the role of the operator who sent them.
+      const inviterId = caller.kind === 'operator' ? caller.userId : null
+      const invited = { kind, email, isOperator, isVouched: true, inviterId, membership } as const
       const made = await makeLink(linkParts(parts), invited, by)
       const answer = linkAnswer(parts, { kind, email, made })
       if (mail) {
@@ -89,6 +93,20 @@ function invite(parts: OperationParts) {
         postLetter?.(invitationLetter(letter), made.expiresAtMs)
       }
       return answer
+    },
+  })
+}
+
+function openInvitations({ store, clock }: OperationParts) {
+  return operation({
+    name: 'listOperatorInvitations',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/invitations' },
+    summary: 'The invitations of operators that can still be accepted, newest first.',
+    answers: { 200: listShape(invitationShape) },
+    async run({ reader }) {
+      const open = await listInvitations({ db: store.pages(reader), clock }, null)
+      return listAnswer(open.map(invitationAnswer), null)
     },
   })
 }
@@ -128,7 +146,7 @@ function removeRights({ store, clock }: OperationParts) {
     name: 'removeUser',
     method: 'POST',
     scope: 'everything',
-    paths: { admin: '/v1/admin/users/remove' },
+    paths: staffPaths('users/remove'),
     summary:
       'Stop a person from signing in, or remove them from an account or from the operators. Their open invitations to it end.',
     body: z.strictObject({
@@ -248,4 +266,28 @@ export function linkAnswer(
 ): z.infer<typeof linkShape> {
   const url = `${pageUrl}/app/${PAGE_PATHS[kind]}#${text}`
   return { object: 'link', kind, email, url, expires_at: timeAnswer(expiresAtMs) }
+}
+
+/** An invitation that can still be accepted, without its link. */
+export const invitationShape = z
+  .object({
+    id: idField('link'),
+    object: z.literal('invitation'),
+    email: z.string(),
+    role: z.enum(ROLES).nullable(),
+    created_at: timeField,
+    expires_at: timeField.describe('When its link stops working.'),
+  })
+  .meta({ id: 'Invitation' })
+
+/** An open invitation as responses have it. */
+export function invitationAnswer(row: LinkRow): z.infer<typeof invitationShape> {
+  return {
+    id: row.id,
+    object: 'invitation',
+    email: row.email ?? '',
+    role: row.role,
+    created_at: timeAnswer(row.createdAtMs),
+    expires_at: timeAnswer(row.expiresAtMs),
+  }
 }

@@ -7,7 +7,6 @@ import { roleLabel } from '../../format/roles.ts'
 import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
-import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -15,6 +14,7 @@ import { showToast } from '../../parts/toast.ts'
 import type { MembersSearch } from '../../searches.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
+import { MadeLink } from './made-link.tsx'
 import {
   BecomeMember,
   InviteMember,
@@ -27,7 +27,6 @@ import { useMemberWrite } from './use-member-write.ts'
 /** The members of an account and its invitations, for owners. */
 export function MembersScreen() {
   const { search, change } = useScreenSearch<MembersSearch>()
-  const { user } = useMe()
   const setInviting = (isInviting: boolean) =>
     change(() => (isInviting ? { invite: true } : {}), { replace: true })
   // In the memory of this page alone, until it is left.
@@ -46,13 +45,7 @@ export function MembersScreen() {
         </p>
       )}
       {made?.url !== undefined && (
-        <MadeSecret
-          title={`An invitation for ${made.email} is ready`}
-          text={linkHere(made.url)}
-          noun="link"
-          words={linkWords(made.email, { url: made.url, isOperator: user.is_operator })}
-          onDone={() => setMade(null)}
-        />
+        <MadeLink email={made.email} url={made.url} onDone={() => setMade(null)} />
       )}
       <div className="grid gap-4">
         <MemberTable />
@@ -209,25 +202,4 @@ function InvitationTable() {
       )}
     </ListCard>
   )
-}
-
-// Without a public address, the gateway's own links have a name of its machine.
-function isLocal(url: string): boolean {
-  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
-}
-
-/** The link, at the address of this page if the gateway has no public one: a forwarded port has another number here. */
-function linkHere(url: string): string {
-  const { pathname, hash } = new URL(url)
-  return isLocal(url) ? `${location.origin}${pathname}${hash}` : url
-}
-
-/** By position: the invited person's email address, and the link, with whether the reader can change the settings. */
-function linkWords(
-  email: string,
-  { url, isOperator }: { readonly url: string; readonly isOperator: boolean },
-): string {
-  const advice = isOperator ? ': set TOLLGATE_PUBLIC_URL' : ''
-  const reach = isLocal(url) ? ` It works only on this machine${advice}.` : ''
-  return `Send this link to ${email}. It is shown only once, and only its SHA-256 is stored.${reach}`
 }

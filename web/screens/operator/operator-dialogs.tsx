@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { asOperator } from '../../api/calls.ts'
+import { startQuery } from '../../api/queries.ts'
+import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
+import { useOperatorWrite } from './use-operator-write.ts'
+
+/** An operator who was just invited. */
+export interface Invited {
+  readonly email: string
+  readonly url: string
+  /** Whether the gateway has emailed the link. */
+  readonly isMailed: boolean
+}
+
+interface InviteOperatorProps {
+  readonly onClose: () => void
+  readonly onMade: (invited: Invited) => void
+}
+
+/** The form for the invitation of an operator. */
+export function InviteOperator({ onClose, onMade }: InviteOperatorProps) {
+  const { data: start } = useQuery(startQuery)
+  const isMailed = start?.mail === true
+  const invite = useOperatorWrite(
+    (email: string) => asOperator('createInvitation', { email, operator: true, mail: isMailed }),
+    ({ email, url }) => onMade({ email, url, isMailed }),
+  )
+  const refusal = refusalOf(invite.error, ['email'])
+  return (
+    <FormDialog
+      title="Invite an operator"
+      submit="Invite"
+      write={invite}
+      problem={refusal.rest}
+      isReady={start !== undefined}
+      onSubmit={(fields) => invite.mutate(String(fields.get('email')))}
+      onClose={onClose}
+    >
+      <p>
+        An operator can do everything: see all accounts, add and remove credit, change fees and
+        limits, and invite and remove operators, including you.
+      </p>
+      <Field
+        label="Email"
+        name="email"
+        type="email"
+        autoComplete="off"
+        required
+        error={refusal.at('email')}
+        hint={
+          isMailed
+            ? 'The person gets a link by email. It works once, within 7 days.'
+            : 'You get a link to send to the person. It works once, within 7 days.'
+        }
+      />
+    </FormDialog>
+  )
+}
+
+interface RemoveOperatorProps {
+  readonly email: string
+  readonly title: string
+  readonly submit: string
+  readonly onClose: () => void
+  /** The consequences. */
+  readonly children: ReactNode
+}
+
+/** Ends the role of an operator, and the open invitations to it. */
+export function RemoveOperator({ email, children, onClose, ...words }: RemoveOperatorProps) {
+  const remove = useOperatorWrite(
+    (operatorEmail: string) => asOperator('removeUser', { email: operatorEmail, operator: true }),
+    onClose,
+  )
+  return (
+    <FormDialog
+      {...words}
+      isDangerous
+      write={remove}
+      onSubmit={() => remove.mutate(email)}
+      onClose={onClose}
+    >
+      <p>{children}</p>
+    </FormDialog>
+  )
+}
