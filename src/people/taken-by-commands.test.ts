@@ -164,7 +164,7 @@ test('the earlier text of a key that `tollgate` rotated ends as it was to end af
   const [first, second] = (await state()).keys as readonly { expires_at_ms: number }[]
   expect(first?.expires_at_ms).toBeLessThanOrEqual(Date.now())
   expect(second?.expires_at_ms).toBeGreaterThan(Date.now() + 3_000_000)
-  expect(world.told).toEqual(['the rotation of an API key', 'the rotation of an API key'])
+  expect(world.reports).toEqual(['the rotation of an API key', 'the rotation of an API key'])
 })
 
 test('a key that a gateway rotates again after the database lost that does not end', async () => {
@@ -185,7 +185,7 @@ test('a key that a gateway rotates again after the database lost that does not e
     await world.passHours(0.02)
     await known.catchUp()
     expect((await state()).keys).toMatchObject([{ id: 'key_1', expires_at_ms: null }])
-    expect(world.told).toEqual([])
+    expect(world.reports).toEqual([])
   } finally {
     await ledger.close()
   }
