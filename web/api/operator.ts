@@ -123,9 +123,6 @@ export function actionsQuery(filter: ActionFilter, limit = ROWS) {
 /** The users of the page, oldest first. */
 export const usersQuery = read('listUsers', {})
 
-/** A user of the page. */
-export type User = Row<'listUsers', 'operator'>
-
 /** The invitations of operators that are open, newest first. */
 export const operatorInvitationsQuery = read('listOperatorInvitations', {})
 
