@@ -181,3 +181,45 @@ test('names in a message are code, also below old data and at the end of a list'
   await page.getByRole('button', { name: 'Older requests' }).click()
   await code('.pager').waitFor()
 })
+
+test('a first tap on a column shows its figures until another place is tapped, and a second opens it', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/${at('usage')}`)
+  const column = page.locator('.column').last()
+  const tip = page.locator('.columns .tip')
+  await column.tap()
+  await tip.waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Usage' }).tap()
+  await tip.waitFor({ state: 'detached' })
+  await column.tap()
+  await tip.waitFor()
+  expect(page.url()).toContain('/usage')
+  await column.tap()
+  await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor()
+})
+
+test.for([at('keys'), at('credit'), 'app/operator'])(
+  'at 400%, which leaves 320 pixels, %s has nothing to scroll sideways',
+  async (path, { pages, server }) => {
+    const { page } = await pages.of('phone')
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.goto(`${server.address}/${path}`)
+    await page.waitForFunction(
+      () => document.querySelector('h1') !== null && document.querySelector('main .grey') === null,
+    )
+    await expectFits(page)
+  },
+)
+
+test('a statement is printed without navigation and buttons', async ({ page, server }) => {
+  await page.goto(`${server.address}/${at('credit')}`)
+  await page.getByText('invoice-1042').first().waitFor()
+  await page.emulateMedia({ media: 'print' })
+  const shown = page.locator('.side, .mtop, .tabbar, main .btn').filter({ visible: true })
+  expect(await shown.count()).toBe(0)
+  await page.getByText('invoice-1042').first().waitFor()
+  await page.emulateMedia({ media: null })
+})

@@ -1,9 +1,9 @@
 import { scaleBand, scaleLinear } from 'd3-scale'
 import { area, line, stack } from 'd3-shape'
-import { type PointerEvent, useState } from 'react'
 import { useWidth } from '../parts/use-width.ts'
 import { ColumnTip } from './column-tip.tsx'
 import { type LinePoint, linePoints, type Mark } from './line-points.ts'
+import { useShownStep } from './use-shown-step.ts'
 
 /** One part of every column, or one line. */
 export interface ChartSeries {
@@ -65,13 +65,14 @@ const NO_JUMPS: ReadonlyMap<number, number> = new Map()
 export function StepChart(props: StepChartProps) {
   const { label, form, steps, series } = props
   const [ref, widthPx] = useWidth()
-  const [shown, setShown] = useState<number | null>(null)
   const plot = layOut(widthPx, props)
-  const point = (event: PointerEvent<SVGSVGElement>) => {
-    const x = event.clientX - event.currentTarget.getBoundingClientRect().left
-    const at = Math.floor((x - plot.left) / plot.x.step())
-    setShown(at >= 0 && at < steps.length ? at : null)
-  }
+  const { shown, show, pointing } = useShownStep({
+    stepAt(x) {
+      const at = Math.floor((x - plot.left) / plot.x.step())
+      return at >= 0 && at < steps.length ? at : null
+    },
+    onOpen: props.onOpen,
+  })
   return (
     <div className={props.onOpen === undefined ? 'columns' : 'columns opens'} ref={ref}>
       <input
@@ -82,25 +83,14 @@ export function StepChart(props: StepChartProps) {
         value={shown ?? steps.length - 1}
         aria-label={label}
         aria-valuetext={describe(props, shown ?? steps.length - 1)}
-        onChange={(event) => setShown(Number(event.target.value))}
-        onFocus={() => setShown(shown ?? steps.length - 1)}
-        onBlur={() => setShown(null)}
+        onChange={(event) => show(Number(event.target.value))}
+        onFocus={() => show(shown ?? steps.length - 1)}
+        onBlur={() => show(null)}
         onKeyDown={(event) => {
           if (event.key === 'Enter') props.onOpen?.(shown ?? steps.length - 1, null)
         }}
       />
-      <svg
-        width={widthPx}
-        height={plot.height}
-        aria-hidden="true"
-        onPointerMove={point}
-        onPointerDown={point}
-        onPointerLeave={() => setShown(null)}
-        onClick={(event) => {
-          const group = (event.target as Element).getAttribute('data-group')
-          if (shown !== null) props.onOpen?.(shown, group)
-        }}
-      >
+      <svg width={widthPx} height={plot.height} aria-hidden="true" {...pointing}>
         <Axis plot={plot} showAxis={props.showAxis} />
         {form === 'columns' &&
           steps.map((step, at) => (

@@ -40,7 +40,7 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
       <Stale query={balance} />
       <div className="balance">
         <div className="fig">
-          <div className="flex items-start gap-3 px-5 max-[760px]:px-4">
+          <div className="flex flex-wrap items-start gap-3 px-5 max-[760px]:px-4">
             <div className="flex-1">
               <h2 className="lab">Available credit</h2>
               {balance.data === undefined ? (
