@@ -1,11 +1,12 @@
 import type { Transaction } from 'kysely'
-import { AUTHENTICATOR_APPS } from '../store/people-tables.ts'
+import { AUTHENTICATOR_APPS, TAKEN_ACCESS } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { makeAppSecret } from './factors/authenticator-app.ts'
 import { listFactors } from './factors/own-factors.ts'
 import { endOwnLinks } from './links.ts'
 import { noPassword } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
+import { fieldsOf } from './taken-kinds.ts'
 import { lockPassword } from './users.ts'
 
 interface Own {
@@ -75,4 +76,33 @@ export async function endLostFactor(
   }
   await trx.insertInto('authenticator_apps').values(AUTHENTICATOR_APPS.record(app)).execute()
   return true
+}
+
+/**
+ * Asks a user for a second factor whose last one was removed again, if the notes have one that was added and not removed:
+ * the database has lost both the addition and the removal.
+ */
+export async function keepAskingForFactor(
+  trx: Transaction<Tables>,
+  { userId, nowMs }: Pick<Own, 'userId' | 'nowMs'>,
+): Promise<void> {
+  const notes = await trx
+    .selectFrom('taken_access')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('table_name', 'in', ['authenticator_apps', 'passkeys'])
+    .orderBy('id')
+    .execute()
+  let addedIds: readonly string[] = []
+  for (const note of notes) {
+    const { rowKey, set } = fieldsOf(TAKEN_ACCESS.read(note))
+    const isAdded = set !== null && ('secret' in set || 'public_key' in set)
+    if (set !== null && !isAdded) continue
+    const id = String(rowKey['id'])
+    addedIds = addedIds.filter((addedId) => addedId !== id)
+    // An app that replaces another has an ID of its own.
+    if (isAdded) addedIds = [...addedIds, String(set['id'] ?? id)]
+  }
+  const id = addedIds.at(-1)
+  if (id !== undefined) await endLostFactor(trx, { id, userId, nowMs })
 }

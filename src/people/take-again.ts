@@ -6,7 +6,12 @@ import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { GATEWAY } from '../vocabulary/recorded-operation.ts'
-import { endLostFactor, endLostPassword, replaceLostApp } from './end-lost-secrets.ts'
+import {
+  endLostFactor,
+  endLostPassword,
+  keepAskingForFactor,
+  replaceLostApp,
+} from './end-lost-secrets.ts'
 import { lockOwners } from './members.ts'
 import { endOperator } from './removal.ts'
 import {
@@ -97,7 +102,7 @@ async function change(
     return 'last'
   const isDone =
     set === null
-      ? await removeRow(trx, { tableName, rowKey })
+      ? await removeRow(trx, { tableName, rowKey, nowMs })
       : isBookedAgain(row)
         ? await endEarlierText(trx, { rowKey, set, takenAtMs: row.takenAtMs })
         : await setColumns(trx, { tableName, rowKey, set, nowMs })
@@ -107,7 +112,11 @@ async function change(
 /** Returns whether the row was there. */
 async function removeRow(
   trx: Transaction<Tables>,
-  { tableName, rowKey }: Pick<RowFields, 'rowKey'> & { readonly tableName: string },
+  {
+    tableName,
+    rowKey,
+    nowMs,
+  }: Pick<RowFields, 'rowKey'> & { readonly tableName: string; readonly nowMs: number },
 ): Promise<boolean> {
   if (tableName === 'webhooks') {
     const webhookId = String(rowKey['id'])
@@ -115,7 +124,16 @@ async function removeRow(
   }
   const where = sql.join(equalities(rowKey), sql` and `)
   const removed = await sql`delete from ${sql.table(tableName)} where ${where}`.execute(trx)
-  return Number(removed.numAffectedRows) > 0
+  const isRemoved = Number(removed.numAffectedRows) > 0
+  if (tableName !== 'passkeys' && tableName !== 'authenticator_apps') return isRemoved
+  // An app with the ID of a passkey asks for a factor in place of one that was lost.
+  const inPlace = await trx
+    .deleteFrom('authenticator_apps')
+    .where('id', '=', String(rowKey['id']))
+    .where('user_id', '=', String(rowKey['user_id']))
+    .executeTakeFirst()
+  await keepAskingForFactor(trx, { userId: String(rowKey['user_id']), nowMs })
+  return isRemoved || inPlace.numDeletedRows > 0n
 }
 
 /** Ends a key whose new text is lost, as the earlier one was to end. Returns false if the key was rotated again. */

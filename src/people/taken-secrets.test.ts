@@ -193,3 +193,27 @@ test('a webhook that was deleted, disabled or moved gets nothing at its earlier 
     { id: enabled, disabled: false },
   ])
 })
+
+test('a second factor is asked for after the database lost that another one took its place', async () => {
+  const { place } = world
+  const userId = place.ada.user.id
+  await place.addApp()
+  await lose(async () => {
+    await place.addPasskey()
+    const app = (await listFactors(world.db, userId)).find(({ kind }) => kind === 'app')
+    await place.people.factorSetup.remove(place.ada, app?.id ?? '')
+  })
+  expect(await listFactors(world.db, userId)).toMatchObject([{ kind: 'app' }])
+  await expect(showFactor('123456')).rejects.toEqual(WRONG_CODE)
+})
+
+test('no second factor is asked for after the database lost that one was added and removed', async () => {
+  const { place } = world
+  const userId = place.ada.user.id
+  await lose(async () => {
+    await place.addPasskey()
+    const [passkey] = await listFactors(world.db, userId)
+    await place.people.factorSetup.remove(place.ada, passkey?.id ?? '')
+  })
+  expect(await listFactors(world.db, userId)).toEqual([])
+})

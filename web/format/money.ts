@@ -56,8 +56,8 @@ export function moneyTick(amountMicros: number, stepMicros: number): string {
   })}`
 }
 
-// `1234,567` may be a decimal comma.
-const TYPED_AMOUNT = /^\$?(\d{1,9}|\d{1,3}(?:,\d{3})+)?(?:\.(\d{0,6}))?$/
+// `1234,567` and `0,500` may have a decimal comma.
+const TYPED_AMOUNT = /^\$?(\d{1,9}|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.(\d{0,6}))?$/
 
 /** Typed dollars, in micro-dollars; null: the text is not an amount. */
 export function readMoney(text: string): number | null {

@@ -27,6 +27,8 @@ export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
       location.assign(url)
     },
   })
+  // The browser leaves the page a while after the answer.
+  const isLeaving = leave.isPending || leave.isSuccess
   const providers = start?.providers ?? []
   if (providers.length === 0) return null
   return (
@@ -36,8 +38,10 @@ export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
           key={id}
           type="button"
           className="btn h-10"
-          aria-disabled={leave.isPending || leave.isSuccess}
-          onClick={() => leave.mutate(id)}
+          aria-disabled={isLeaving}
+          onClick={() => {
+            if (!isLeaving) leave.mutate(id)
+          }}
         >
           Continue with {name}
         </button>
