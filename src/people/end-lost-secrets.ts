@@ -98,11 +98,11 @@ export async function keepAskingForFactor(
     const { rowKey, set } = fieldsOf(TAKEN_ACCESS.read(note))
     const isAdded = set !== null && ('secret' in set || 'public_key' in set)
     if (set !== null && !isAdded) continue
-    const id = String(rowKey['id'])
-    addedIds = addedIds.filter((addedId) => addedId !== id)
+    const factorId = String(rowKey['id'])
+    addedIds = addedIds.filter((addedId) => addedId !== factorId)
     // An app that replaces another has an ID of its own.
-    if (isAdded) addedIds = [...addedIds, String(set['id'] ?? id)]
+    if (isAdded) addedIds = [...addedIds, String(set['id'] ?? factorId)]
   }
-  const id = addedIds.at(-1)
-  if (id !== undefined) await endLostFactor(trx, { id, userId, nowMs })
+  const lastId = addedIds.at(-1)
+  if (lastId !== undefined) await endLostFactor(trx, { id: lastId, userId, nowMs })
 }
