@@ -88,7 +88,7 @@ test('a person without an invitation is informed, and joins by the link of an in
   provider.person = { sub: 'eve', email: 'eve@example.org', name: 'Eve' }
   await door.goto(`${origin}/app/sign-in`)
   await door.getByRole('button', { name: 'Continue with Example ID' }).click()
-  await door.getByText('You have no invitation to this gateway.').waitFor()
+  await door.getByText('This provider does not say that your email address is verified.').waitFor()
   await door.waitForURL(`${origin}/app/sign-in-return/oidc`)
   await expectGoodPage(door)
   await door.getByRole('link', { name: 'Back to the sign-in' }).click()
@@ -147,7 +147,9 @@ test('each provider signs in people with a verified address, and no one with an 
     claim()
     await door.goto(signIn)
     await door.getByRole('button', { name: `Continue with ${name}` }).click()
-    await door.getByText('You have no invitation to this gateway.').waitFor()
+    await door
+      .getByText('This provider does not say that your email address is verified.')
+      .waitFor()
     await door.context().clearCookies()
     prove()
     await door.goto(signIn)

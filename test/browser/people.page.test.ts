@@ -69,18 +69,17 @@ test('a person is invited by a link that works once, becomes an owner, and is re
 })
 
 test('an operator makes another, who can end the role of the first', async ({
-  browser,
+  owner: ada,
+  newPage,
   gateway,
 }) => {
-  const ada = await another(browser)
-  await setUp(ada, gateway)
   await ada.goto(`${gateway.address}/app/operator/operators`)
   await ada.getByRole('button', { name: 'Invite an operator' }).click()
   await ada.getByLabel('Email').fill('grace@example.org')
   await ada.keyboard.press('Enter')
   const link = await ada.getByLabel('The new link').inputValue()
   await ada.getByRole('button', { name: 'Withdraw the invitation for grace@example.org' }).waitFor()
-  const grace = await another(browser)
+  const grace = await newPage()
   await accept(grace, link)
   await grace.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
   await grace.goto(`${gateway.address}/app/operator/operators`)
@@ -91,7 +90,6 @@ test('an operator makes another, who can end the role of the first', async ({
   await expectGoodPage(grace)
   await ada.reload()
   await ada.getByText('No requests yet').waitFor()
-  for (const page of [ada, grace]) await page.context().close()
 })
 
 const SECTIONS = ['Overview', 'Usage', 'Keys', 'Credit', 'Models', 'Connect', 'Activity']

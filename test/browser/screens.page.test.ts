@@ -211,7 +211,7 @@ test('an operator who presses “Create account” twice makes one account', asy
   await page.goto(`${server.address}/app/new-account`)
   await page.getByLabel('Name').fill('Second')
   await page.keyboard.press('Enter')
-  await page.locator('button:disabled', { hasText: 'Create account' }).waitFor()
+  await page.locator('button[aria-disabled=true]', { hasText: 'Create account' }).waitFor()
   const posts = () => server.asked.filter((one) => one.startsWith('POST'))
   await expect.poll(posts).toEqual(['POST operator/own-accounts'])
   await page.keyboard.press('Enter')
