@@ -79,7 +79,7 @@ export const COMMON_WORDS: readonly string[] = `
   hardly has hash hat have having he head header headers heads health hear heard heart heavily
   heavy height held help helper her here herself hidden high higher highest highlight highly him
   himself his history hit hold holder holding home honour hook hope horror horse host hot hour
-  hours house household houses how however huge human hundred isHurried husband i idea ideal
+  hours house household houses how however huge human hundred hurried husband i idea ideal
   identical identified identifier identify identity idle if ignore ignored illegal image imagine
   immediate immense implement implements implicit import importance important imported imports
   impossible impression improved in incident include included includes including income incoming
