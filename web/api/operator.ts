@@ -126,9 +126,6 @@ export const usersQuery = read('listUsers', {})
 /** The invitations of operators that are open, newest first. */
 export const operatorInvitationsQuery = read('listOperatorInvitations', {})
 
-/** An open invitation of an operator. */
-export type OperatorInvitation = Row<'listOperatorInvitations', 'operator'>
-
 /** A request that waits for its cost. */
 export type UnsettledRequest = Row<'listUnsettledRequests', 'operator'>
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
+import type { Member, NewInvitation } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { invitationsQuery, membersQuery } from '../../api/queries.ts'
 import { roleLabel } from '../../format/roles.ts'
@@ -14,7 +14,7 @@ import { showToast } from '../../parts/toast.ts'
 import type { MembersSearch } from '../../searches.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
-import { MadeLink } from './made-link.tsx'
+import { InvitationTable, MadeInvitation } from './invitations.tsx'
 import {
   BecomeMember,
   InviteMember,
@@ -39,17 +39,12 @@ export function MembersScreen() {
           Invite
         </button>
       </ScreenTop>
-      {made !== null && made.url === undefined && (
-        <p className="note pb-4" role="status">
-          An invitation was sent to {made.email}. Its link works once, within 7 days.
-        </p>
-      )}
-      {made?.url !== undefined && (
-        <MadeLink email={made.email} url={made.url} onDone={() => setMade(null)} />
+      {made !== null && (
+        <MadeInvitation email={made.email} url={made.url ?? null} onDone={() => setMade(null)} />
       )}
       <div className="grid gap-4">
         <MemberTable />
-        <InvitationTable />
+        <AccountInvitations />
       </div>
       {search.invite === true && (
         <InviteMember
@@ -148,58 +143,19 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
   )
 }
 
-const INVITATION_HEADS = [
-  { text: 'Invited' },
-  { text: 'Role' },
-  { text: 'Expires' },
-  { text: 'Withdraw', isHidden: true },
-] as const
-
-function InvitationTable() {
+function AccountInvitations() {
   const query = useQuery(invitationsQuery(useAccountId()))
-  const [withdrawing, setWithdrawing] = useState<Invitation | null>(null)
   return (
-    <ListCard
-      label="Open invitations"
-      header={
-        <header className="pb-2">
-          <h2>Open invitations</h2>
-        </header>
-      }
+    <InvitationTable
       query={query}
-      rows={query.data?.data}
-      failed="The invitations could not be loaded."
-      empty={<p className="note px-[18px] pb-4">No open invitations.</p>}
-      heads={INVITATION_HEADS}
-      greyRows={1}
-      row={(invitation) => {
-        return (
-          <tr key={invitation.id}>
-            <td className="break-all">{invitation.email}</td>
-            <td className="end text-ink-2">
-              {invitation.role !== null && roleLabel(invitation.role)}
-            </td>
-            <td className="text-ink-2">
-              <span className="only-s dimmed">Expires </span>
-              <Time at={invitation.expires_at} show={dayOf} />
-            </td>
-            <td className="num">
-              <button
-                type="button"
-                className="btn"
-                aria-label={`Withdraw the invitation for ${invitation.email}`}
-                onClick={() => setWithdrawing(invitation)}
-              >
-                Withdraw
-              </button>
-            </td>
-          </tr>
-        )
+      column={{
+        text: 'Role',
+        isHiddenOnPhones: false,
+        show: ({ role }) => role !== null && roleLabel(role),
       }}
-    >
-      {withdrawing !== null && (
-        <WithdrawInvitation invitation={withdrawing} onClose={() => setWithdrawing(null)} />
+      withdraw={(invitation, onClose) => (
+        <WithdrawInvitation invitation={invitation} onClose={onClose} />
       )}
-    </ListCard>
+    />
   )
 }

@@ -10,9 +10,8 @@ import { useOperatorWrite } from './use-operator-write.ts'
 /** An operator who was just invited. */
 export interface Invited {
   readonly email: string
-  readonly url: string
-  /** Whether the gateway has emailed the link. */
-  readonly isMailed: boolean
+  /** The link; null: the gateway has emailed it. */
+  readonly url: string | null
 }
 
 interface InviteOperatorProps {
@@ -26,7 +25,7 @@ export function InviteOperator({ onClose, onMade }: InviteOperatorProps) {
   const isMailed = start?.mail === true
   const invite = useOperatorWrite(
     (email: string) => asOperator('createInvitation', { email, operator: true, mail: isMailed }),
-    ({ email, url }) => onMade({ email, url, isMailed }),
+    ({ email, url }) => onMade({ email, url: isMailed ? null : url }),
   )
   const refusal = refusalOf(invite.error, ['email'])
   return (

@@ -1,17 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import {
-  type OperatorInvitation,
-  operatorInvitationsQuery,
-  usersQuery,
-} from '../../api/operator.ts'
+import { operatorInvitationsQuery, usersQuery } from '../../api/operator.ts'
 import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useMe } from '../../shell/use-account.ts'
-import { MadeLink } from '../members/made-link.tsx'
+import { InvitationTable, MadeInvitation } from '../members/invitations.tsx'
 import { type Invited, InviteOperator, RemoveOperator } from './operator-dialogs.tsx'
 
 /** The operators of the gateway: inviting and removing them. */
@@ -27,17 +23,10 @@ export function OperatorsScreen() {
           Invite an operator
         </button>
       </ScreenTop>
-      {made?.isMailed === true && (
-        <p className="note pb-4" role="status">
-          An invitation was sent to {made.email}. Its link works once, within 7 days.
-        </p>
-      )}
-      {made?.isMailed === false && (
-        <MadeLink email={made.email} url={made.url} onDone={() => setMade(null)} />
-      )}
+      {made !== null && <MadeInvitation {...made} onDone={() => setMade(null)} />}
       <div className="grid gap-4">
         <OperatorTable />
-        <InvitationTable />
+        <OperatorInvitations />
       </div>
       {isInviting && (
         <InviteOperator
@@ -121,64 +110,27 @@ interface RemoveTarget {
   readonly name: string
 }
 
-const INVITATION_HEADS = [
-  { text: 'Invited' },
-  { text: 'Sent' },
-  { text: 'Expires' },
-  { text: 'Withdraw', isHidden: true },
-] as const
-
-function InvitationTable() {
+function OperatorInvitations() {
   const query = useQuery(operatorInvitationsQuery)
-  const [withdrawing, setWithdrawing] = useState<OperatorInvitation | null>(null)
   return (
-    <ListCard
-      label="Open invitations"
-      header={
-        <header className="pb-2">
-          <h2>Open invitations</h2>
-        </header>
-      }
+    <InvitationTable
       query={query}
-      rows={query.data?.data}
-      failed="The invitations could not be loaded."
-      empty={<p className="note px-[18px] pb-4">No open invitations.</p>}
-      heads={INVITATION_HEADS}
-      greyRows={1}
-      row={(invitation) => (
-        <tr key={invitation.id}>
-          <td className="break-all">{invitation.email}</td>
-          <td className="text-ink-2 hide-s">
-            <Time at={invitation.created_at} show={dayOf} />
-          </td>
-          <td className="text-ink-2">
-            <span className="only-s dimmed">Expires </span>
-            <Time at={invitation.expires_at} show={dayOf} />
-          </td>
-          <td className="num wide">
-            <button
-              type="button"
-              className="btn"
-              aria-label={`Withdraw the invitation for ${invitation.email}`}
-              onClick={() => setWithdrawing(invitation)}
-            >
-              Withdraw
-            </button>
-          </td>
-        </tr>
-      )}
-    >
-      {withdrawing !== null && (
+      column={{
+        text: 'Sent',
+        isHiddenOnPhones: true,
+        show: ({ created_at: createdAt }) => <Time at={createdAt} show={dayOf} />,
+      }}
+      withdraw={({ email }, onClose) => (
         <RemoveOperator
-          email={withdrawing.email}
-          title={`Withdraw the invitation for ${withdrawing.email}?`}
+          email={email}
+          title={`Withdraw the invitation for ${email}?`}
           submit="Withdraw"
-          onClose={() => setWithdrawing(null)}
+          onClose={onClose}
         >
           The invitation link no longer works. If the person is an operator already, the role ends
           too.
         </RemoveOperator>
       )}
-    </ListCard>
+    />
   )
 }
