@@ -69,8 +69,8 @@ async function addRow(trx: Transaction<Tables>, row: TakenAccessRow): Promise<bo
 const CALLERS: ReadonlySet<string> = new Set(['admin_tokens', 'api_keys', 'accounts'])
 
 /**
- * Whether a column that was set was set to another value later, which is kept. What is repeated by ending it, as a removal
- * or a password, is repeated nevertheless: the person who had it back may have changed it.
+ * Whether a column that was set was set to another value later, which is kept. A removal is repeated even so, and a
+ * secret is ended: whoever had the access back may have changed the row.
  */
 async function hasNewer(trx: Transaction<Tables>, row: TakenAccessRow): Promise<boolean> {
   const { set } = fieldsOf(row)

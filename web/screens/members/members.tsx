@@ -113,7 +113,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
           value={member.role}
           aria-disabled={change.isPending}
           onChange={({ target: { value } }) => {
-            // An owner could not take it back: only another owner makes somebody an owner.
+            // The owner could not undo it: only another owner can make a person an owner.
             if (isSelf && value === 'member' && !user.is_operator) setAsking(true)
             else change.mutate(value === 'owner' ? 'owner' : 'member')
           }}
