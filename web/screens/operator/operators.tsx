@@ -68,7 +68,8 @@ function OperatorTable() {
           </td>
           <td className="end">
             <span className={`chip ${hasFactor ? 'good' : 'off'}`}>
-              {hasFactor ? 'Set up' : 'None'}
+              <span className="hide-s">{hasFactor ? 'Set up' : 'None'}</span>
+              <span className="only-s">{hasFactor ? 'Second factor' : 'No second factor'}</span>
             </span>
           </td>
           <td className="text-ink-2">
