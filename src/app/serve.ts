@@ -1,8 +1,10 @@
+import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { Terminal } from '../cli/terminal.ts'
 import { listAccounts } from '../ledger/accounts.ts'
 import { createApiKey } from '../ledger/api-keys.ts'
 import { showDatabaseUrl } from '../store/database-url.ts'
+import { collectGarbage } from '../store/sqlite/store-thread.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { micros } from '../vocabulary/money.ts'
 import {
@@ -47,6 +49,7 @@ export async function serve(terminal: Terminal): Promise<void> {
     await greet({ server, config, terminal, mode: configured.mode })
     const setupLink = await makeSetupLink({ config, server })
     if (setupLink !== null) terminal.note(setupNote(setupLink))
+    collectStartGarbage()
   } catch (error) {
     await closing.disposeAsync()
     throw error
@@ -55,6 +58,16 @@ export async function serve(terminal: Terminal): Promise<void> {
   if (config.TOLLGATE_PAGE === 'on') void warnOfStalePage(log)
   await stopping
   await closing.disposeAsync()
+}
+
+/** Gives back what the start left in the heap, a tenth of the memory at rest. Takes some 80 ms. */
+function collectStartGarbage(): void {
+  // After a full collection, V8 lets the heap grow by so much of what is left before the next one. By itself it allows
+  // less, and requests would pay for more full collections than without this one.
+  setFlagsFromString('--heap-growing-percent=400')
+  // The first requests would compile again what the collection throws away.
+  setFlagsFromString('--no-flush-bytecode')
+  collectGarbage()
 }
 
 function warnOfMisnomers(log: Logger): void {
