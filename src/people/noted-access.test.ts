@@ -110,13 +110,28 @@ test('access is noted in the schema of its table, for any search path of the con
   }
 })
 
-test('a user who signs in and out again and again has 200 rows, and the removal of an operator is noted nevertheless', async () => {
+/** The IDs of more sessions of Ada, which are there now. By position: the number of the first, and of the last. */
+async function addSessions(from: number, to: number): Promise<void> {
+  await sql`insert into sessions select * from jsonb_populate_recordset(null::sessions, (
+    select jsonb_agg(to_jsonb(ada) || jsonb_build_object('id', n, 'token_hash', n))
+    from (select * from sessions limit 1) ada,
+      generate_series(${sql.lit(from)}::int, ${sql.lit(to)}::int) n))`.execute(place.store.db)
+}
+
+test('a user who signs out again and again has the notes of the newest 200 sign-outs, and the removal of an operator is noted nevertheless', async () => {
   const { db } = place.store
   const userId = place.ada.user.id
-  await sql`insert into sessions select * from jsonb_populate_recordset(null::sessions, (
-    select jsonb_agg(to_jsonb(sessions) || jsonb_build_object('id', n, 'token_hash', n))
-    from sessions, generate_series(1, 250) n))`.execute(db)
-  await db.deleteFrom('sessions').execute()
+  await addSessions(1, 250)
+  await db.deleteFrom('sessions').where('id', '<>', '250').where('id', '<>', '249').execute()
+  expect(await noted()).toEqual(Array(200).fill({ table_name: 'sessions', user_id: userId }))
+  for (const sessionId of ['249', '250']) {
+    await db.deleteFrom('sessions').where('id', '=', sessionId).execute()
+    const newest = db.selectFrom('taken_access').select('key_json').orderBy('id', 'desc').limit(1)
+    expect(JSON.parse((await newest.executeTakeFirstOrThrow()).key_json)).toEqual({
+      id: sessionId,
+      user_id: userId,
+    })
+  }
   const sessions = Array(200).fill({ table_name: 'sessions', user_id: userId })
   expect(await noted()).toEqual(sessions)
   await db.updateTable('users').set({ is_operator: 0 }).execute()

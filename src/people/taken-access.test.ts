@@ -318,3 +318,59 @@ test('a gateway repeats missing removals for an hour', async () => {
   await known.catchUp()
   expect(await db.selectFrom('taken_access').selectAll().execute()).toEqual(noted)
 })
+
+/** Sets the password of Ada so many times, as someone does who knows it. */
+async function changePassword(times: number): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    const hash = `hash ${Math.random()}`
+    await db.updateTable('sign_ins').set({ password_hash: hash }).execute()
+  }
+}
+
+async function passwordNotes(): Promise<number> {
+  const notes = db.selectFrom('taken_access').where('table_name', '=', 'sign_ins')
+  return Number(
+    (await notes.select(({ fn }) => fn.countAll().as('count')).executeTakeFirst())?.count,
+  )
+}
+
+test('a lost change is repeated although the same row was changed 300 times before, and no earlier change counts as lost', async () => {
+  const known = gateway()
+  for (const times of [150, 75, 75]) {
+    await changePassword(times)
+    await known.catchUp()
+  }
+  await passHours(0.1)
+  await known.catchUp()
+  expect([await passwordNotes(), reports]).toEqual([200, []])
+  await passHours(0)
+  await keep()
+  await changePassword(1)
+  await known.catchUp()
+  await goBack()
+  await known.catchUp()
+  const { password_hash } = await db
+    .selectFrom('sign_ins')
+    .select('password_hash')
+    .executeTakeFirstOrThrow()
+  expect(password_hash).toMatch(/^!/)
+  expect([reports, failures]).toEqual([['a new password'], []])
+})
+
+test('a lost change is repeated although the same user made 300 changes after it, which are lost too', async () => {
+  await place.signIn(ADA.password)
+  const { sessionId } = place.ada
+  await keep()
+  const known = gateway()
+  await db.deleteFrom('sessions').where('id', '=', sessionId).execute()
+  await known.catchUp()
+  await sql`insert into sessions select * from jsonb_populate_recordset(null::sessions, (
+    select jsonb_agg(to_jsonb(sessions) || jsonb_build_object('id', n, 'token_hash', n))
+    from sessions, generate_series(1, 300) n))`.execute(db)
+  await db.deleteFrom('sessions').where(sql<boolean>`length(id) < 4`).execute()
+  await known.catchUp()
+  await goBack()
+  await known.catchUp()
+  expect((await access()).sessions).not.toContainEqual({ id: sessionId })
+  expect([reports, failures]).toEqual([['a sign-out'], []])
+})

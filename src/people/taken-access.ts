@@ -14,6 +14,15 @@ const REMOVED_AFTER_MS = 2 * KEPT_MS
 /** How often all rows are read, and not only the newest and the number of all. */
 const READ_ALL_MS = 60_000
 
+/**
+ * How many notes of one table the database keeps of a user or an account. An older note that is missing was replaced by
+ * them.
+ */
+const NEWEST = 200
+
+/** How long a replaced note is kept: the database may lose those that have replaced it. */
+const REPLACED_KEPT_MS = 60_000
+
 /** All ages are by the clock of the database. */
 const NOW_MS = sql<string>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
@@ -123,8 +132,13 @@ export class TakenAccess {
     const { nowMs } = await this.#count()
     this.#keepStored(stored)
     const present = new Set(stored.map(({ id }) => id))
+    const isReplaced = replacedBy(stored.map((row) => TAKEN_ACCESS.read(row)))
     for (const [takenId, kept] of this.#kept) {
       if (present.has(takenId)) continue
+      if (kept.lostAtMs === null && isReplaced(kept.row)) {
+        if (nowMs >= kept.row.takenAtMs + REPLACED_KEPT_MS) this.#kept.delete(takenId)
+        continue
+      }
       if (nowMs < kept.row.takenAtMs + KEPT_MS) kept.lostAtMs ??= nowMs
       // A gateway has removed the row.
       if (kept.lostAtMs === null) this.#kept.delete(takenId)
@@ -173,6 +187,21 @@ export class TakenAccess {
       }
     }
   }
+}
+
+/** Tells which missing notes the stored ones have replaced. */
+function replacedBy(stored: readonly TakenAccessRow[]): (missing: TakenAccessRow) => boolean {
+  const groupOf = ({ userId, tableName }: TakenAccessRow) => `${tableName} ${userId}`
+  const noted = Map.groupBy(
+    stored.filter(({ userId }) => userId !== ''),
+    groupOf,
+  )
+  const oldest = new Map<string, string>()
+  for (const [group, rows] of noted) {
+    const nth = rows.map(({ id }) => id).sort()[rows.length - NEWEST]
+    if (nth !== undefined) oldest.set(group, nth)
+  }
+  return (missing) => missing.id < (oldest.get(groupOf(missing)) ?? '')
 }
 
 function rowsOf(db: Kysely<Tables>) {

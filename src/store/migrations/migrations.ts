@@ -21,6 +21,7 @@ import { up as takenAccess } from './0043-taken-access.ts'
 import { up as keyCounts } from './0044-key-counts.ts'
 import { up as searches } from './0045-searches.ts'
 import { up as lostChanges } from './0046-lost-changes.ts'
+import { up as newestNotes } from './0047-newest-notes.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 44, name: 'key-counts', up: keyCounts },
   { number: 45, name: 'searches', up: searches },
   { number: 46, name: 'lost-changes', up: lostChanges },
+  { number: 47, name: 'newest-notes', up: newestNotes },
 ]
 
 /** The newest schema that this program knows. */
