@@ -60,10 +60,10 @@ test('all faults are reported at once, each with its remedy', () => {
     'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db, sqlite:./path/to/file.db or postgres://user:password@host:port/database',
     'ADMIN_API_TOKEN must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
     'LOG_LEVEL is "loud": it must be trace, debug, info, warn, error, fatal or silent',
-    'TOLLGATE_COST_HEADER is "X Cost": it must be lower-case letters, digits and hyphens, like `x-service-cost`, and not a header that answers already have',
+    'TOLLGATE_COST_HEADER is "X Cost": it must be lower-case letters, digits and hyphens, such as x-service-cost, and not a header that answers already have',
     'TOLLGATE_REQUESTS_PER_MINUTE is "1.5": it must be a whole number, 1 or more',
     'TOLLGATE_HEADER_TIMEOUT_MS is not a setting: did you mean TOLLGATE_HEADERS_TIMEOUT_MS?',
-    'UPSTREAM_BASE_URL must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1',
+    'UPSTREAM_BASE_URL is "https://provider.example/api": it must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1',
     "UPSTREAM_BASE_URL is set without UPSTREAM_API_KEY: set it to the gateway's key at the upstream",
   ])
 })
@@ -102,7 +102,9 @@ test.each(
 )('%s is at most the longest wait of a timer, because Node ends a longer one at once', (name) => {
   expect(() => readConfig({ [name]: '2147483647' })).not.toThrow()
   expect(faultsOf({ [name]: '2147483648' }).at(-1)).toMatch(
-    new RegExp(`^${name} is "\\d+": it must be a whole number, \\d+ to 2147483647$`),
+    new RegExp(
+      `^${name} is "\\d+": it must be a whole number of milliseconds, \\d+ to 2147483647, such as \\d+$`,
+    ),
   )
 })
 
@@ -170,7 +172,7 @@ test('Activity is kept for ever, or for a whole number of days from one on', () 
   expect(readConfig({ TOLLGATE_ACTIVITY_DAYS: '90' }).TOLLGATE_ACTIVITY_DAYS).toBe(90)
   for (const days of ['0', '-1', '1.5', '36501', 'x']) {
     expect(() => readConfig({ TOLLGATE_ACTIVITY_DAYS: days })).toThrow(
-      `TOLLGATE_ACTIVITY_DAYS is "${days}": it must be a whole number, 1 to 36500`,
+      `TOLLGATE_ACTIVITY_DAYS is "${days}": it must be a whole number of days, 1 to 36500`,
     )
   }
 })

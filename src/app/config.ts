@@ -4,8 +4,6 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catal
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import type { KeyLimits } from '../operations/operation.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
-import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
-import { echoed } from '../vocabulary/problem.ts'
 import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './settings/mail-settings.ts'
@@ -21,16 +19,20 @@ import { SALE_SETTINGS, saleFaults } from './settings/sale-settings.ts'
 import {
   AROUND_FAULTS,
   aroundValue,
+  bytes,
   ConfigError,
   choice,
+  fitting,
   list,
   matching,
+  milliseconds,
   optional,
   optionalWholeNumber,
   parsed,
   type Setting,
   secretToken,
   wholeNumber,
+  withValue,
 } from './settings/setting.ts'
 import { TRACE_SETTINGS } from './settings/trace-settings.ts'
 import { namesUpstream, UPSTREAM_VARIABLES, upstreamFaults } from './settings/upstream-variables.ts'
@@ -53,17 +55,18 @@ function readDatabaseUrl(text: string): string {
   return text
 }
 
+const LISTENING = {
+  pattern: /^(?:[A-Za-z0-9._-]+|(?=(?:[^:]*:){2})[0-9A-Fa-f:.]+(?:%[\w.-]+)?)$/,
+  message: 'must be an address or a host name without a port, such as 127.0.0.1 or ::',
+}
+
 const MINUTE_MS = 60_000
 const MIB = 1024 * 1024
 
 /** Every setting that the program reads. A variable that is not here is not read. */
 export const SETTINGS = {
   HOST: matching(
-    {
-      fallback: '127.0.0.1',
-      pattern: /^(?:[A-Za-z0-9._-]+|(?=(?:[^:]*:){2})[0-9A-Fa-f:.]+(?:%[\w.-]+)?)$/,
-      message: 'must be an address or a host name without a port, such as 127.0.0.1 or ::',
-    },
+    { fallback: '127.0.0.1', ...LISTENING },
     'Address to listen on. `0.0.0.0` listens on every network of the machine.',
   ),
   PORT: wholeNumber(
@@ -88,7 +91,10 @@ export const SETTINGS = {
     { min: 0, max: 65_535 },
     'A separate port for `/metrics`; 0 takes a free one. With neither this nor `METRICS_TOKEN` set, metrics are off.',
   ),
-  METRICS_HOST: optional('Address to listen on for metrics. Unset: the same as `HOST`.'),
+  METRICS_HOST: {
+    ...optional('Address to listen on for metrics. Unset: the same as `HOST`.'),
+    schema: fitting((text) => LISTENING.pattern.test(text), LISTENING.message),
+  },
   METRICS_TOKEN: secretToken(
     'The token that readers of `/metrics` send as `Authorization: Bearer`. Without `METRICS_PORT`, metrics are on `PORT`.',
   ),
@@ -97,77 +103,77 @@ export const SETTINGS = {
     'The lowest level of log lines that are written.',
   ),
   ...NAME_SETTINGS,
-  TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
-    { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
+  TOLLGATE_HEADERS_TIMEOUT_MS: milliseconds(
+    { fallback: 5 * MINUTE_MS },
     "Maximum wait for the headers of the provider's answer.",
   ),
-  TOLLGATE_BODY_STALL_TIMEOUT_MS: wholeNumber(
-    { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
+  TOLLGATE_BODY_STALL_TIMEOUT_MS: milliseconds(
+    { fallback: 5 * MINUTE_MS },
     "Maximum silence within the body of the provider's answer.",
   ),
-  TOLLGATE_TOTAL_TIMEOUT_MS: wholeNumber(
-    { fallback: 15 * MINUTE_MS, max: TIMER_MS_MAX },
+  TOLLGATE_TOTAL_TIMEOUT_MS: milliseconds(
+    { fallback: 15 * MINUTE_MS },
     'Maximum time for an answer that is not streamed.',
   ),
-  TOLLGATE_IMAGE_TIMEOUT_MS: wholeNumber(
-    { fallback: 2 * MINUTE_MS, max: TIMER_MS_MAX },
+  TOLLGATE_IMAGE_TIMEOUT_MS: milliseconds(
+    { fallback: 2 * MINUTE_MS },
     'Maximum time for an image, streamed or not, from the moment the request is forwarded.',
   ),
-  TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
-    { fallback: 10_000, max: TIMER_MS_MAX },
+  TOLLGATE_READ_ON_TIMEOUT_MS: milliseconds(
+    { fallback: 10_000 },
     'How long the gateway keeps reading a stream that its client left before the headers came, until it has an ID or token counts. At upstreams without look-ups, this also holds for clients that leave later, and it is six times as long while no text has come.',
   ),
-  TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
-    { fallback: 10_000, max: TIMER_MS_MAX },
+  TOLLGATE_CONNECT_TIMEOUT_MS: milliseconds(
+    { fallback: 10_000 },
     'Maximum time for opening a connection to the provider.',
   ),
-  TOLLGATE_QUEUE_TIMEOUT_MS: wholeNumber(
-    { fallback: 10_000, max: TIMER_MS_MAX },
+  TOLLGATE_QUEUE_TIMEOUT_MS: milliseconds(
+    { fallback: 10_000 },
     'How long a request waits for a place at an upstream with `max_in_flight`. After that it is answered `503`.',
   ),
-  TOLLGATE_BODY_READ_TIMEOUT_MS: wholeNumber(
-    { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
+  TOLLGATE_BODY_READ_TIMEOUT_MS: milliseconds(
+    { fallback: 5 * MINUTE_MS },
     "Maximum time for a client's request body to arrive.",
   ),
-  TOLLGATE_DRAIN_TIMEOUT_MS: wholeNumber(
-    { fallback: 15 * MINUTE_MS, min: 0, max: TIMER_MS_MAX },
+  TOLLGATE_DRAIN_TIMEOUT_MS: milliseconds(
+    { fallback: 15 * MINUTE_MS, min: 0 },
     'How long a stopping server waits for requests in flight.',
   ),
-  TOLLGATE_SETTLE_WAIT_MS: wholeNumber(
-    { fallback: 5_000, min: 0, max: TIMER_MS_MAX },
+  TOLLGATE_SETTLE_WAIT_MS: milliseconds(
+    { fallback: 5_000, min: 0 },
     'How long an answer waits for its charge to be stored while the store is unavailable. After that the answer is sent and the charge is stored later.',
   ),
   ...LOOKUP_SETTINGS,
-  TOLLGATE_CATALOG_REFRESH_MS: wholeNumber(
-    { fallback: 5 * MINUTE_MS, min: 1_000, max: TIMER_MS_MAX },
+  TOLLGATE_CATALOG_REFRESH_MS: milliseconds(
+    { fallback: 5 * MINUTE_MS, min: 1_000 },
     'Time between two refreshes of models and prices.',
   ),
-  TOLLGATE_ENDPOINTS_TIMEOUT_MS: wholeNumber(
-    { fallback: 2_000, max: TIMER_MS_MAX },
+  TOLLGATE_ENDPOINTS_TIMEOUT_MS: milliseconds(
+    { fallback: 2_000 },
     "How long a model's first request waits for the prices of all its providers. After that, holds use the listed prices until the next refresh.",
   ),
-  TOLLGATE_PRICES_STALE_AFTER_MS: wholeNumber(
-    { fallback: 60 * MINUTE_MS },
+  TOLLGATE_PRICES_STALE_AFTER_MS: milliseconds(
+    { fallback: 60 * MINUTE_MS, max: Number.MAX_SAFE_INTEGER },
     'The age at which prices are too old to run a request.',
   ),
-  TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
+  TOLLGATE_BUFFER_BYTES_MAX: bytes(
     { fallback: 1024 * MIB, min: MIB },
     'Memory for the request bodies and whole answers of all requests together; beyond it, `503`. Once half of it is used, an account can have an eighth of it (a sixteenth without paid credit), and always one request of the maximum size.',
   ),
-  TOLLGATE_ANSWER_BYTES_MAX: wholeNumber(
+  TOLLGATE_ANSWER_BYTES_MAX: bytes(
     { fallback: 128 * MIB, min: MIB },
     'Largest answer that is not streamed.',
   ),
-  TOLLGATE_EVENT_BYTES_MAX: wholeNumber(
+  TOLLGATE_EVENT_BYTES_MAX: bytes(
     { fallback: 64 * MIB, min: MIB },
     'Largest single event of a stream.',
   ),
   TOLLGATE_ACTIVITY_DAYS: optionalWholeNumber(
-    { min: 1, max: 36_500 },
+    { min: 1, max: 36_500, unit: 'days' },
     'How many days a settled request is kept in Activity. Unset: forever. Entries, and requests whose charge is not final, are always kept.',
   ),
-  TOLLGATE_MAINTENANCE_POLL_MS: wholeNumber(
-    { fallback: 5_000, min: 100, max: TIMER_MS_MAX },
+  TOLLGATE_MAINTENANCE_POLL_MS: milliseconds(
+    { fallback: 5_000, min: 100 },
     'How often a server reads from the store whether maintenance is on. The server that received the change applies it at once.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
@@ -265,16 +271,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   // Every name of the table is here with the value that its schema parsed, or a fault was thrown.
   return Object.freeze(Object.fromEntries(values)) as Config
-}
-
-/**
- * The value that was read, and then the requirement that it fails. One with an `@` may have a
- * password before it, and is not shown. By position: the fault, the value.
- */
-function withValue(fault: string, value = ''): string {
-  const isShown = fault.startsWith('must ') && !value.includes('@')
-  const shown = isShown ? echoed(value) : null
-  return shown === null ? fault : `is "${shown}": it ${fault}`
 }
 
 function metricsFaults(env: Readonly<Record<string, string | undefined>>): string[] {

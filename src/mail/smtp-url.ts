@@ -26,7 +26,9 @@ export function parseSmtpUrl(text: string): SmtpAddress {
   const url = URL.canParse(text) ? new URL(text) : null
   const isImplicit = url?.protocol === 'smtps:'
   if (url === null || url.hostname === '' || !(isImplicit || url.protocol === 'smtp:')) {
-    throw new Error('must be smtps://user:password@host:port, or smtp:// for STARTTLS')
+    throw new Error(
+      'must be smtps://user:password@smtp.example.com:465, or smtp://user:password@smtp.example.com:587 with STARTTLS',
+    )
   }
   if (!['', '/'].includes(url.pathname) || url.hash !== '') {
     throw new Error('must end with the host or the port; write @ : / of a password as %40 %3A %2F')
@@ -64,7 +66,9 @@ export function parseSender(text: string): Sender {
   const [, name = null, inBrackets] = /^([^<>"\\\p{Cc}]{1,80}?) ?<([^<>]+)>$/u.exec(text) ?? []
   const address = inBrackets ?? text
   if (isMailAddress(address)) return { name, address }
-  throw new Error('must be an email address, or a name and an address in <>')
+  throw new Error(
+    'must be an email address, or a name and an address in <>, such as gate@example.com or Example Gate <gate@example.com>',
+  )
 }
 
 const ADDRESS =

@@ -24,7 +24,10 @@ export const CHAIN_SETTINGS = {
       .string()
       .default('')
       .transform(membersOf)
-      .refine((urls) => urls.every(isNodeUrl), 'must be http or https addresses, comma-separated')
+      .refine(
+        (urls) => urls.every(isNodeUrl),
+        'must be http or https addresses, comma-separated, such as https://one.example.com,https://two.example.org/key',
+      )
       .refine((urls) => new Set(urls).size === urls.length, 'names an address twice'),
     fallback: '',
     description:
@@ -62,7 +65,7 @@ export const CHAIN_SETTINGS = {
         if (text === undefined || /^xpub[1-9A-HJ-NP-Za-km-z]{100,120}$/.test(text)) return
         const message = /^[a-z]prv/i.test(text)
           ? 'is a private key, which can spend all deposits: set the extended public key (xpub…), and move the deposits to a new seed if this one was stored on the server'
-          : 'must be an extended public key, xpub…'
+          : 'must be an extended public key: xpub and about 107 more characters'
         checked.addIssue({ code: 'custom', message })
       })
       .transform((text) => text ?? null),
@@ -169,7 +172,8 @@ export function chainFaults(env: Readonly<Record<string, string | undefined>>): 
   )
   const isSimulator = !namesUpstream(env)
   const isTest = TEST_CHAINS.has(Number(env['CHAIN_ID']))
-  if (isSet('CHAIN_ID') && isSimulator && !isTest) {
+  const isChain = CHAIN_SETTINGS.CHAIN_ID.schema.safeParse(env['CHAIN_ID']).success
+  if (isSet('CHAIN_ID') && isChain && isSimulator && !isTest) {
     faults.push(
       'CHAIN_ID is a chain of real money, and no upstream is configured: deposits would buy play credit. Configure an upstream, or set a test chain such as 84532',
     )

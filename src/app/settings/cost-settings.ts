@@ -1,10 +1,10 @@
 import { isModelId } from '../../upstreams/listing/listing.ts'
 import { FEE_BASIS_POINTS_DEFAULT, FEE_BASIS_POINTS_MAX } from '../../vocabulary/money.ts'
-import { choice, list, type Setting, wholeNumber } from './setting.ts'
+import { basisPoints, choice, list, milliseconds, type Setting, wholeNumber } from './setting.ts'
 
 /** The platform fees of models. An account's own fee is set on the account, and outranks them. */
 export const FEE_SETTINGS = {
-  TOLLGATE_FEE_BPS: wholeNumber(
+  TOLLGATE_FEE_BPS: basisPoints(
     { fallback: FEE_BASIS_POINTS_DEFAULT, min: 0, max: FEE_BASIS_POINTS_MAX },
     "The platform fee on the provider's cost, in hundredths of a percent: 500 is 5%. The fee of an account (`tollgate account update --fee`) takes precedence over the fee of the model, and that over this setting. A request is charged the fee with which its hold was opened.",
   ),
@@ -42,12 +42,12 @@ const MINUTE_MS = 60_000
 
 /** The operator's settings of requests whose cost is not final. */
 export const LOOKUP_SETTINGS = {
-  TOLLGATE_SETTLE_AFTER_MS: wholeNumber(
-    { fallback: 24 * 60 * MINUTE_MS },
+  TOLLGATE_SETTLE_AFTER_MS: milliseconds(
+    { fallback: 24 * 60 * MINUTE_MS, max: Number.MAX_SAFE_INTEGER },
     'How long the gateway asks the provider for the cost of a request. After that, a provisional charge becomes final, and an unresolved hold is released.',
   ),
-  TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: wholeNumber(
-    { fallback: 60 * MINUTE_MS },
+  TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: milliseconds(
+    { fallback: 60 * MINUTE_MS, max: Number.MAX_SAFE_INTEGER },
     'At a provider without look-ups: how long until a provisional charge becomes final, and an unresolved hold is released.',
   ),
   TOLLGATE_LOOKUPS: choice(
@@ -55,11 +55,11 @@ export const LOOKUP_SETTINGS = {
     "Which costs are compared with the provider's own record. `verify`: all that are estimated or unknown, all paid by the gateway's own keys at other providers, all charges above `TOLLGATE_LOOKUPS_ABOVE_MICROS`, and one in a hundred of the others; after a difference, all. `all`: all of them, as always with the built-in simulator.",
   ),
   TOLLGATE_LOOKUPS_ABOVE_MICROS: wholeNumber(
-    { fallback: 100_000, min: 0 },
+    { fallback: 100_000, min: 0, of: ['micro-dollars', '100000 for $0.10'] },
     'The charge in micro-dollars above which each reported cost is looked up.',
   ),
-  TOLLGATE_STANDS_AFTER_MS: wholeNumber(
-    { fallback: 10 * MINUTE_MS },
+  TOLLGATE_STANDS_AFTER_MS: milliseconds(
+    { fallback: 10 * MINUTE_MS, max: Number.MAX_SAFE_INTEGER },
     'How long a reported cost that is not looked up stays provisional. If another cost turns out to be wrong before then, it is looked up after all.',
   ),
   TOLLGATE_LOOKUPS_IN_FLIGHT: wholeNumber(

@@ -1,10 +1,12 @@
 import { OPENROUTER_NAMES } from '../../upstreams/openrouter/rewrites.ts'
 import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../../vocabulary/public-names.ts'
-import { type Matching, matching, type Setting } from './setting.ts'
+import { matching, type Setting } from './setting.ts'
 
-const NAME: Omit<Matching, 'fallback'> = {
-  pattern: /^[a-z][a-z0-9-]{0,62}$/,
-  message: 'must be lower-case letters, digits and hyphens, like `x-service-cost`',
+const NAME = /^[a-z][a-z0-9-]{0,62}$/
+
+function name({ fallback }: { readonly fallback: string }, description: string): Setting<string> {
+  const message = `must be lower-case letters, digits and hyphens, such as ${fallback}`
+  return matching({ fallback, pattern: NAME, message }, description)
 }
 
 // Headers of an answer, and of its connection.
@@ -17,28 +19,29 @@ export const NAME_SETTINGS = {
     {
       fallback: DEFAULT_PUBLIC_NAMES.keyTag,
       pattern: /^[a-z][a-z0-9]{0,15}$/,
-      message: 'must be 1 to 16 lower-case letters and digits',
+      message: 'must be 1 to 16 lower-case letters and digits, such as acme, the first a letter',
     },
     'The `<tag>` of `sk-<tag>-…` in API keys. Keys with another tag are refused, so set it before the first key is created.',
   ),
   TOLLGATE_COST_HEADER: matching(
     {
       fallback: DEFAULT_PUBLIC_NAMES.costHeader,
-      pattern: new RegExp(`^(?!(${OWN_HEADERS})$)${NAME.pattern.source.slice(1)}`),
-      message: `${NAME.message}, and not a header that answers already have`,
+      pattern: new RegExp(`^(?!(${OWN_HEADERS})$)${NAME.source.slice(1)}`),
+      message:
+        'must be lower-case letters, digits and hyphens, such as x-service-cost, and not a header that answers already have',
     },
     "Response header with a request's charge in micro-dollars.",
   ),
-  TOLLGATE_COMPAT_PREFIX: matching(
-    { fallback: DEFAULT_PUBLIC_NAMES.compatPrefix, ...NAME },
+  TOLLGATE_COMPAT_PREFIX: name(
+    { fallback: DEFAULT_PUBLIC_NAMES.compatPrefix },
     "Prefix of the messages format's version, beta and rate-limit headers.",
   ),
-  TOLLGATE_FILE_ENGINE: matching(
-    { fallback: DEFAULT_PUBLIC_NAMES.fileEngine, ...NAME },
+  TOLLGATE_FILE_ENGINE: name(
+    { fallback: DEFAULT_PUBLIC_NAMES.fileEngine },
     'The name that clients use for the free file-parser engine.',
   ),
-  TOLLGATE_UPSTREAM_FILE_ENGINE: matching(
-    { fallback: OPENROUTER_NAMES.fileEngine, ...NAME },
+  TOLLGATE_UPSTREAM_FILE_ENGINE: name(
+    { fallback: OPENROUTER_NAMES.fileEngine },
     'The name that the provider uses for that engine.',
   ),
 } as const satisfies Record<string, Setting<unknown>>

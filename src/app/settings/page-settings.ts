@@ -3,7 +3,7 @@ import { isLoopback } from '../../journey/gate/client-address.ts'
 import type { GithubSettings } from '../../people/outside/github-client.ts'
 import type { OidcSettings, OutsideClient } from '../../people/outside/outside-client.ts'
 import type { OutsideProvider } from '../../people/outside/outside-door.ts'
-import { choice, fitting, optional, parsed, type Setting, secretToken } from './setting.ts'
+import { choice, fitting, givenSecret, optional, parsed, type Setting } from './setting.ts'
 
 /** The settings of the page. */
 export const PAGE_SETTINGS = {
@@ -54,10 +54,10 @@ export const OUTSIDE_SETTINGS = {
     ...optional(
       'The address of an OpenID Connect provider, such as `https://id.example.com/realms/main`; see [people.md](people.md#sign-in-at-another-provider). Unset: no sign-in there.',
     ),
-    schema: parsed(parseProviderUrl),
+    schema: parsed(providerUrlLike('https://id.example.com')),
   },
   OIDC_CLIENT_ID: optional('The client ID of the gateway at `OIDC_ISSUER`. Needed with it.'),
-  OIDC_CLIENT_SECRET: secretToken('The secret of `OIDC_CLIENT_ID`. Needed with it.'),
+  OIDC_CLIENT_SECRET: givenSecret('The secret of `OIDC_CLIENT_ID`. Needed with it.'),
   OIDC_CLIENT_AUTH: choice(
     { of: ['post', 'basic'], fallback: 'post' },
     'How the gateway sends `OIDC_CLIENT_SECRET`: `post`, in the body, or `basic`, as `Authorization: Basic`.',
@@ -66,13 +66,13 @@ export const OUTSIDE_SETTINGS = {
     'The name of `OIDC_ISSUER` on its button, after "Continue with". Unset: its host name.',
   ),
   GOOGLE_CLIENT_ID: optional('The ID of an OAuth client at Google. Unset: no sign-in with Google.'),
-  GOOGLE_CLIENT_SECRET: secretToken('The secret of `GOOGLE_CLIENT_ID`. Needed with it.'),
+  GOOGLE_CLIENT_SECRET: givenSecret('The secret of `GOOGLE_CLIENT_ID`. Needed with it.'),
   GOOGLE_ISSUER: providerUrl(
     { fallback: 'https://accounts.google.com' },
     'The address of Google as an OpenID Connect provider.',
   ),
   GITHUB_CLIENT_ID: optional('The ID of an OAuth app at GitHub. Unset: no sign-in with GitHub.'),
-  GITHUB_CLIENT_SECRET: secretToken('The secret of `GITHUB_CLIENT_ID`. Needed with it.'),
+  GITHUB_CLIENT_SECRET: givenSecret('The secret of `GITHUB_CLIENT_ID`. Needed with it.'),
   GITHUB_URL: providerUrl(
     { fallback: 'https://github.com' },
     'The address of GitHub, or of a GitHub Enterprise server, such as `https://github.example.com`.',
@@ -89,21 +89,23 @@ type Values = {
   >
 }
 
-function parseProviderUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  const isSecure =
-    url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
-  if (url !== null && isSecure && url.search === '' && url.hash === '' && url.username === '') {
-    return text
+function providerUrlLike(example: string): (text: string) => string {
+  return (text) => {
+    const url = URL.canParse(text) ? new URL(text) : null
+    const isSecure =
+      url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+    if (url !== null && isSecure && url.search === '' && url.hash === '' && url.username === '') {
+      return text
+    }
+    throw new Error(
+      `must be an address of https, or of http on a loopback address, without a query, such as ${example}`,
+    )
   }
-  throw new Error(
-    'must be an address of https, or of http on a loopback address, without a query, such as https://id.example.com',
-  )
 }
 
 function providerUrl({ fallback }: { readonly fallback: string }, description: string) {
   return {
-    schema: parsed(parseProviderUrl).transform((url) => url ?? fallback),
+    schema: parsed(providerUrlLike(fallback)).transform((url) => url ?? fallback),
     fallback,
     description,
     secret: false,

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { SaleSettings } from '../../sale/open-methods.ts'
 import { type ChainConfig, chainSettingsOf } from './chain-settings.ts'
-import { dollars, fitting, optional, type Setting, secretToken, wholeNumber } from './setting.ts'
+import { basisPoints, dollars, fitting, givenSecret, optional, type Setting } from './setting.ts'
 import { namesUpstream } from './upstream-variables.ts'
 
 const STRIPE_KEY = /^[sr]k_(test|live)_\w+$/
@@ -9,7 +9,7 @@ const STRIPE_KEY = /^[sr]k_(test|live)_\w+$/
 /** The settings of the sale of credit. */
 export const SALE_SETTINGS = {
   STRIPE_SECRET_KEY: {
-    ...secretToken(
+    ...givenSecret(
       "The gateway's key at Stripe, preferably a restricted one (`rk_…`); see [selling.md](selling.md). Unset: no credit is sold by card, except play money of the simulator.",
     ),
     schema: fitting(
@@ -17,14 +17,14 @@ export const SALE_SETTINGS = {
       'must be a secret or restricted key of Stripe, sk_live_… or rk_live_…, or of its test mode',
     ),
   },
-  STRIPE_WEBHOOK_SECRET: secretToken(
+  STRIPE_WEBHOOK_SECRET: givenSecret(
     'The signing secret of the webhook at Stripe (`whsec_…`). With it, the gateway learns of payments within a second; without it, within a minute.',
   ),
   STRIPE_BASE_URL: {
     ...optional("The address of Stripe's API, for tests. Unset: `https://api.stripe.com`."),
     schema: fitting(
       (text) => /^https?:\/\/[^/?#]+\/?$/.test(text),
-      'must be an http or https address without a path',
+      'must be an http or https address without a path, such as http://127.0.0.1:12111',
     ).transform((text) => text && new URL(text).origin),
   },
   TOLLGATE_SALE_MINIMUM: dollars(
@@ -43,7 +43,7 @@ export const SALE_SETTINGS = {
     { fallback: '5000' },
     'A payment is held if purchases of the last 24 hours would exceed this much credit, in dollars.',
   ),
-  TOLLGATE_SALE_FEE_BPS: wholeNumber(
+  TOLLGATE_SALE_FEE_BPS: basisPoints(
     { fallback: 0, min: 0, max: 5_000 },
     'The part of a payment that the gateway keeps, in hundredths of a percent: 250 is 2.5%.',
   ),
@@ -75,21 +75,23 @@ export function saleFaults(env: Readonly<Record<string, string | undefined>>): s
   if (webhookSecret !== '' && secretKey === '') {
     faults.push('STRIPE_WEBHOOK_SECRET is set without STRIPE_SECRET_KEY: set both')
   }
-  const minimum = Number(
-    env['TOLLGATE_SALE_MINIMUM'] || SALE_SETTINGS.TOLLGATE_SALE_MINIMUM.fallback,
-  )
-  const maximum = Number(
-    env['TOLLGATE_SALE_MAXIMUM'] || SALE_SETTINGS.TOLLGATE_SALE_MAXIMUM.fallback,
-  )
   if ((env['TOLLGATE_SELLER_TAX_ID'] ?? '') !== '' && (env['TOLLGATE_SELLER_NAME'] ?? '') === '') {
     faults.push('TOLLGATE_SELLER_TAX_ID is set without TOLLGATE_SELLER_NAME: set both')
   }
-  if (minimum > maximum) {
-    faults.push(
-      `TOLLGATE_SALE_MINIMUM is above TOLLGATE_SALE_MAXIMUM, with ${minimum} and ${maximum} dollars: lower the one, or raise the other`,
-    )
+  return [...faults, ...rangeFaults(env)]
+}
+
+function rangeFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const amountOf = (name: 'TOLLGATE_SALE_MINIMUM' | 'TOLLGATE_SALE_MAXIMUM') => {
+    const text = env[name] || SALE_SETTINGS[name].fallback
+    return SALE_SETTINGS[name].schema.safeParse(text).success ? Number(text) : null
   }
-  return faults
+  const minimum = amountOf('TOLLGATE_SALE_MINIMUM')
+  const maximum = amountOf('TOLLGATE_SALE_MAXIMUM')
+  if (minimum === null || maximum === null || minimum <= maximum) return []
+  return [
+    `TOLLGATE_SALE_MINIMUM is above TOLLGATE_SALE_MAXIMUM, with ${minimum} and ${maximum} dollars: lower the one, or raise the other`,
+  ]
 }
 
 /** How credit is sold. */

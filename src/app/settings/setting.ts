@@ -1,12 +1,17 @@
 import { z } from 'zod'
 import { oneOf } from '../../operations/check-input.ts'
+import { TIMER_MS_MAX } from '../../vocabulary/clock.ts'
 import { type Micros, microsOfDecimal, parseDecimal } from '../../vocabulary/money.ts'
+import { echoed } from '../../vocabulary/problem.ts'
 
 /** The name of a header, in any case. */
 export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 
 /** The value of a header. */
 export const HEADER_TEXT = /^[\x20-\x7e]*$/
+
+/** The characters of a key, which is sent in a header. */
+export const KEY_TEXT = /^[\x21-\x7e]+$/
 
 /** The environment has values that cannot be used: all of them, each with a value to write instead. */
 export class ConfigError extends Error {
@@ -23,17 +28,27 @@ export interface Setting<T> {
   readonly secret: boolean
 }
 
-/** A whole number. */
+interface WholeNumber {
+  readonly fallback: number
+  /** Default 1. */
+  readonly min?: number
+  /** Default: as large as can be. */
+  readonly max?: number
+}
+
+/** A whole number. `of` is its unit with an example, which the fault of a wrong value names. */
 export function wholeNumber(
   {
     fallback,
     min = 1,
     max = Number.MAX_SAFE_INTEGER,
-  }: { readonly fallback: number; readonly min?: number; readonly max?: number },
+    of,
+  }: WholeNumber & { readonly of?: readonly [unit: string, example: string] },
   description: string,
 ): Setting<number> {
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`
-  const message = `must be a whole number, ${range}`
+  const [unit, example] = of ? [` of ${of[0]}`, `, such as ${of[1]}`] : ['', '']
+  const message = `must be a whole number${unit}, ${range}${example}`
   const error = ({ input }: { readonly input: unknown }) =>
     /^\d{16,}$/.test(String(input)) ? `${message}, with at most 15 digits` : message
   const schema = z
@@ -46,15 +61,32 @@ export function wholeNumber(
   return { schema, fallback: String(fallback), description, secret: false }
 }
 
-/** A whole number, or null if it is unset. */
+/** A time in milliseconds; at most that of a timer, unless `max` is given. */
+export function milliseconds(range: WholeNumber, description: string): Setting<number> {
+  const of = ['milliseconds', String(range.fallback)] as const
+  return wholeNumber({ max: TIMER_MS_MAX, ...range, of }, description)
+}
+
+/** A size in bytes. */
+export function bytes(range: WholeNumber, description: string): Setting<number> {
+  return wholeNumber({ ...range, of: ['bytes', String(range.fallback)] }, description)
+}
+
+/** A part in hundredths of a percent. */
+export function basisPoints(range: WholeNumber, description: string): Setting<number> {
+  return wholeNumber({ ...range, of: ['hundredths of a percent', '250 for 2.5%'] }, description)
+}
+
+/** A whole number, or null if it is unset. `unit`, such as days, is named in the fault of a wrong value. */
 export function optionalWholeNumber(
-  { min, max }: { readonly min: number; readonly max: number },
+  { min, max, unit }: { readonly min: number; readonly max: number; readonly unit?: string },
   description: string,
 ): Setting<number | null> {
+  const of = unit === undefined ? '' : ` of ${unit}`
   const isInRange = (text: string): boolean =>
     /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max
-  const schema = fitting(isInRange, `must be a whole number, ${min} to ${max}`).transform((text) =>
-    text === null ? null : Number(text),
+  const schema = fitting(isInRange, `must be a whole number${of}, ${min} to ${max}`).transform(
+    (text) => (text === null ? null : Number(text)),
   )
   return { schema, fallback: null, description, secret: false }
 }
@@ -146,8 +178,17 @@ export function parsed<T>(parse: (text: string) => T): z.ZodType<T | null, strin
 /** A bearer token, or null if it is unset. Never shown. */
 export function secretToken(description: string): Setting<string | null> {
   const schema = fitting(
-    (text) => /^[\x21-\x7e]+$/.test(text),
+    (text) => KEY_TEXT.test(text),
     'must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
+  )
+  return { schema, fallback: null, description, secret: true }
+}
+
+/** A secret that was made elsewhere, or null if it is unset. Never shown. */
+export function givenSecret(description: string): Setting<string | null> {
+  const schema = fitting(
+    (text) => KEY_TEXT.test(text),
+    'has characters that no secret has, such as a space: copy it again from where it was created',
   )
   return { schema, fallback: null, description, secret: true }
 }
@@ -164,6 +205,16 @@ export function list(description: string): Setting<readonly string[]> {
         .filter((part) => part !== ''),
     )
   return { schema, fallback: '', description, secret: false }
+}
+
+/**
+ * The value that was read, and then the requirement that it fails. One with an `@` may have a
+ * password before it, and one with a `?` a key after it: neither is shown. By position: the fault, the value.
+ */
+export function withValue(fault: string, value = ''): string {
+  const isShown = fault.startsWith('must ') && !/[@?]/.test(value)
+  const shown = isShown ? echoed(value) : null
+  return shown === null ? fault : `is "${shown}": it ${fault}`
 }
 
 /** Characters around a value that nobody types on purpose: a file or a shell was read in another way than was meant. */

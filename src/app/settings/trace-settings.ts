@@ -2,15 +2,14 @@ import { z } from 'zod'
 import type { CollectorSettings } from '../../telemetry/otlp-export.ts'
 import type { MeterSettings } from '../../telemetry/otlp-meter.ts'
 import type { SamplerName, TraceSettings } from '../../telemetry/otlp-tracer.ts'
-import { TIMER_MS_MAX } from '../../vocabulary/clock.ts'
 import {
   choice,
   fitting,
   HEADER_NAME,
   HEADER_TEXT,
   matching,
+  milliseconds,
   type Setting,
-  wholeNumber,
 } from './setting.ts'
 
 const SAMPLERS: readonly SamplerName[] = [
@@ -22,24 +21,28 @@ const SAMPLERS: readonly SamplerName[] = [
   'parentbased_traceidratio',
 ]
 
+const HEADER_EXAMPLE = 'authorization=Bearer%20abc'
 const PAIR = /^\s*([^\s=,]+)\s*=\s*([^,]*?)\s*$/
 
 /** The settings of traces and exported metrics, which are OpenTelemetry's own and mean what its specification says. */
 export const TRACE_SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: address(
+    { example: 'http://127.0.0.1:4318' },
     'Base address of an OpenTelemetry collector; traces go to `/v1/traces` below it, and metrics to `/v1/metrics`. Without it and the addresses of both, nothing is sent.',
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: address(
+    { example: 'http://127.0.0.1:4318/v1/traces' },
     'The whole address for traces; overrides `OTEL_EXPORTER_OTLP_ENDPOINT`.',
   ),
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: address(
+    { example: 'http://127.0.0.1:4318/v1/metrics' },
     'The whole address for metrics; overrides `OTEL_EXPORTER_OTLP_ENDPOINT`.',
   ),
   OTEL_METRICS_EXPORTER: matching(
     { fallback: 'otlp', pattern: /^(otlp|none)$/, message: 'must be otlp or none' },
     'Whether metrics are sent: `otlp` sends them to the collector, `none` sends none.',
   ),
-  OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(
+  OTEL_METRIC_EXPORT_INTERVAL: milliseconds(
     // Timers accept at most 2^31 milliseconds; a longer one fires at once.
     { fallback: 60_000, max: 86_400_000 },
     'Time in milliseconds between two exports of metrics.',
@@ -60,8 +63,8 @@ export const TRACE_SETTINGS = {
     },
     'The protocol of the collector; `http/protobuf` is the only one supported.',
   ),
-  OTEL_EXPORTER_OTLP_TIMEOUT: wholeNumber(
-    { fallback: 10_000, max: TIMER_MS_MAX },
+  OTEL_EXPORTER_OTLP_TIMEOUT: milliseconds(
+    { fallback: 10_000 },
     'Time limit in milliseconds for sending a batch. Requests do not wait for it.',
   ),
   OTEL_SERVICE_NAME: matching(
@@ -69,6 +72,7 @@ export const TRACE_SETTINGS = {
     'The name of this server in traces and exported metrics.',
   ),
   OTEL_RESOURCE_ATTRIBUTES: pairs(
+    { example: 'deployment.environment=production' },
     'Further attributes of this server in traces and exported metrics, as `name=value,name=value`, values percent-encoded.',
   ),
   OTEL_TRACES_SAMPLER: choice(
@@ -81,7 +85,7 @@ export const TRACE_SETTINGS = {
       .default('1')
       .refine(
         (text) => /^(0(\.\d{1,15})?|1(\.0{1,15})?)$/.test(text),
-        'must be a fraction from 0 to 1, like 0.05',
+        'must be a fraction from 0 to 1, such as 0.05',
       )
       .transform(Number),
     fallback: '1',
@@ -140,30 +144,35 @@ function collectorOf(
   }
 }
 
-function address(description: string): Setting<string | null> {
+function address(
+  { example }: { readonly example: string },
+  description: string,
+): Setting<string | null> {
   const schema = fitting(
     (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
-    'must be an http or https address',
+    `must be an http or https address, such as ${example}`,
   )
   return { schema, fallback: null, description, secret: false }
 }
 
-function pairs(description: string): Setting<string | null> {
+function pairs(
+  { example }: { readonly example: string },
+  description: string,
+): Setting<string | null> {
   const schema = fitting(
     (text) => text.split(',').every((pair) => readPair(pair) !== null),
-    'must be name=value,name=value with percent-encoded values',
+    `must be name=value,name=value with percent-encoded values, such as ${example}`,
   )
   return { schema, fallback: null, description, secret: false }
 }
 
 function headers(description: string): Setting<string | null> {
-  const { schema, ...rest } = pairs(description)
+  const { schema, ...rest } = pairs({ example: HEADER_EXAMPLE }, description)
   const areHeaders = (text: string | null): boolean =>
     Object.entries(readPairs(text)).every(
       ([name, value]) => HEADER_NAME.test(name) && HEADER_TEXT.test(value),
     )
-  const message =
-    'must be names and values that a header can have, such as authorization=Bearer%20abc'
+  const message = `must be names and values that a header can have, such as ${HEADER_EXAMPLE}`
   return { ...rest, schema: schema.refine((text) => text === null || areHeaders(text), message) }
 }
 

@@ -1,5 +1,6 @@
+import { oneOf } from '../../operations/check-input.ts'
 import { DIALECTS } from '../../upstreams/dialects.ts'
-import { optional, type Setting } from './setting.ts'
+import { KEY_TEXT, optional, type Setting, withValue } from './setting.ts'
 
 /** The settings of upstreams. */
 export const UPSTREAM_VARIABLES = {
@@ -33,9 +34,6 @@ export function upstreamFaults(env: Environment): string[] {
   return env['TOLLGATE_UPSTREAMS'] ? fileFaults(env) : oneFaults(env)
 }
 
-/** The characters of a key, which is sent in a header. */
-export const KEY_TEXT = /^[\x21-\x7e]+$/
-
 /** Whether a text is an address below which a provider's paths can be: without a query, and without a password. */
 export function isBaseUrl(text: string): boolean {
   const url = URL.parse(text)
@@ -66,7 +64,8 @@ function oneFaults(env: Environment): string[] {
     faults.push('UPSTREAM_API_KEY has characters that no key has, such as a space: copy it again')
   }
   if (dialect !== '' && !DIALECTS.has(dialect)) {
-    faults.push(`UPSTREAM_DIALECT must be one of ${[...DIALECTS.keys()].join(', ')}`)
+    const fault = `must be ${oneOf([...DIALECTS.keys()])}; most other vendors speak openai-compatible (docs/upstreams.md)`
+    faults.push(`UPSTREAM_DIALECT ${withValue(fault, dialect)}`)
   }
   if (baseUrl === '') {
     if (apiKey !== '' && dialect === '') {
@@ -78,11 +77,10 @@ function oneFaults(env: Environment): string[] {
   }
   const isUsual = dialect === '' || dialect === USUAL_DIALECT
   if (!isBaseUrl(baseUrl) || (isUsual && !/\/v1\/?$/.test(baseUrl))) {
-    faults.push(
-      isUsual
-        ? 'UPSTREAM_BASE_URL must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1'
-        : 'UPSTREAM_BASE_URL must be an http or https address without a query, such as https://api.openai.com/v1',
-    )
+    const fault = isUsual
+      ? 'must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1'
+      : 'must be an http or https address without a query, such as https://api.openai.com/v1'
+    faults.push(`UPSTREAM_BASE_URL ${withValue(fault, baseUrl)}`)
   }
   if (apiKey === '' && isUsual) {
     faults.push(

@@ -11,8 +11,8 @@ import {
   type UpstreamTimeouts,
 } from '../../upstreams/upstream-settings.ts'
 import { TIMER_MS_MAX } from '../../vocabulary/clock.ts'
-import { ConfigError, HEADER_NAME, HEADER_TEXT } from './setting.ts'
-import { isBaseUrl, KEY_TEXT } from './upstream-variables.ts'
+import { ConfigError, HEADER_NAME, HEADER_TEXT, KEY_TEXT } from './setting.ts'
+import { isBaseUrl } from './upstream-variables.ts'
 import { readWrittenModels } from './written-models.ts'
 import { YamlFile, type YamlValue } from './yaml-value.ts'
 
