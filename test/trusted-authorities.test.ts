@@ -8,7 +8,13 @@ import { tollgate } from './tollgate-process.ts'
 /** `NODE_EXTRA_CA_CERTS` in `.env`, which Node has no part in. */
 
 /** The output of `tollgate upstream check` for a server that has its certificate from an authority of the company. */
-async function check({ authorities }: { readonly authorities: string | null }) {
+async function check({
+  authorities,
+  isNamed = true,
+}: {
+  readonly authorities: string | null
+  readonly isNamed?: boolean
+}) {
   const server = await startReceiver((response) => response.end('{"data":[]}'))
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-authorities-'))
   onTestFinished(async () => {
@@ -19,7 +25,7 @@ async function check({ authorities }: { readonly authorities: string | null }) {
   const settings = [
     `UPSTREAM_BASE_URL=https://127.0.0.1:${server.port}/v1`,
     'UPSTREAM_API_KEY=any',
-    'NODE_EXTRA_CA_CERTS=company.pem',
+    ...(isNamed ? ['NODE_EXTRA_CA_CERTS=company.pem'] : []),
   ]
   writeFileSync(join(folder, '.env'), settings.join('\n'))
   const { notes } = await tollgate(['upstream', 'check'], { folder })
@@ -29,6 +35,12 @@ async function check({ authorities }: { readonly authorities: string | null }) {
 test('an authority that .env names is trusted', async () => {
   const { paths } = await check({ authorities: `# The company.\n${CERTIFICATE}\n` })
   expect(paths[0]).toMatch(/^\/v1\/models/)
+})
+
+test('a certificate of an unknown authority is refused with the setting that names the authority', async () => {
+  const { paths, notes } = await check({ authorities: null, isNamed: false })
+  expect(paths).toEqual([])
+  expect(notes).toMatch(/^openrouter: .*certificate.*: set NODE_EXTRA_CA_CERTS to the certificates/)
 })
 
 test.each([

@@ -4,6 +4,7 @@ import { upstreamShape } from '../operations/gateway/upstreams.ts'
 import { formatDecimal, showDollars, showMicros } from '../vocabulary/money.ts'
 import { type AskedUpstream, askAll } from './ask-upstreams.ts'
 import type { CommandInput } from './command-context.ts'
+import { connectionAdvice, failureText } from './connection-advice.ts'
 import { addHelp } from './help-text.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
 import { counted, fittingTable, moment } from './table.ts'
@@ -133,10 +134,6 @@ function checkedAnswer(row: AskedUpstream) {
   }
 }
 
-function failureText(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
-}
-
 function cellsOf({ settings, answer, shadowedIds }: AskedUpstream): readonly (string | number)[] {
   const { name, dialect, baseUrl } = settings
   if (answer.kind === 'failed') return [name, dialect, baseUrl, '-', '-', '-']
@@ -150,7 +147,8 @@ function* remarksOn(row: AskedUpstream): Generator<string> {
   const { settings, answer, shadowedIds } = row
   const { name } = settings
   if (answer.kind === 'failed') {
-    yield `${name}: ${failureText(answer.cause)}`
+    const advice = connectionAdvice(answer.cause)
+    yield `${name}: ${failureText(answer.cause)}${advice === null ? '' : `: ${advice}`}`
     return
   }
   if (row.leftUsd !== null) yield `${name}: its key has ${showDollars(row.leftUsd)} left`

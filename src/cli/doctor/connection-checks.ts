@@ -8,6 +8,7 @@ import { listDeliveries } from '../../webhooks/deliveries.ts'
 import { listWebhooks } from '../../webhooks/registry.ts'
 import { type AskedUpstream, askAll } from '../ask-upstreams.ts'
 import type { CommandContext, CommandInput, LiveUpstreams } from '../command-context.ts'
+import { connectionAdvice, failureText } from '../connection-advice.ts'
 import { openSale, runOperation } from '../operation-command.ts'
 import { counted } from '../table.ts'
 import { durationText, type Finding } from './finding.ts'
@@ -66,8 +67,8 @@ function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding 
   const check = `upstream ${settings.name}`
   if (answer.kind === 'failed') {
     const { cause } = answer
-    const why = cause instanceof Error ? cause.message : String(cause)
-    return { check, state: 'failed', message: why + upstreamAdvice(settings, cause) }
+    const message = failureText(cause) + upstreamAdvice(settings, cause)
+    return { check, state: 'failed', message }
   }
   const { models, skipped } = answer.listed
   if (models.length === 0) {
@@ -98,7 +99,10 @@ function upstreamAdvice(
   const name = cause instanceof Error ? cause.name : ''
   if (name === 'NoModelOffered') return ''
   if (name !== 'UpstreamRefusesAccount') {
-    return `: check its address ${baseUrl} and the network on the way to it`
+    const advice = connectionAdvice(cause)
+    return advice === null
+      ? `: check its address ${baseUrl} and the network on the way to it`
+      : `: ${advice}`
   }
   const isCredit = cause instanceof Error && 'refusedFor' in cause && cause.refusedFor === 'credit'
   if (isCredit) return ': add credit there'
