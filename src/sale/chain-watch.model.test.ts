@@ -12,7 +12,6 @@ import type { NodeState } from './testing/model-chain.ts'
 
 // Gateways count the ceilings one after the other: PostgreSQL refuses one that waits for two seconds.
 const SIDE_BY_SIDE = 4
-const BLOCKS_MAX = 40 * 3
 const NIGHT_MS = 25 * 60 * 60_000
 
 const step = fc.oneof(
@@ -162,8 +161,7 @@ async function rewind(
 async function end(world: ChainWorld): Promise<void> {
   for (const node of world.nodes) node.state = 'honest'
   world.model.hasRate = true
-  // At least as many blocks as before any was replaced.
-  for (let block = 0; block < BLOCKS_MAX; block++) world.model.mine({ most: 3, isReversed: false })
+  world.model.mineAll()
   world.model.finalize(Number.MAX_SAFE_INTEGER)
   const watch = world.watch()
   const { replacedFrom } = world.model

@@ -42,6 +42,7 @@ export class ModelChain {
   /** Whether the second token has a rate: else its contract says other decimals than its setting, which closes it. */
   hasRate = true
   #waiting: Transaction[] = []
+  #highestBlock = 0
   /** Every transaction that was ever in a final block, by its hash. */
   readonly #everFinal = new Map<string, Transaction>()
 
@@ -55,6 +56,15 @@ export class ModelChain {
     const mined = order.slice(0, most)
     this.#waiting = this.#waiting.filter((waiting) => !mined.includes(waiting))
     this.blocks.push({ hash: newHash(), mined })
+    this.#highestBlock = Math.max(this.#highestBlock, this.blocks.length - 1)
+  }
+
+  /** Mines what waits, three transactions to a block, until there are more blocks than there ever were. */
+  mineAll(): void {
+    const highestBlock = this.#highestBlock
+    while (this.#waiting.length > 0 || this.blocks.length - 1 <= highestBlock) {
+      this.mine({ most: 3, isReversed: false })
+    }
   }
 
   /** Forgets the newest blocks down to the final one. Their transactions wait again; one may be lost. */
