@@ -6,6 +6,7 @@ import { StripeMissing } from './sale/card/stripe.ts'
 import { ChainSettingsFault } from './sale/chain/terms.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { UpstreamMismatch } from './store/settings.ts'
+import { LogMissing } from './store/sqlite/beat-file.ts'
 import { ServeLockHeld } from './store/sqlite/sqlite-connection.ts'
 
 const terminal = processTerminal
@@ -50,6 +51,7 @@ function isForUser(error: unknown): error is Error {
     error instanceof StripeMissing ||
     error instanceof ChainSettingsFault ||
     error instanceof ServeLockHeld ||
+    error instanceof LogMissing ||
     error instanceof UpstreamMismatch
   )
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -177,5 +177,22 @@ test('a killed server leaves its write-ahead log, and the next server uses it', 
   const next = await serveHere()
   expect(await next.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   expect(logBytes()).toBe(0)
+  expect(await auditOfCopy()).toContain(last)
+})
+
+test('after a kill, a server does not start without its -wal until that is put back or given up', async () => {
+  const killed = await serveHere()
+  const last = await send(killed)
+  await killed.stop('SIGKILL')
+  renameSync(`${file}-wal`, `${file}.aside`)
+  await expect(serveHere()).rejects.toThrow(/lacks what its last server wrote until 20/)
+  copyFileSync(`${file}.aside`, `${file}-wal`)
+  expect((await tollgate(['request', 'list'], { folder, program })).out).toContain(last)
+  const next = await serveHere()
+  await next.stop('SIGKILL')
+  rmSync(`${file}-wal`)
+  await expect(serveHere()).rejects.toThrow(`delete ${file}.beat and start again`)
+  rmSync(`${file}.beat`)
+  await (await serveHere()).stop('SIGTERM')
   expect(await auditOfCopy()).toContain(last)
 })

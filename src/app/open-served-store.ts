@@ -9,6 +9,7 @@ import type { StoreGapRow } from '../store/gap-tables.ts'
 import { openStore } from '../store/open-store.ts'
 import { refuseSharedSessions } from '../store/postgres/postgres-servers.ts'
 import { claimUpstream } from '../store/settings.ts'
+import { BeatFile } from '../store/sqlite/beat-file.ts'
 import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Store } from '../store/store.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
@@ -44,9 +45,11 @@ export async function openServedStore(
   const url = storeUrlOf(config)
   // Before anything is migrated or marked: no other process may be serving from this store.
   const location = parseDatabaseUrl(url)
+  const beatFile = location.kind === 'sqlite' ? new BeatFile(location.file) : null
   if (location.kind === 'sqlite') {
     const lock = acquireServeLock(location.file)
     closing.defer(() => lock.release())
+    beatFile?.check()
   } else await refuseSharedSessions(location.url)
   const store = await openStore({ url, clock, migrateStore: 'always' })
   closing.defer(() => store.close())
@@ -79,7 +82,10 @@ export async function openServedStore(
       onAbandoned()
     },
     isStoreDown: () => telemetry.isStoreDown,
-    onBeat: () => telemetry.heartbeatStored(),
+    onBeat(beatAtMs) {
+      telemetry.heartbeatStored()
+      beatFile?.write({ instanceId, beatAtMs })
+    },
     onFailure: (cause) => {
       log.error({ cause: String(cause) }, 'the heartbeat could not be stored')
       telemetry.heartbeatFailed(cause)

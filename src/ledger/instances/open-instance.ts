@@ -106,8 +106,8 @@ interface OpenInstanceInput {
   readonly onAbandoned: (abandoned: number) => void
   /** Whether the store has taken no write since it failed: heartbeats then come each second. Default: it has. */
   readonly isStoreDown?: () => boolean
-  /** Called after each heartbeat that was stored. */
-  readonly onBeat?: () => void
+  /** Called after each heartbeat that was stored, with its time; on SQLite also after the start was. */
+  readonly onBeat?: (beatAtMs: number) => void
   /** Called when a heartbeat could not be stored. */
   readonly onFailure: (cause: unknown) => void
 }
@@ -133,12 +133,16 @@ export function openInstance(input: OpenInstanceInput): Promise<Instance> {
 async function openAlone(input: OpenInstanceInput): Promise<Instance> {
   const { store, ledger, instanceId, clock, onAbandoned, onFailure, onBeat = () => {} } = input
   const now = () => ({ id: instanceId, nowMs: clock.nowMs() })
-  await registerInstance(store.db, now())
+  const started = now()
+  await registerInstance(store.db, started)
+  onBeat(started.nowMs)
   const abandoned = await abandonEarlierInstances({ db: store.db, ledger, instanceId })
   if (abandoned > 0) onAbandoned(abandoned)
   const isDue = beatsDue(input)
   const timer = setInterval(() => {
-    if (isDue()) heartbeat(store.db, now()).then(onBeat, onFailure)
+    if (!isDue()) return
+    const beat = now()
+    heartbeat(store.db, beat).then(() => onBeat(beat.nowMs), onFailure)
   }, BEAT_LOOK_MS)
   timer.unref()
   return {

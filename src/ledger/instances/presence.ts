@@ -16,7 +16,7 @@ interface PresenceInput {
   /** Asked each second, once `start` has been called: whether a heartbeat is due. */
   readonly isDue?: () => boolean
   /** Called after each heartbeat that the database stored. */
-  readonly onBeat?: () => void
+  readonly onBeat?: (beatAtMs: number) => void
   /** Called when the database did not answer. */
   readonly onFailure: (cause: unknown) => void
   /** For how long another instance must write no heartbeat, while this one checks, to count as dead. Default 30,000. */
@@ -155,7 +155,7 @@ export class Presence {
     this.#databaseAheadMs = database_ms - this.#elapsedMs()
     // From when it was asked: the others saw it at that moment or later.
     this.#aliveUntilMs = askedAtMs + ALIVE_MS
-    this.#input.onBeat?.()
+    this.#input.onBeat?.(database_ms)
   }
 
   async #look() {

@@ -146,7 +146,7 @@ export function checkpointAndClose(connection: DatabaseSync): void {
 }
 
 /** The path of a file behind symbolic links, beside which SQLite makes its log. The file need not exist. */
-function behindLinks(file: string): string {
+export function behindLinks(file: string): string {
   try {
     return realpathSync(file)
   } catch (error) {
