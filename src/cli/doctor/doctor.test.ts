@@ -157,6 +157,19 @@ test('a missing store fails, and the checks that need no store still run', async
   expect(found['upstream']).toMatch(/^ok: none is configured/)
 })
 
+test('a restored SQLite store, with the heartbeat of the server before, is used by one server', async () => {
+  const opened = open()
+  await opened.run('account', 'create', 'Ada')
+  const store = await openStore({ url: opened.storeUrl })
+  const at = Date.now()
+  for (const id of ['inst_before', 'inst_now']) {
+    const row = { id, started_at_ms: at, heartbeat_at_ms: at, program_schema: 1 }
+    await store.db.insertInto('instances').values(row).execute()
+  }
+  await store.close()
+  expect((await findings(opened))['store']).toMatch(/^ok: .*; 1 running server uses it$/)
+})
+
 test('maintenance, a disabled webhook and an undelivered message are warnings with their command', async () => {
   const opened = open()
   const made = async () =>
