@@ -1,4 +1,12 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -6,7 +14,7 @@ import { writeMadeStore } from '../testing/made-store.ts'
 import { BeatFile, LogMissing } from './beat-file.ts'
 import { openSqliteConnection } from './sqlite-connection.ts'
 
-const BEAT = { instanceId: 'inst_1', beatAtMs: 20 }
+const BEAT = { instanceId: 'inst_1', beatAtMs: Date.now() + 3_600_000 }
 
 let folder: string
 let file: string
@@ -25,7 +33,7 @@ async function leaveKilled(place: string): Promise<void> {
   const connection = openSqliteConnection({ file: live })
   connection.exec(`insert into instances (id, started_at_ms, heartbeat_at_ms, program_schema)
     values ('inst_1', 10, 10, 1)`)
-  connection.exec('update instances set heartbeat_at_ms = 20')
+  connection.exec(`update instances set heartbeat_at_ms = ${BEAT.beatAtMs}`)
   copyFileSync(live, place)
   copyFileSync(`${live}-wal`, `${place}-wal`)
   connection.close()
@@ -62,6 +70,17 @@ test('a store is accepted without a note, with a torn one, and with one of anoth
   }
   rmSync(`${file}.beat`)
   check()
+})
+
+test('a backup that was written over the store is accepted, also with the times of the backup', () => {
+  const { beatAtMs } = BEAT
+  rmSync(`${file}-wal`)
+  new BeatFile(file).write({ instanceId: 'inst_1', beatAtMs: Number(statSync(file).ctimeMs) - 1 })
+  writeFileSync(file, readFileSync(file))
+  utimesSync(file, 0, 0)
+  check()
+  new BeatFile(file).write({ instanceId: 'inst_1', beatAtMs })
+  expect(check).toThrow(LogMissing)
 })
 
 test('a note that cannot be written changes nothing', () => {

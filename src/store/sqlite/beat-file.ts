@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { type BigIntStats, readFileSync, statSync, writeFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { behindLinks, openSqliteConnection } from './sqlite-connection.ts'
 
@@ -16,8 +16,8 @@ export class LogMissing extends Error {
 
 /**
  * The newest heartbeat of a SQLite store, in `<store>.beat` next to it. Without its write-ahead log, a store is exact and
- * older: only something outside of it can tell. The file has the store's inode too: an older copy that was put in the
- * store's place may lack the heartbeat.
+ * older: only something outside of it can tell. The file has the store's inode too: a backup that was put in the
+ * store's place, or written over it, may lack the heartbeat.
  */
 export class BeatFile {
   readonly #store: string
@@ -31,7 +31,10 @@ export class BeatFile {
   /** Notes a heartbeat once it is committed. A note that can't be written is left out. */
   write({ instanceId, beatAtMs }: StoredBeat): void {
     try {
-      writeFileSync(this.#path, JSON.stringify({ instanceId, beatAtMs, inode: this.#inode() }))
+      writeFileSync(
+        this.#path,
+        JSON.stringify({ instanceId, beatAtMs, inode: this.#found()?.ino.toString() }),
+      )
     } catch {
       // An earlier note says less, and nothing wrong.
     }
@@ -40,19 +43,21 @@ export class BeatFile {
   /** Throws `LogMissing` if the store lacks the noted heartbeat. Changes nothing, so that the log can be put back. */
   check(): void {
     const noted = this.#read()
-    if (noted === null || noted.inode !== this.#inode()) return
+    const found = this.#found()
+    if (noted === null || found === null || noted.inode !== found.ino.toString()) return
+    // No program can set this time back, and a server that was killed since the heartbeat left the file as it was.
+    if (Number(found.ctimeMs) > noted.beatAtMs) return
     const storedMs = this.#beatInStore(noted.instanceId)
     if (storedMs === 'unreadable' || storedMs >= noted.beatAtMs) return
     throw new LogMissing(
       `the store ${this.#store} lacks what its last server wrote until ${new Date(noted.beatAtMs).toISOString()}: ` +
-        `its log, ${this.#store}-wal, was removed or cut, or an older copy was written over the store. If you have the log, ` +
-        `put it back before anything else opens the store. If not, delete ${this.#path} and start again: what was ` +
-        'written meanwhile is lost, also requests and their charges',
+        `its log, ${this.#store}-wal, was removed or cut. If you have the log, put it back before anything else opens the ` +
+        `store. If not, delete ${this.#path} and start again: what was written meanwhile is lost, also requests and their charges`,
     )
   }
 
-  #inode(): string | null {
-    return statSync(this.#store, { bigint: true, throwIfNoEntry: false })?.ino.toString() ?? null
+  #found(): BigIntStats | null {
+    return statSync(this.#store, { bigint: true, throwIfNoEntry: false }) ?? null
   }
 
   #read(): (StoredBeat & { readonly inode: unknown }) | null {
