@@ -17,3 +17,15 @@ test.each([
     ])
   },
 )
+
+test.each([
+  ['from nothing', 0, 25, 24, 0],
+  ['from less than the day costs', 3, 25, 20, 0],
+  ['from a debt', -2, 25, 20, -5],
+])(
+  'a line %s shows no debt before a jump, unless there was one the day before',
+  (_, before, jump, after, start) => {
+    const points = linePoints([before, after], new Map([[1, jump]]))
+    expect(points.map(({ value }) => value)).toEqual([before, start, after])
+  },
+)
