@@ -316,31 +316,35 @@ test('a payment that was left can be continued at its page, with the keyboard, a
   expect(await page.getByRole('button', { name: 'Continue payment' }).count()).toBe(0)
 })
 
-test('the page shows when a pending purchase becomes credit, and reloads the balance and the statement', async ({
-  ownPage: page,
-  server,
-}) => {
-  // Both are also read every so often. Here they are not.
-  await page.addInitScript(() => {
-    const every = window.setInterval
-    Object.assign(window, {
-      setInterval: (act: () => void, ms: number) => (ms < 15_000 ? every(act, ms) : 0),
+test.for([
+  ['purchase', { id: BOUGHT_ID }, 'Not paid yet'],
+  // It has no ID before its block is final.
+  ['deposit', { id: null, state: 'confirming' }, 'Confirming'],
+] as const)(
+  'the page shows when a pending %s becomes credit, and reloads the balance and the statement',
+  async ([, fields, chip], { ownPage: page, server }) => {
+    // Both are also read every so often. Here they are not.
+    await page.addInitScript(() => {
+      const every = window.setInterval
+      Object.assign(window, {
+        setInterval: (act: () => void, ms: number) => (ms < 15_000 ? every(act, ms) : 0),
+      })
     })
-  })
-  const [first] = PENDING
-  server.answer('GET /purchases', json({ ...EMPTY, pending: [{ ...first, id: BOUGHT_ID }] }))
-  await page.goto(`${server.address}/app/${at('credit')}`)
-  await page.getByText('Not paid yet').waitFor()
-  await page.getByText('invoice-1042').first().waitFor()
-  await page.locator('.balance .purses .grey').waitFor({ state: 'detached' })
-  expect(await page.getByText('was added').count()).toBe(0)
-  const reads = (name: string) => server.asked.filter((one) => one.includes(`/${name}`)).length
-  const [balances, statements] = [reads('balance'), reads('statement')]
-  server.answer('GET /purchases', json({ ...EMPTY, data: PURCHASES, pending: [] }))
-  await page.getByText('$25.00 was added').waitFor()
-  await expect.poll(() => reads('balance')).toBeGreaterThan(balances)
-  await expect.poll(() => reads('statement')).toBeGreaterThan(statements)
-})
+    const [first] = PENDING
+    server.answer('GET /purchases', json({ ...EMPTY, pending: [{ ...first, ...fields }] }))
+    await page.goto(`${server.address}/app/${at('credit')}`)
+    await page.getByText(chip).waitFor()
+    await page.getByText('invoice-1042').first().waitFor()
+    await page.locator('.balance .purses .grey').waitFor({ state: 'detached' })
+    expect(await page.getByText('was added').count()).toBe(0)
+    const reads = (name: string) => server.asked.filter((one) => one.includes(`/${name}`)).length
+    const [balances, statements] = [reads('balance'), reads('statement')]
+    server.answer('GET /purchases', json({ ...EMPTY, data: PURCHASES, pending: [] }))
+    await page.getByText('$25.00 was added').waitFor()
+    await expect.poll(() => reads('balance')).toBeGreaterThan(balances)
+    await expect.poll(() => reads('statement')).toBeGreaterThan(statements)
+  },
+)
 
 test('the whole address is shown, and copied as it is', async ({ ownPage: page, server }) => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])

@@ -49,12 +49,15 @@ test('a purchase, its refund, a dispute and its end are seen by the buyer and th
   await page.getByRole('link', { name: 'Credit', exact: true }).click()
   await page.getByRole('button', { name: 'Add credit' }).click()
   await page.getByText('You pay $25.00').waitFor()
+  // The test mode of Stripe asks for a card.
+  await page.getByText('Play money: no real card is needed, and nothing is charged.').waitFor()
   await page.getByRole('button', { name: 'Continue to payment' }).click()
   await page.waitForURL(`${stripe.baseUrl}/pay/*`)
   const source = String(stripe.sessions[0]?.id)
   await atStripe(() => stripe.pay(source))
   await page.goto(String(stripe.asked['success_url']))
   await page.getByText('$25.00 was added').waitFor()
+  expect(await page.getByRole('heading', { name: 'Pending purchases' }).count()).toBe(0)
   const account = new URL(page.url()).pathname.split('/')[2] ?? ''
   const show = (path: string) => page.goto(`${gateway.address}/app/${path}`)
   const seesPurchase = async (...texts: readonly string[]) => {
@@ -92,6 +95,8 @@ test('a purchase, its refund, a dispute and its end are seen by the buyer and th
   await seesPurchase('Partly refunded', '$10.00 removed, $15.00 left')
   await show(`${account}/credit?list=top-ups`)
   await row('Dispute won').getByText('$15.00').filter({ visible: true }).waitFor()
+  // The twenty-five dollars that were there before the operator removed twenty.
+  await page.getByText('$35.00 added, $25.00 refunded or disputed, $15.00 returned').waitFor()
   await expectReceipt(page, ['Partly refunded', '$15.00'], /^Dispute won$/)
   await expectGoodPage(page)
 })

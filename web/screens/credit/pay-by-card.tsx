@@ -68,7 +68,9 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
         hint={`From ${money(method.minimum)} to ${money(method.maximum)}, in whole cents.`}
       />
       <Price method={method} amountMicros={amountMicros} />
-      {isPlay && <p className="note">Play money: no card is asked for, and none is charged.</p>}
+      {isPlay && (
+        <p className="note">Play money: no real card is needed, and nothing is charged.</p>
+      )}
     </DialogForm>
   )
 }

@@ -21,7 +21,7 @@ export function Pending({ bought }: { bought: string | null }) {
   const accountId = useAccountId()
   const query = useQuery(boughtQuery(accountId))
   const pending = query.data?.pending ?? []
-  const credited = useCredited(pending, query.data?.data ?? [], bought)
+  const credited = useCredited(query.data?.data, bought)
   if (query.data === undefined && query.isError) {
     return (
       <section className="card mb-4">
@@ -30,10 +30,11 @@ export function Pending({ bought }: { bought: string | null }) {
     )
   }
   if (pending.length + credited.length === 0) return null
+  const title = pending.length === 0 ? 'Credit added' : 'Pending purchases'
   return (
-    <section className="card mb-4 overflow-hidden" aria-label="Pending purchases">
+    <section className="card mb-4 overflow-hidden" aria-label={title}>
       <header className="pb-2">
-        <h2>Pending purchases</h2>
+        <h2>{title}</h2>
       </header>
       <Stale query={query} />
       <ul className="needs" aria-live="polite">
@@ -102,28 +103,29 @@ function Continue({ purchaseId }: { purchaseId: string }) {
   )
 }
 
-/** The entries of purchases that were pending on this page before. Data that their credit changes is read again. */
+/**
+ * The purchases that have become credit since the page was opened, and the one that it was led back from. A deposit has
+ * no ID while it is pending, so entries tell. Data that their credit changes is read again.
+ */
 function useCredited(
-  pending: readonly PendingPurchase[],
-  entries: readonly Entry[],
+  entries: readonly Entry[] | undefined,
   bought: string | null,
 ): readonly Entry[] {
   const accountId = useAccountId()
   const queries = useQueryClient()
-  const [watched, setWatched] = useState<readonly string[]>(bought === null ? [] : [bought])
-  const fresh = pending.flatMap(({ id }) => id ?? []).filter((id) => !watched.includes(id))
-  if (fresh.length > 0) setWatched([...watched, ...fresh])
+  const [earlier, setEarlier] = useState<readonly string[] | null>(null)
+  const purchases = (entries ?? []).filter(({ kind }) => kind === 'purchase')
+  if (earlier === null && entries !== undefined) setEarlier(purchases.map(({ id }) => id))
   const reversed = new Set(
-    entries.flatMap(({ kind, reference }) =>
+    (entries ?? []).flatMap(({ kind, reference }) =>
       kind === 'reversal' && reference !== null ? [purchaseIdOf(reference)] : [],
     ),
   )
-  const credited = entries.filter(
-    ({ kind, reference }) =>
-      kind === 'purchase' &&
+  const credited = purchases.filter(
+    ({ id, reference }) =>
       reference !== null &&
-      watched.includes(reference) &&
-      !reversed.has(reference),
+      !reversed.has(reference) &&
+      (reference === bought || (earlier !== null && !earlier.includes(id))),
   )
   const count = credited.length
   useEffect(() => {

@@ -104,14 +104,16 @@ function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
 function sumsText(lines: readonly Line[], isTopUps: boolean): string {
   const spent = -sumOf(lines.filter(isSpend))
   const added = sumOf(lines.filter(isTopUp))
-  // Not those that a won dispute or a failed refund undid: their lines name them.
-  const reversals = lines.filter(({ kind, amount }) => kind === 'reversal' && amount < 0)
-  const reversed =
-    reversals.length === 0 ? '' : `, ${money(-sumOf(reversals))} refunded or disputed`
+  const changes = lines.filter(({ kind }) => kind === 'reversal')
+  const reversedMicros = -sumOf(changes.filter(({ amount }) => amount < 0))
+  const reversed = reversedMicros === 0 ? '' : `, ${money(reversedMicros)} refunded or disputed`
+  // By a won dispute or a failed refund. Without it the sums would differ from the balance.
+  const returnedMicros = sumOf(changes.filter(({ amount }) => amount > 0))
+  const returned = returnedMicros === 0 ? '' : `, ${money(returnedMicros)} returned`
   const takenMicros = -sumOf(lines.filter(({ kind }) => kind === 'chargeback'))
   const removed = takenMicros === 0 ? '' : `, ${money(takenMicros)} removed`
   const charged = isTopUps ? '' : `${money(spent, 4)} charged, `
-  return `${charged}${money(added)} added${removed}${reversed}`
+  return `${charged}${money(added)} added${removed}${reversed}${returned}`
 }
 
 function dayText(date: string): string {
