@@ -4,6 +4,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError } from './api/client.ts'
 import { createPageRouter } from './routes.tsx'
+import { keepFocus } from './shell/kept-focus.ts'
 import './styles/page.css'
 
 const RETRIES_MAX = 2
@@ -27,6 +28,8 @@ const queries = new QueryClient({
   },
 })
 const router = createPageRouter(queries)
+
+keepFocus()
 
 const mount = document.getElementById('root')
 if (mount === null) throw new Error('index.html has no #root')
