@@ -72,6 +72,14 @@ upstreams:
 aliases: { small: local/small }
 `
 
+test('a configuration of LiteLLM is named as that, with the page that has it in both forms', async () => {
+  await expect(read('model_list:\n  - { model_name: gpt-5-mini }\n')).rejects.toThrow(
+    new ConfigError(
+      `TOLLGATE_UPSTREAMS is ${path}, which is a configuration of LiteLLM: docs/moving.md has the same models in both forms`,
+    ),
+  )
+})
+
 describe('a file of upstreams', () => {
   test('is read whole, in its order, with secrets of the environment', async () => {
     const { mode, upstreams, aliases } = await read(LOCAL)

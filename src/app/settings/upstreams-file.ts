@@ -39,6 +39,11 @@ export async function readUpstreamsFile(
       { cause: error },
     )
   }
+  if (/^model_list:/m.test(text)) {
+    throw new ConfigError(
+      `TOLLGATE_UPSTREAMS is ${path}, which is a configuration of LiteLLM: docs/moving.md has the same models in both forms`,
+    )
+  }
   const file = new YamlFile(text)
   const read = file.faults.length > 0 ? null : await readRoot(file.root, input)
   const { faults } = file
