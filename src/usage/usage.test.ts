@@ -210,7 +210,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
         }),
       ),
       // On PostgreSQL a history takes eight times as long.
-      { numRuns: engine === 'SQLite' ? 8 : 5 },
+      { numRuns: engine === 'SQLite' ? 8 : 3 },
     )
   })
 
