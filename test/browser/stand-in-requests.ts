@@ -7,26 +7,28 @@ import type {
 } from '../../web/api/answers.ts'
 import { ago, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
-interface RowInput {
-  readonly agoMs: number
-  readonly model: string
-  readonly state: OperatorRequest['state']
-  readonly tokens?: readonly [input: number, output: number]
-  readonly takenMs?: number
-  readonly money: number
-  readonly failed?: readonly [httpStatus: number, code: string]
-  readonly key: number
-}
+type Row = readonly [
+  agoMs: number,
+  takenMs: number | null,
+  model: string,
+  state: OperatorRequest['state'],
+  keyPlace: number,
+  money: number,
+  tokens?: readonly [input: number, output: number],
+  failed?: readonly [httpStatus: number, code: string],
+]
 
-function request(at: number, input: RowInput): OperatorRequest {
-  const { agoMs, model, state, tokens, takenMs, money, failed, key: keyAt } = input
+function request(
+  at: number,
+  [agoMs, takenMs, model, state, keyPlace, money, tokens, failed]: Row,
+): OperatorRequest {
   const isHeld = state === 'open' || state === 'unresolved'
   const charge = isHeld ? 0 : money
   return {
     id: `req_01kbh2x9q4e7m0v6rt3z8y${String(at).padStart(4, '0')}`,
     object: 'request',
     account_id: HELIX.id,
-    key_id: KEYS[keyAt]?.id ?? '',
+    key_id: KEYS[keyPlace]?.id ?? '',
     endpoint: model.startsWith('anthropic/') ? 'messages' : 'chat',
     upstream: 'openrouter',
     model,
@@ -61,7 +63,7 @@ function request(at: number, input: RowInput): OperatorRequest {
     price_snapshot: 'price_01kbh2x9q4e7m0v6rt3z8ycd5n',
     opened_at: ago(agoMs),
     first_byte_at: state === 'open' ? null : ago(agoMs - 620),
-    ended_at: takenMs === undefined ? null : ago(agoMs - takenMs),
+    ended_at: takenMs === null ? null : ago(agoMs - takenMs),
     settled_at: state === 'final' ? ago(agoMs - (takenMs ?? 0) - 1_200) : null,
   }
 }
@@ -71,129 +73,29 @@ const [SONNET, GPT, GEMINI, QWEN] = MODELS
 /** Its newest requests: one of each state. */
 export const REQUESTS: readonly OperatorRequest[] = (
   [
-    { agoMs: 3_000, model: SONNET, state: 'open', money: 97_700, key: 0 },
-    { agoMs: 10_400, model: GEMINI, state: 'open', money: 128_200, key: 0 },
-    {
-      agoMs: 23_000,
-      model: GPT,
-      state: 'provisional',
-      tokens: [35_459, 221],
-      takenMs: 12_400,
-      money: 41_000,
-      key: 0,
-    },
-    {
-      agoMs: 37_000,
-      model: GPT,
-      state: 'provisional',
-      tokens: [32_910, 769],
-      takenMs: 13_200,
-      money: 43_100,
-      key: 1,
-    },
-    {
-      agoMs: 53_886,
-      model: SONNET,
-      state: 'final',
-      tokens: [11_028, 711],
-      takenMs: 13_900,
-      money: 18_530,
-      key: 0,
-    },
-    {
-      agoMs: 73_000,
-      model: GPT,
-      state: 'unresolved',
-      tokens: [1_317, 1_556],
-      takenMs: 12_000,
-      money: 50_200,
-      key: 1,
-    },
-    {
-      agoMs: 94_000,
-      model: 'black-forest/flux-3',
-      state: 'final',
-      tokens: [61, 4_160],
-      takenMs: 15_200,
-      money: 42_000,
-      key: 1,
-    },
-    {
-      agoMs: 117_000,
-      model: SONNET,
-      state: 'final',
-      tokens: [11_754, 449],
-      takenMs: 18_300,
-      money: 17_000,
-      key: 2,
-    },
-    {
-      agoMs: 143_000,
-      model: QWEN,
-      state: 'released',
-      tokens: [1_869, 678],
-      takenMs: 11_300,
-      money: 0,
-      failed: [502, 'upstream_error'],
-      key: 2,
-    },
-    {
-      agoMs: 171_000,
-      model: 'openai/text-embed-4',
-      state: 'final',
-      tokens: [3_038, 0],
-      takenMs: 11_400,
-      money: 200,
-      key: 2,
-    },
-    {
-      agoMs: 200_000,
-      model: SONNET,
-      state: 'final',
-      tokens: [17_037, 1_808],
-      takenMs: 3_100,
-      money: 35_000,
-      key: 0,
-    },
-    {
-      agoMs: 233_000,
-      model: SONNET,
-      state: 'final',
-      tokens: [10_117, 878],
-      takenMs: 18_000,
-      money: 19_000,
-      key: 0,
-    },
-    {
-      agoMs: 267_000,
-      model: GEMINI,
-      state: 'final',
-      tokens: [5_965, 1_854],
-      takenMs: 5_200,
-      money: 23_200,
-      key: 0,
-    },
-    {
-      agoMs: 303_000,
-      model: GPT,
-      state: 'final',
-      tokens: [2_064, 1_088],
-      takenMs: 5_900,
-      money: 12_100,
-      key: 2,
-    },
-    { agoMs: 342_000, model: QWEN, state: 'released', takenMs: 3_900, money: 0, key: 2 },
-  ] as const satisfies readonly RowInput[]
-).map((input, at) => request(at, input))
+    [3_000, null, SONNET, 'open', 0, 97_700],
+    [10_400, null, GEMINI, 'open', 0, 128_200],
+    [23_000, 12_400, GPT, 'provisional', 0, 41_000, [35_459, 221]],
+    [37_000, 13_200, GPT, 'provisional', 1, 43_100, [32_910, 769]],
+    [53_886, 13_900, SONNET, 'final', 0, 18_530, [11_028, 711]],
+    [73_000, 12_000, GPT, 'unresolved', 1, 50_200, [1_317, 1_556]],
+    [94_000, 15_200, 'black-forest/flux-3', 'final', 1, 42_000, [61, 4_160]],
+    [117_000, 18_300, SONNET, 'final', 2, 17_000, [11_754, 449]],
+    [143_000, 11_300, QWEN, 'released', 2, 0, [1_869, 678], [502, 'upstream_error']],
+    [171_000, 11_400, 'openai/text-embed-4', 'final', 2, 200, [3_038, 0]],
+    [200_000, 3_100, SONNET, 'final', 0, 35_000, [17_037, 1_808]],
+    [233_000, 18_000, SONNET, 'final', 0, 19_000, [10_117, 878]],
+    [267_000, 5_200, GEMINI, 'final', 0, 23_200, [5_965, 1_854]],
+    [303_000, 5_900, GPT, 'final', 2, 12_100, [2_064, 1_088]],
+    [342_000, 3_900, QWEN, 'released', 2, 0],
+  ] as const satisfies readonly Row[]
+).map((row, at) => request(at, row))
 
 const ERROR_ID = REQUESTS.find(({ error_code: code }) => code === 'upstream_error')?.id ?? ''
 
 /** A request whose charge is its tokens times its prices. */
 export const PRICED: OperatorRequest = {
-  ...request(99, {
-    ...{ agoMs: 51_000, model: 'openai/gpt-6-mini', state: 'final', tokens: [1_839, 61] },
-    ...{ takenMs: 2_100, money: 2_701, key: 0 },
-  }),
+  ...request(99, [51_000, 2_100, 'openai/gpt-6-mini', 'final', 0, 2_701, [1_839, 61]]),
   usage: {
     ...{ input_tokens: 1_839, output_tokens: 61, reasoning_tokens: 0, image_output_tokens: 0 },
     ...{ cache_read_tokens: 0, cache_write_tokens: 0, cache_write_long_tokens: 0, searches: 0 },
