@@ -39,9 +39,18 @@ test('prices of longer prompts are tiers', async () => {
   expect(await pricesOf('openai', 'gpt-5.4')).toMatchObject({
     input: perMillion('2.50'),
     output: perMillion('15'),
-    tiers: [{ inputTokensAbove: 271_999, input: perMillion('5'), output: perMillion('22.50') }],
+    tiers: [{ inputTokensAbove: 272_000, input: perMillion('5'), output: perMillion('22.50') }],
   })
 })
+
+// developers.openai.com/api/docs/models: "prompts with >272K input tokens".
+test.each(['gpt-5.4', 'gpt-5.4-pro', 'gpt-5.5', 'gpt-5.6-sol', 'gpt-6-astra', 'gpt-6-luna'])(
+  'at OpenAI, a prompt of exactly 272,000 tokens has the lower prices: %s',
+  async (id) => {
+    const tiers = (await pricesOf('openai', id))?.tiers
+    expect(tiers?.map(({ inputTokensAbove }) => inputTokensAbove)).toEqual([272_000])
+  },
+)
 
 test('a price that changed on a day is the current one', async () => {
   const input = async (day: string) => (await pricesOf('openai', 'o3', Date.parse(day)))?.input

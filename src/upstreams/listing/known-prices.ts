@@ -23,6 +23,13 @@ const PRICES: Readonly<Record<string, readonly [name: string, unitPower: number]
   requests_kcount: ['request', 3],
 }
 
+// developers.openai.com/api/docs/models/gpt-5.4 and the pages of its successors, read 2026-11-28: prompts with more than
+// 272,000 input tokens have the higher prices. The package begins them one token too early for some models
+// (github.com/pydantic/genai-prices/issues/711).
+const CORRECT_THRESHOLDS: Readonly<Record<string, Thresholds>> = {
+  openai: new Map([[271_999, 272_000]]),
+}
+
 /** Prices that no call can incur here: searches of stored files. */
 const UNREACHABLE = new Set(['storage_searches_kcount'])
 
@@ -37,13 +44,14 @@ export async function loadKnownPrices(
 ): Promise<(upstreamModelId: string) => KnownModel | null> {
   const { findProvider } = await import('@pydantic/genai-prices')
   const entries = (findProvider({ providerId: vendor })?.models ?? []).map(readEntry)
+  const thresholds = CORRECT_THRESHOLDS[vendor] ?? new Map()
   return (upstreamModelId) => {
     const entry =
       entries.find(({ names }) => names.has(upstreamModelId)) ??
       entries.find(
         ({ names, takes }) => names.has(undated(upstreamModelId)) && takes(upstreamModelId),
       )
-    const pricing = entry === undefined ? null : pricingAt(entry.prices, nowMs)
+    const pricing = entry === undefined ? null : pricingAt(entry.prices, { nowMs, thresholds })
     if (entry === undefined || pricing === null) return null
     return { pricing, contextTokens: entry.contextTokens }
   }
@@ -105,8 +113,11 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 /** The prices of a moment; null: none of them are fixed, or one is of a kind that can't be counted here. */
-function pricingAt(prices: unknown, nowMs: number): KnownModel['pricing'] | null {
-  if (!Array.isArray(prices)) return pricingOf(prices)
+function pricingAt(
+  prices: unknown,
+  { nowMs, thresholds }: { readonly nowMs: number; readonly thresholds: Thresholds },
+): KnownModel['pricing'] | null {
+  if (!Array.isArray(prices)) return pricingOf(prices, thresholds)
   let current: unknown = null
   for (const { constraint, prices: then } of prices.map(recordOf)) {
     if (constraint === undefined) current = then
@@ -116,10 +127,13 @@ function pricingAt(prices: unknown, nowMs: number): KnownModel['pricing'] | null
       if (Date.parse(startDate) <= nowMs) current = then
     }
   }
-  return pricingOf(current)
+  return pricingOf(current, thresholds)
 }
 
-function pricingOf(prices: unknown): KnownModel['pricing'] | null {
+/** Correct thresholds by those of the package. */
+type Thresholds = ReadonlyMap<unknown, number>
+
+function pricingOf(prices: unknown, thresholds: Thresholds): KnownModel['pricing'] | null {
   const pricing: Record<string, unknown> = {}
   const byThreshold = new Map<number, Record<string, unknown>>()
   for (const [unit, price] of Object.entries(recordOf(prices))) {
@@ -134,7 +148,8 @@ function pricingOf(prices: unknown): KnownModel['pricing'] | null {
     if (usd === null) return null
     pricing[name] = usd
     for (const tier of listOf(tiers)) {
-      const { start, price: above } = recordOf(tier)
+      const { start: packaged, price: above } = recordOf(tier)
+      const start = thresholds.get(packaged) ?? packaged
       const usdAbove = dollars(above, unitPower)
       if (typeof start !== 'number' || usdAbove === null) return null
       const override = byThreshold.get(start) ?? { min_prompt_tokens: start }
