@@ -233,6 +233,9 @@ export function encodeModel(input: {
     `"listing":${JSON.stringify(listing)}`,
     `"aliases":${JSON.stringify(aliases)}`,
     `"prices":${encodePriceTable(offer.prices)}`,
+    ...(offer.regionalPrices === undefined
+      ? []
+      : [`"regionalPrices":${encodePriceTable(offer.regionalPrices)}`]),
     `"contextTokens":${JSON.stringify(offer.contextTokens)}`,
     `"outputTokensMax":${JSON.stringify(offer.outputTokensMax)}`,
     `"refreshedAtMs":${JSON.stringify(own)}`,
@@ -268,11 +271,13 @@ export function decodeModel(input: {
   const openWeights = record?.['openWeights']
   // Left out by an earlier version: images are then held at the most expensive row until the next refresh.
   const authoredId = typeof record?.['authoredId'] === 'string' ? record['authoredId'] : null
+  const regionalPrices = decodePriceTable(record?.['regionalPrices'])
   // An earlier version stored neither: the ids were the same, and the listing showed open weights.
   const offer = {
     ...parsed.offer,
     ...(typeof upstreamModelId === 'string' ? { upstreamModelId } : {}),
     authoredId,
+    ...(regionalPrices === null ? {} : { regionalPrices }),
     // Left out by an earlier version.
     endpoints: readStrings(record?.['formats']) ?? [],
     ...(typeof openWeights === 'boolean' ? { openWeights } : {}),

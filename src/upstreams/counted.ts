@@ -109,7 +109,7 @@ function textTokens(root: JsonObject): number {
 }
 
 function countedReport(
-  { usage, servedTier }: Reported,
+  { usage, servedTier, isRegional }: Reported,
   { streams, isWhole }: { readonly streams: CountedStreams; readonly isWhole: boolean },
 ): Reported {
   const isAtListedPrices = servedTier === 'priority' && streams.pricesEveryTier === true
@@ -118,6 +118,7 @@ function countedReport(
     costUsd: null,
     generationId: null,
     ...(servedTier === undefined || isAtListedPrices ? {} : { servedTier }),
+    ...(isRegional === undefined ? {} : { isRegional }),
     ...(isWhole && usage !== null && countsPrompt(usage) ? { countsAreCost: true } : {}),
   }
 }

@@ -47,6 +47,11 @@ export interface Offer {
   readonly prices: PriceTable
   /** Prices of the model's faster tier, where the catalog lists it as `<id>-fast`; null: it does not. */
   readonly fastPrices: PriceTable | null
+  /**
+   * Prices of answers that were computed within one region, where the vendor bills them higher and its account may
+   * choose a region. Left out: the same prices, or those that the operator has written.
+   */
+  readonly regionalPrices?: PriceTable
   /** Names the exact prices a charge was computed with; equal prices have equal ids. */
   readonly priceSnapshotId: string
   /** The platform fee on the provider's cost, in hundredths of a percent. */

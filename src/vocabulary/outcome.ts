@@ -37,6 +37,8 @@ export interface Reported {
   readonly generationId: string | null
   /** The tier that it was served at; left out where it did not say. */
   readonly servedTier?: 'standard' | 'priority'
+  /** Whether the provider computed the answer within one region. Left out: it did not say so. */
+  readonly isRegional?: true
   /**
    * Whether `usage` counts the whole answer of a provider that bills by its counts: at the listed prices they are the
    * reported cost, if `costUsd` is null. Left out: they are not.

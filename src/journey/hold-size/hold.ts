@@ -51,7 +51,7 @@ interface HoldReading {
  * - The output cap for each completion, at the highest price that a token of the answer can have, the prediction in the
  *   body, and thoughts that a server may count in addition to the cap. If images may come with the answer, one for each
  *   completion.
- * - Prices are those of the prompt's size and of the requested tier ({@link pricesAtTier}).
+ * - Prices are those of the prompt's size, of a region and of the requested tier ({@link pricesAtTier}).
  * - If the provider runs tools: for each step a search, the whole prompt again, and the search results in it
  *   ({@link sizeStepGrowth}).
  * - The fee on all of it. The images endpoint has a fixed amount without a fee, which grows if the fee is above the
@@ -60,7 +60,8 @@ interface HoldReading {
  * Throws Problem `output_cap_required` if nothing bounds the answer.
  */
 export function sizeHold(call: Call, listed: Offer): HoldSize {
-  const offer = { ...listed, prices: pricesAtTier(listed, call) }
+  const { priorityTier } = call
+  const offer = { ...listed, prices: pricesAtTier(listed, { priorityTier, isRegional: true }) }
   const prompt = sizePrompt(call, offer)
   if (call.rules.heldBy === 'images') return sizeImageHold(call, { offer, prompt })
   const output = sizeOutput(call, offer)

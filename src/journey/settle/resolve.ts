@@ -234,13 +234,14 @@ function estimated(
   return { kind: 'provisional', chargeMicros, costUsd: null, generationId }
 }
 
-// Prices are those of the requested tier, unless the answer names another.
+// Prices are those of the requested tier, unless the answer names another, and of a region only if it names one.
 function costAtTier(
-  { servedTier }: Reported,
+  { servedTier, isRegional }: Reported,
   { usage, call, offer }: Priced & { readonly usage: TokenUsage },
 ): Decimal {
   const priorityTier = call.priorityTier && servedTier !== 'standard'
-  return costOfUsage({ usage, prices: pricesAtTier(offer, { priorityTier }) })
+  const prices = pricesAtTier(offer, { priorityTier, isRegional: isRegional === true })
+  return costOfUsage({ usage, prices })
 }
 
 /** Why a request is marked as failed, even if it was answered with 200; null if it is not. */

@@ -32,7 +32,12 @@ const VERSION = ['anthropic-version', '2023-06-01'] as const
 
 // platform.claude.com/docs/en/api/service-tiers, November 2026: `service_tier` says whether an answer used capacity that
 // our organization has bought ahead, which has no price of its own. Only the speed has one.
-const layout = messagesAtTiers(({ speed = null }) => readServedTier({ speed }))
+const layout = messagesAtTiers(({ speed = null, inference_geo: geo = null }) => ({
+  ...readServedTier({ speed }),
+  ...(geo === null || ANYWHERE.has(geo) ? {} : { isRegional: true }),
+}))
+// The second is that of models that can't be bound to a region.
+const ANYWHERE = new Set<unknown>(['global', 'not_available'])
 
 type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
 
@@ -98,6 +103,7 @@ export const anthropic: Dialect = {
       // platform.claude.com/docs/en/build-with-claude/prompt-caching: `input_tokens` are the tokens after the last
       // mark.
       cachesOnlyMarked: true,
+      hasRegionalPrices: (upstreamModelId) => !ONLY_GLOBAL.test(upstreamModelId),
       knownModel: await loadKnownPrices('anthropic', Date.now()),
       factsOf: anthropicFacts,
     })
@@ -112,6 +118,11 @@ function refuseUnpricedSearch({ call, offer }: Refusal): void {
     'This model has no price for searches. Leave the search tool out of `tools`.',
   )
 }
+
+// platform.claude.com/docs/en/manage-claude/data-residency and /about-claude/pricing, read 2026-11-28: an answer that was
+// computed in the US costs 1.1 times the token prices of Claude Opus 4.6, Sonnet 4.6 and later models. A workspace can have
+// this as its default. Earlier models can't be bound to a region.
+const ONLY_GLOBAL = /^claude-(?:[123]|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-\d{8}|-latest)?$)/
 
 // From platform.claude.com/docs/en/models/overview and its page of each model, read on 2026-11-22. If Anthropic's own
 // list has the window and the longest answer of a model, those are used instead.

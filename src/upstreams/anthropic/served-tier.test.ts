@@ -37,6 +37,18 @@ describe('an answer of Anthropic', () => {
     },
   )
 
+  test('computed in the US is regional, and keeps saying so to the end of a stream', () => {
+    const at = { ...COUNTED, isRegional: true }
+    expect(reportsOf({ inference_geo: 'us' })).toEqual([at, at])
+  })
+
+  test.each(['global', 'not_available', null])(
+    'computed anywhere is not regional: inference_geo %s',
+    (geo) => {
+      expect(reportsOf({ inference_geo: geo })).toEqual([COUNTED, COUNTED])
+    },
+  )
+
   test.each([
     ['fast', 'priority'],
     ['standard', 'standard'],

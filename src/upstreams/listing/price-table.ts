@@ -145,14 +145,24 @@ export function highest(...prices: readonly Picos[]): Picos {
 // The factor of a more expensive tier on the model's token prices, if the catalog lists no prices for the tier.
 const TIER_FACTOR = 6n
 
+/** The tier that a call runs at. */
+interface AskedTier {
+  readonly priorityTier: boolean
+  /** Whether it is computed within one region. Default: no. */
+  readonly isRegional?: boolean
+}
+
 /**
  * The prices at which a call may be billed. At a more expensive tier they are those of the model's faster sibling, but
- * never below the model's own; if the catalog lists no sibling, six times the model's token prices.
+ * never below the model's own; if the catalog lists no sibling, six times the model's token prices. Prices within a
+ * region are those of the offer, if it has any.
  */
 export function pricesAtTier(
-  { prices, fastPrices }: Offer,
-  { priorityTier }: { readonly priorityTier: boolean },
+  offer: Pick<Offer, 'prices' | 'fastPrices' | 'regionalPrices'>,
+  { priorityTier, isRegional = false }: AskedTier,
 ): PriceTable {
+  const { fastPrices } = offer
+  const prices = (isRegional ? offer.regionalPrices : undefined) ?? offer.prices
   if (!priorityTier) return prices
   if (fastPrices !== null) return highestTable(prices, fastPrices)
   return {
@@ -174,6 +184,23 @@ function tokensAtTier(prices: TokenPrices): TokenPrices {
     cacheRead: prices.cacheRead * TIER_FACTOR,
     cacheWrite: prices.cacheWrite * TIER_FACTOR,
     cacheWriteLong: prices.cacheWriteLong * TIER_FACTOR,
+  }
+}
+
+/** The table with token prices of 1.1 times. A tenth of a pico-dollar goes up. */
+export function tenPercentMore(prices: PriceTable): PriceTable {
+  const more = (price: Picos): Picos => (price * 11n + 9n) / 10n
+  const tokens = (table: TokenPrices): TokenPrices => ({
+    input: more(table.input),
+    output: more(table.output),
+    cacheRead: more(table.cacheRead),
+    cacheWrite: more(table.cacheWrite),
+    cacheWriteLong: more(table.cacheWriteLong),
+  })
+  return {
+    ...prices,
+    ...tokens(prices),
+    tiers: prices.tiers.map((tier) => ({ ...tier, ...tokens(tier) })),
   }
 }
 

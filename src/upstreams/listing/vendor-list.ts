@@ -8,6 +8,7 @@ import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 import type { WrittenModel, WrittenPriceName, WrittenPrices } from '../upstream-settings.ts'
 import type { KnownModel } from './known-prices.ts'
 import type { ListingSettings, ParsedCatalog, SkippedRow } from './listing.ts'
+import { tenPercentMore } from './price-table.ts'
 
 /** The facts about a model in a dialect's table, which its vendor's list lacks. */
 export interface ModelFacts {
@@ -97,6 +98,8 @@ export interface VendorKnowledge {
   readonly promptAdditions?: PromptAdditions
   /** The field of the same name of {@link Offer}. */
   readonly cachesOnlyMarked?: true
+  /** Whether answers that were computed within one region cost 1.1 times the known token prices. Left out: none do. */
+  readonly hasRegionalPrices?: (upstreamModelId: string) => boolean
   readonly knownModel: (upstreamModelId: string) => KnownModel | null
   readonly factsOf: (upstreamModelId: string) => ModelFacts | null
 }
@@ -129,6 +132,7 @@ export function meetVendorList(
   settings: ListingSettings & { readonly written: readonly WrittenModel[] },
 ): ParsedCatalog {
   const { author, authoredIdOf, promptAdditions, cachesOnlyMarked, knownModel, factsOf } = knowledge
+  const { hasRegionalPrices = () => false } = knowledge
   const listedById = new Map(listed.map((model) => [model.upstreamModelId, model]))
   const writtenIds = new Set(settings.written.map(({ id }) => id))
   const writtenUpstreamIds = new Set(settings.written.map(({ upstreamModelId }) => upstreamModelId))
@@ -150,6 +154,7 @@ export function meetVendorList(
   ]
   const rows: object[] = []
   const unlisted = new Map<string, UnlistedFacts>()
+  const regionalIds = new Set<string>()
   const skipped: SkippedRow[] = []
   for (const { model, written } of models) {
     const modelId = written?.id ?? `${author}/${model.upstreamModelId}`
@@ -170,6 +175,9 @@ export function meetVendorList(
       ...(cachesOnlyMarked === undefined ? {} : { cachesOnlyMarked }),
       openWeights: written?.openWeights === true,
     })
+    // Prices that the operator has written are those of the region.
+    const hasKnownPrices = (written?.prices ?? null) === null
+    if (hasKnownPrices && hasRegionalPrices(model.upstreamModelId)) regionalIds.add(modelId)
     rows.push(rowOf({ modelId, model, written, known, facts, pricing }))
   }
   if (rows.length === 0) {
@@ -180,10 +188,11 @@ export function meetVendorList(
   const parsed = parseModels({ data: rows }, settings)
   return {
     ...parsed,
-    models: parsed.models.map((model) => ({
-      ...model,
-      offer: { ...model.offer, ...unlisted.get(model.offer.modelId) },
-    })),
+    models: parsed.models.map((model) => {
+      const { modelId, prices } = model.offer
+      const regional = regionalIds.has(modelId) ? { regionalPrices: tenPercentMore(prices) } : {}
+      return { ...model, offer: { ...model.offer, ...unlisted.get(modelId), ...regional } }
+    }),
     skipped: [...parsed.skipped, ...skipped],
   }
 }

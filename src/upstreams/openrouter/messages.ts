@@ -10,7 +10,7 @@ import {
   objectAt,
   tokenCount,
 } from '../../json/walk.ts'
-import type { TokenUsage } from '../../vocabulary/outcome.ts'
+import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
 import type { PublicNames } from '../../vocabulary/public-names.ts'
 import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
 import { readProviderError, readSaidError, UNREADABLE_EVENT } from './provider-error.ts'
@@ -28,8 +28,8 @@ import { eventBody, RELAY, TallyObserver } from './stream-text.ts'
 /** How messages go to OpenRouter. */
 export const messages: Wire = messagesAtTiers(readServedTier)
 
-/** Reads the tier that an answer was served at from its usage. */
-type TierReading = typeof readServedTier
+/** Reads from the usage of an answer at which tier it was served, and whether within one region. */
+type TierReading = (usage: JsonObject) => Pick<Reported, 'servedTier' | 'isRegional'>
 
 /** How messages go to a provider, which says in its own way at which tier it has served an answer. */
 export function messagesAtTiers(readTier: TierReading): Wire {

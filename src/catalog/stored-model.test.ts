@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { parseRow } from '../upstreams/listing/listing.ts'
+import { tenPercentMore } from '../upstreams/listing/price-table.ts'
+import { upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
+import { decodeModel, encodeModel } from './catalog-store.ts'
+
+const SETTINGS = {
+  upstream: 'acme',
+  perSearchIdsAdded: new Set<string>(),
+  perSearchIdsRemoved: new Set<string>(),
+  fees: { everyModel: 500, models: new Map() },
+}
+
+test('a stored model keeps its prices within a region, by which answers are charged after a restart', () => {
+  const parsed = parseRow(upstreamRow(), SETTINGS)
+  if (parsed.kind !== 'model') throw new Error('the row is no model')
+  const { listing, offer } = parsed
+  const regionalPrices = tenPercentMore(offer.prices)
+  const row = { listing, aliases: [], refreshedAtMs: 1, offer: { ...offer, regionalPrices } }
+  const at = { catalogRefreshedAtMs: 1 }
+  const { itemJson } = encodeModel({ ...at, row, endpointsJson: null, written: null })
+  const stored = decodeModel({ ...at, itemJson, settings: SETTINGS })
+  expect(stored?.offer.regionalPrices).toEqual(regionalPrices)
+})
