@@ -38,6 +38,13 @@ describe('the report of a whole answer', () => {
       '100 written, 200 written long',
     ],
     [{ cache_creation_input_tokens: 300 }, '300 written'],
+    [
+      {
+        cache_creation_input_tokens: 300,
+        cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 200 },
+      },
+      '300 written long',
+    ],
     [{ output_tokens_details: { thinking_tokens: 5 } }, '5 reasoning'],
   ])('usage %j is %j', (given, expected) => {
     const answer = { usage: { input_tokens: 1, output_tokens: 9, ...given } }
@@ -93,6 +100,24 @@ describe('a stream', () => {
       cost: null,
       generationId: 'gen-1795000203',
     })
+  })
+
+  test('writes after the first event have the lifetime that all earlier ones had', () => {
+    const writes = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 200 }
+    const started = { input_tokens: 30, cache_creation_input_tokens: 200, cache_creation: writes }
+    const observer = messages.observeStream({})
+    for (const event of [
+      { type: 'message_start', message: { id: 'gen-1', usage: { ...started, output_tokens: 1 } } },
+      // After a search the prompt is read and written again. This event has no lifetimes.
+      {
+        type: 'message_delta',
+        delta: {},
+        usage: { input_tokens: 45, cache_creation_input_tokens: 700, output_tokens: 9 },
+      },
+    ]) {
+      observer.onEvent(eventOf(JSON.stringify(event), event.type))
+    }
+    expect(observer.reported().usage).toEqual(usageOf('45 in, 700 written long, 9 out'))
   })
 
   test('an error event does not remove earlier reports', () => {

@@ -110,7 +110,9 @@ function readMessagesUsage(usage: JsonObject): TokenUsage | null {
   const shortWrites = tokenCount(writes['ephemeral_5m_input_tokens']) ?? 0
   const allWrites =
     tokenCount(usage['cache_creation_input_tokens']) ?? reportedLongWrites + shortWrites
-  const longWrites = Math.min(reportedLongWrites, allWrites)
+  // The end of a stream counts all writes without their lifetimes: those after the start have the lifetime of the others.
+  const isAllLong = reportedLongWrites > 0 && writes['ephemeral_5m_input_tokens'] === 0
+  const longWrites = isAllLong ? allWrites : Math.min(reportedLongWrites, allWrites)
   const thinking = tokenCount(objectAt(usage, 'output_tokens_details')['thinking_tokens'])
   return {
     inputTokens: input ?? 0,
