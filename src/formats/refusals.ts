@@ -38,6 +38,10 @@ export function refuseFields(body: JsonObject): void {
  */
 export function readPlugins(body: JsonObject, publicNames: PublicNames): Call['fileParser'] {
   let fileParser: Call['fileParser'] = 'none'
+  const plugins = field(body, 'plugins')
+  // An entry that is no object is not one of the free ones, even if a provider knows it.
+  const unknown = Array.isArray(plugins) ? plugins.findIndex((plugin) => !isJsonObject(plugin)) : -1
+  if (unknown !== -1) throw unsupportedPlugin(`plugins[${unknown}]`)
   for (const [index, plugin] of readObjects(body, 'plugins').entries()) {
     const param = `plugins[${index}]`
     refuseSocialSearch(plugin, param)
@@ -54,13 +58,17 @@ export function readPlugins(body: JsonObject, publicNames: PublicNames): Call['f
         fileParser = readFileParser(plugin, { param, publicNames })
         break
       default:
-        throw unsupported(
-          param,
-          `\`${param}\` is not supported. The supported plugins are \`response-healing\` and the free engines of \`file-parser\`.`,
-        )
+        throw unsupportedPlugin(param)
     }
   }
   return fileParser
+}
+
+function unsupportedPlugin(param: string): Problem {
+  return unsupported(
+    param,
+    `\`${param}\` is not supported. The supported plugins are \`response-healing\` and the free engines of \`file-parser\`.`,
+  )
 }
 
 function readFileParser(

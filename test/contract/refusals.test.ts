@@ -37,6 +37,7 @@ const UNSUPPORTED: readonly (readonly [object, string])[] = [
   [{ debug: { echo_upstream_body: true } }, 'debug'],
   [{ tool_choice: { type: 'image_generation' } }, 'tool_choice.type'],
   [{ plugins: [{ id: 'web' }] }, 'plugins[0]'],
+  [{ plugins: ['web'] }, 'plugins[0]'],
   [{ plugins: [{ id: 'response-healing' }, { id: 'auto-router' }] }, 'plugins[1]'],
   [{ plugins: [{ id: 'context-compression' }] }, 'plugins[0]'],
   [{ plugins: [{ id: 'context-compression', enabled: false }] }, 'plugins[0]'],
