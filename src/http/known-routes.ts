@@ -11,8 +11,11 @@ export class UnknownRoute extends Error {
 /** Paths with more parts are not compared with routes. */
 const PARTS_MAX = 8
 
-/** Paths that official clients call at their vendors, with the reason why they do not exist. The first that fits counts. */
-const VENDORS_PATHS = [
+/**
+ * Paths that official clients call at their vendors, and those of a sale where there is none, with the reason why
+ * they do not exist. The first that fits counts.
+ */
+const ABSENT_PATHS = [
   [
     /^\/v1\/images\/(?:generations|edits|variations)$/,
     'the gateway makes images at /v1/images, in another format: see /docs.',
@@ -26,6 +29,7 @@ const VENDORS_PATHS = [
     /^\/v1\/(?:responses\/[^/]*[-_]|chat\/completions\/[^/]|conversations\b)/,
     'the gateway stores no prompts and no answers.',
   ],
+  [/^\/v1\/credit(?:\/quote)?$/, 'this gateway does not sell credit.'],
 ] as const
 
 /** The paths of the server and their methods, so that a refusal can name the methods of its path. */
@@ -79,8 +83,8 @@ export class KnownRoutes {
     if (isAdminPath && !this.#routes.some(({ url }) => url.startsWith('/v1/admin/'))) {
       return 'the admin API is off. The setting ADMIN_API_TOKEN turns it on.'
     }
-    const vendors = VENDORS_PATHS.find(([pattern]) => pattern.test(path))
-    if (vendors !== undefined) return vendors[1]
+    const absent = ABSENT_PATHS.find(([pattern]) => pattern.test(path))
+    if (absent !== undefined) return absent[1]
     // What follows the start of an admin's path names no endpoint of keys.
     const meant = isAdminPath ? null : this.#meantBy(path)
     if (meant === null) return '/docs lists the endpoints.'

@@ -199,6 +199,8 @@ test.each([
     (path) => ['POST', path, 'tokens are counted in answers only, in their `usage`.'] as const,
   ),
   ['POST', '/v1/conversations', 'the gateway stores no prompts and no answers.'],
+  ['GET', '/v1/credit', 'this gateway does not sell credit.'],
+  ['GET', '/v1/credit/quote?amount=1', 'this gateway does not sell credit.'],
   ['POST', '/admin/accounts', '/docs lists the endpoints.'],
   ['POST', `${'/a'.repeat(9)}/chat/completions`, '/docs lists the endpoints.'],
 ] as const)('the 404 of %s %s names the method and the path', async (method, path, why) => {
