@@ -234,6 +234,14 @@ test.for([true, false])(
   },
 )
 
+test('the side bar has the number of keys on a page that reads no keys', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('connect')}`)
+  await page.getByRole('link', { name: 'Keys 6' }).waitFor()
+})
+
 test('a sign-out that fails is reported', async ({ page, server }) => {
   server.answer('DELETE /sess_01kbh0c7x5qv3m9t2r8w6e0002', down)
   await page.goto(`${server.address}/app/profile`)

@@ -136,9 +136,9 @@ function ThemeButton() {
   )
 }
 
-/** How many keys there are, once a page has read them. */
+/** How many keys there are. */
 function KeyCount({ accountId }: { accountId: string }) {
-  const { data } = useQuery({ ...keysQuery(accountId), enabled: false })
+  const { data } = useQuery({ ...keysQuery(accountId), staleTime: 60_000 })
   return <Count page={data} />
 }
 
