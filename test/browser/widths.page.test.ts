@@ -56,6 +56,35 @@ test('on a tablet, an entry of the credit has its words and IDs on one line each
   await expectFits(page)
 })
 
+test('on a desk, the activity of all accounts has whole names of models beside its ten columns', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator/activity`)
+  const models = page.locator('td.model')
+  await models.first().waitFor()
+  expect(
+    await models.evaluateAll((cells) =>
+      cells
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map(({ textContent }) => textContent),
+    ),
+  ).toEqual([])
+})
+
+test('on a tablet, the search of accounts has room for its hint', async ({ pages, server }) => {
+  const { page } = await pages.of('tablet')
+  await page.goto(`${server.address}/app/operator/accounts`)
+  const search = page.getByPlaceholder('Search by name, email or ID')
+  const hint = await search.evaluate((field: HTMLInputElement) => {
+    const pen = document.createElement('canvas').getContext('2d')
+    if (pen === null) throw new Error('no canvas')
+    pen.font = getComputedStyle(field).font
+    return pen.measureText(field.placeholder).width
+  })
+  expect(await search.evaluate(({ clientWidth }) => clientWidth)).toBeGreaterThan(hint)
+})
+
 test('on a tablet, refused requests are named beside the arrow that opens them', async ({
   pages,
   server,

@@ -29,7 +29,7 @@ export function requestHeads({
     { text: 'Model' },
     { text: 'Key', className: 'hide-s hide-m beside' },
     ...only(isForOperators, { text: 'Upstream', className: 'hide-s hide-m beside' }),
-    { text: 'Tokens', className: isAllAccounts ? 'num hide-m' : 'num hide-t' },
+    { text: 'Tokens', className: 'num hide-t' },
     { text: 'Duration', className: isForOperators ? 'num hide-m beside' : 'num hide-m' },
     { text: 'Charge', className: 'num' },
     ...only(isForOperators, { text: 'Provider cost', className: 'num hide-m' }),
@@ -92,7 +92,7 @@ export function RequestRow(props: RequestRowProps) {
       {'upstream' in request && (
         <td className="hide-s hide-m beside text-ink-2">{request.upstream}</td>
       )}
-      <td className={isAllAccounts ? 'num hide-s hide-m' : 'num hide-s hide-t'}>
+      <td className="num hide-s hide-t">
         <Tokens request={request} />
       </td>
       <td className={`num hide-s hide-m${'upstream' in request ? ' beside' : ''}`}>
