@@ -95,7 +95,7 @@ function Costs({ costs: { lookups, doubted, key_usage_agrees: agrees } }: Pick<H
           ? 'Every reported cost is looked up.'
           : doubted.length === 0
             ? 'Reported costs are verified by samples; none is in doubt.'
-            : 'The provider reported wrong costs for the following. tollgate looks up each of their requests:'}
+            : 'The provider reported wrong costs for these models. tollgate looks up the cost of each of their requests:'}
       </p>
       {lookups === 'verify' && doubted.length > 0 && (
         <ul>

@@ -29,8 +29,8 @@ export function TokensScreen() {
     <>
       <ScreenTop title="Admin tokens" />
       <p className="note mb-4">
-        Programs call /v1/admin with these tokens. The token of the settings is not in this list.
-        Create tokens on the gateway’s machine: <code>npx tollgate token create</code>.
+        Programs call /v1/admin with these tokens. The token in the settings is not listed. Create
+        tokens on the gateway’s machine: <code>npx tollgate token create</code>.
       </p>
       <ListCard
         label="Admin tokens"

@@ -178,7 +178,7 @@ function Beginning({ modelId }: { modelId: string }) {
       <h2>
         Ask <ModelName id={modelId} /> a question
       </h2>
-      <p>Each request is charged and appears in Activity, like a request of any other key.</p>
+      <p>Each request is charged and appears in Activity, like a request with any other key.</p>
     </div>
   )
 }
