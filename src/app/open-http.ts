@@ -171,7 +171,9 @@ async function managementOf(
   const { ADMIN_API_TOKEN: adminToken } = config
   const calls = new Gate({ clock, settings: CALL_LIMITS })
   const byKey = keyAccess(calls, (arrival) => authenticator.authenticate(arrival))
-  const postLetter = openOutbox(wiring)
+  const outbox = openOutbox(wiring)
+  const postLetter: Outbox['post'] | null =
+    outbox && ((letter, untilMs) => outbox.post(letter, untilMs))
   const sold = await openSale(wiring, { ...http, pageUrl })
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
   const takenAccess = openTakenAccess(wiring, http)
@@ -196,7 +198,11 @@ async function managementOf(
       maintenance,
       refreshCatalog,
       upstreams: async () => upstreamFacts(wiring, http),
-      server: servingFacts(wiring, { ...http, checks }),
+      server: servingFacts(wiring, {
+        ...http,
+        // Not of /readyz, which anyone can read: the answer of a mail server can name an address.
+        checks: () => [...checks(), ...mailChecks(outbox)],
+      }),
       onCallersChanged: async (changed) => authenticator.forget(changed),
       onAdminTokensChanged: async (revokedIds) => {
         takenAccess?.rememberRevoked(revokedIds)
@@ -249,9 +255,8 @@ function servingFacts(
     doubtedIds,
     verification,
     reconcilers,
-  }: Pick<HttpParts, 'catalog' | 'doubtedIds' | 'verification' | 'reconcilers'> & {
-    readonly checks: () => readonly ReadinessCheck[]
-  },
+  }: Pick<HttpParts, 'catalog' | 'doubtedIds' | 'verification' | 'reconcilers'> &
+    Pick<NonNullable<OperationParts['server']>, 'checks'>,
 ): OperationParts['server'] {
   return {
     version: VERSION,
@@ -271,7 +276,7 @@ function servingFacts(
 }
 
 /** Sends letters later; null: no email is sent. */
-function openOutbox({ config, log, clock, closing }: Wiring): Outbox['post'] | null {
+function openOutbox({ config, log, clock, closing }: Wiring): Outbox | null {
   const settings = mailSettingsOf(config)
   if (settings === null) return null
   if (config.TOLLGATE_PUBLIC_URL === null) {
@@ -286,7 +291,18 @@ function openOutbox({ config, log, clock, closing }: Wiring): Outbox['post'] | n
     },
   })
   closing.defer(() => outbox.stop())
-  return (letter, untilMs) => outbox.post(letter, untilMs)
+  return outbox
+}
+
+/** The check of the mail server; none where no email is sent. It only warns: requests are served without email. */
+function mailChecks(
+  outbox: Outbox | null,
+): ReturnType<NonNullable<OperationParts['server']>['checks']> {
+  if (outbox === null) return []
+  const { failure } = outbox
+  if (failure === null) return [{ name: 'email', fault: null }]
+  const warning = `The last email could not be sent: ${failure}. Check SMTP_URL with "npx tollgate mail test".`
+  return [{ name: 'email', fault: null, warning }]
 }
 
 /** Several processes may listen on one port: the system gives each connection to one of them. */

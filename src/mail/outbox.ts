@@ -47,9 +47,15 @@ export class Outbox {
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #sending = new Set<Promise<void>>()
   #held = 0
+  #failure: string | null = null
 
   constructor(input: OutboxInput) {
     this.#input = input
+  }
+
+  /** Why the last try to send a letter failed; null: it succeeded, or none was made yet. */
+  get failure(): string | null {
+    return this.#failure
   }
 
   /** Sends a letter soon, unless 500 wait. After `untilMs` it is useless, and is given up. */
@@ -88,10 +94,12 @@ export class Outbox {
       return this.#end({ kind: 'given_up', reason: 'its link expired before it could be sent' })
     try {
       const answer = await server.send(letter, this.#stopping.signal)
+      this.#failure = null
       this.#end({ kind: 'taken', answer })
     } catch (error) {
       // The server throws nothing else.
       const { message: reason, isTemporary } = error as MailRefused
+      this.#failure = reason
       const waitMs = isTemporary ? retryWaitsMs[tries] : undefined
       if (waitMs === undefined || this.#stopping.signal.aborted) {
         this.#end({ kind: 'given_up', reason })

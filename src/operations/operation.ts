@@ -318,7 +318,7 @@ export interface OperationParts {
   readonly server: {
     readonly version: string
     readonly mode: 'simulator' | 'live'
-    /** The checks of `/readyz`: the fault of each, or null. */
+    /** The checks of `/readyz`, and of the mail server: the fault of each, or null. */
     checks(): readonly {
       readonly name: string
       readonly fault: string | null

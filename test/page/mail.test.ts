@@ -7,9 +7,12 @@ import { ADA, Browser, errorOf, setUpOperator, tracesOf } from './page-client.ts
 import { pageWorld } from './page-world.ts'
 
 let box: Mailbox
+/** What the mail server answers instead of taking an email; null: it takes it. */
+let refusal: Error | null = null
 
 beforeEach(async () => {
-  box = await startMailbox()
+  refusal = null
+  box = await startMailbox({ onMailFrom: (_address, _session, done) => done(refusal) })
 })
 afterEach(() => box.close())
 
@@ -41,6 +44,28 @@ test('a link signs a user in once, and no GET of any program uses it', async () 
   expect((await browser.post('auth/link', { token })).httpStatus).toBe(200)
   expect((await browser.get('me')).json).toMatchObject({ user: { email: ADA.email } })
   expect(errorOf(await browserAt('203.0.113.8').post('auth/link', { token }))).toEqual(INVALID_LINK)
+})
+
+test('operators read that the last email could not be sent, until one is', async () => {
+  const operator = await setUpOperator(world, ORIGIN)
+  const email = async () => {
+    const { checks } = (await operator.get('operator/health')).json as {
+      checks: readonly { readonly name: string }[]
+    }
+    return checks.find(({ name }) => name === 'email')
+  }
+  expect(await email()).toEqual({ name: 'email', ok: true, message: null })
+  refusal = Object.assign(new Error('busy'), { responseCode: 451 })
+  await askForMail(browserAt('203.0.113.7'))
+  const words = 'The last email could not be sent: the mail server refused'
+  await expect
+    .poll(email, { timeout: 30_000 })
+    .toMatchObject({ ok: true, message: expect.stringContaining(words) })
+  const readiness = await fetch(world.url('/readyz'))
+  expect(await readiness.text()).not.toContain('email')
+  refusal = null
+  await box.mail(0)
+  await expect.poll(email, { timeout: 30_000 }).toMatchObject({ message: null })
 })
 
 test('of two simultaneous clicks, one signs in', async () => {

@@ -5,5 +5,6 @@ export const CHECKS: Readonly<Record<string, string>> = {
   serving: 'Serving',
   upstream_account: 'Account at the provider',
   chain_nodes: 'Nodes of the chain',
+  email: 'Email',
   proxies: 'Proxies in front',
 }
