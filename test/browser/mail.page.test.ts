@@ -118,6 +118,27 @@ test('a new person who may sign up enters the code of an email, and gets their o
   await door.getByText('No requests yet').waitFor()
   await door.getByText('The account has no credit').waitFor()
   await expectGoodPage(door)
+
+  // There is no current password to type: an email leads to the first one.
+  const profile = new URL('/app/profile', door.url()).href
+  await door.goto(profile)
+  await door.getByText('You have no password.').waitFor()
+  await door.getByText('Your email or provider alone signs you in.').waitFor()
+  expect(await door.getByLabel('Current password').count()).toBe(0)
+  await expectGoodPage(door)
+  await door.context().clearCookies()
+  await door.goto(new URL('/app/sign-in', profile).href)
+  await door.getByRole('link', { name: 'Forgot your password?' }).click()
+  await door.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+  await door.getByLabel('Email').fill('eve@example.org')
+  await door.getByRole('button', { name: 'Send email' }).click()
+  await door.goto(linkOf(await mailed.box.mail(1)))
+  await door.getByLabel('Password').fill('another dozen characters')
+  await door.getByRole('button', { name: 'Save the password' }).click()
+  await door.getByText('No requests yet').waitFor()
+  // The email's link has another host name, and the session is there.
+  await door.goto(new URL('/app/profile', door.url()).href)
+  await door.getByLabel('Current password').waitFor()
 })
 
 test('the link of an email signs in only after a press of the button, and works once', async ({

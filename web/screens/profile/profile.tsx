@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Session } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
+import { startQuery } from '../../api/queries.ts'
 import { useSend } from '../../api/use-write.ts'
 import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
@@ -35,16 +36,36 @@ export function ProfileScreen() {
             <header>
               <h2>Password</h2>
             </header>
-            <p className="note px-[18px] pt-1">
-              For {user.name}, {user.email}. A change ends all other sessions.
-            </p>
-            <PasswordForm />
+            {user.has_password ? (
+              <>
+                <p className="note px-[18px] pt-1">
+                  For {user.name === user.email ? '' : `${user.name}, `}
+                  {user.email}. A change ends all other sessions.
+                </p>
+                <PasswordForm />
+              </>
+            ) : (
+              <NoPassword />
+            )}
           </section>
           <AlertMails />
           <OwnAccounts />
         </div>
       </div>
     </>
+  )
+}
+
+/** A user who signs in by email or at a provider has no current password to type. */
+function NoPassword() {
+  const { data: start } = useQuery(startQuery)
+  return (
+    <p className="note px-[18px] pt-1 pb-[18px]">
+      You have no password.{' '}
+      {start?.mail === true
+        ? 'To choose one, sign out and use “Forgot your password?” on the sign-in page.'
+        : 'To choose one, ask your operator for a link.'}
+    </p>
   )
 }
 

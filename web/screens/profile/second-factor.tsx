@@ -10,6 +10,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { LeaveUncopied } from '../../parts/made-secret.tsx'
 import { hasPasskeys } from '../../parts/passkey.ts'
 import { Failed } from '../../parts/states.tsx'
+import { useMe } from '../../shell/use-account.ts'
 import { AddPasskey } from './add-passkey.tsx'
 import { type Factor, FactorLines, titleOf } from './factor-lines.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
@@ -139,10 +140,12 @@ function AddButtons({ factors, onAdd }: AddButtonsProps) {
 }
 
 function NoFactor({ factors }: { factors: Factors }) {
+  const { user } = useMe()
   return (
     <p className="note px-[18px] pt-1 pb-[18px]">
-      Your password alone signs you in. With a passkey or an authenticator app, a stolen password is
-      not enough.
+      {user.has_password
+        ? 'Your password alone signs you in. With a passkey or an authenticator app, a stolen password is not enough.'
+        : 'Your email or provider alone signs you in. With a passkey or an authenticator app, that is not enough.'}
       {factors.needs_proof && (
         <> Prove your email address first: sign out, then sign in by email or at a provider.</>
       )}
