@@ -252,3 +252,72 @@ test('a statement is printed without navigation and buttons', async ({ page, ser
   await page.getByText('invoice-1042').first().waitFor()
   await page.emulateMedia({ media: null })
 })
+
+test('on a tablet, the filters of an account’s requests are on one line, and no placeholder is cut', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('tablet')
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/activity`)
+  const filters = page.getByRole('group', { name: 'Filters' })
+  await filters.getByRole('button', { name: 'Tag' }).waitFor()
+  const tops = await filters
+    .getByRole('button')
+    .evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect().top))
+  expect(new Set(tops).size).toBe(1)
+  await page.goto(`${server.address}/app/operator/accounts`)
+  const field = page.getByPlaceholder('Search by name, email or ID')
+  await field.waitFor()
+  const { needed, given } = await field.evaluate((input: HTMLInputElement) => {
+    const pen = new OffscreenCanvas(1, 1).getContext('2d')
+    if (pen === null) throw new Error('there is no canvas')
+    pen.font = getComputedStyle(input).font
+    return { needed: pen.measureText(input.placeholder).width, given: input.clientWidth }
+  })
+  expect(given).toBeGreaterThanOrEqual(needed)
+})
+
+test('on a tablet, a change of the audit log names its account and its person whole', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('tablet')
+  await page.goto(`${server.address}/app/operator/audit-log`)
+  await page.locator('tbody td').first().waitFor()
+  const cut = await page.locator('tbody td, tbody td *').evaluateAll((cells) =>
+    cells
+      .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth)
+      .filter((cell) => getComputedStyle(cell).overflowX !== 'visible')
+      .map((cell) => cell.textContent),
+  )
+  expect(cut).toEqual([])
+  await page.locator('tbody a', { hasText: HELIX.name }).filter({ visible: true }).first().waitFor()
+})
+
+test('on a phone, each sum of Unsettled has its line', async ({ pages, server }) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/operator/unsettled`)
+  await page.locator('.stat').first().waitFor()
+  const lefts = await page
+    .locator('.stat')
+    .evaluateAll((sums) => sums.map((sum) => sum.getBoundingClientRect().left))
+  expect(lefts).toHaveLength(3)
+  expect(new Set(lefts).size).toBe(1)
+})
+
+test('in the Playground, Tab reaches the model, then the message, then the settings', async ({
+  pages,
+  server,
+}) => {
+  for (const width of ['desk', 'tablet'] as const) {
+    const { page } = await pages.of(width)
+    await page.goto(`${server.address}/app/${HELIX.id}/playground`)
+    await page.locator('.pick').focus()
+    await page.keyboard.press('Tab')
+    const label = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+    expect(await label()).toBe('Message')
+    await page.keyboard.press('Tab')
+    const system = page.getByLabel('System prompt')
+    expect(await system.evaluate((field) => field === document.activeElement)).toBe(true)
+  }
+})

@@ -84,7 +84,7 @@ function PickPeople(props: {
 
 const HEADS = [
   { text: 'Change' },
-  { text: 'Account' },
+  { text: 'Account', className: 'hide-t' },
   { text: 'Amount', className: 'num' },
   { text: 'By', className: 'hide-t' },
   { text: 'Time' },
@@ -134,19 +134,20 @@ function ActionRow({ action }: { action: OperatorAction }) {
             <span className="only-t">{shortId(targetId)}</span>
           </span>
         )}
-        <span className="two only-t">by {actorWords(action)}</span>
+        <span className="two only-t">
+          {id !== null && (
+            <>
+              <AccountLink id={id} name={name} />,{' '}
+            </>
+          )}
+          by {actorWords(action)}
+        </span>
       </td>
-      <td className="name part" title={name ?? id ?? undefined}>
+      <td className="name part hide-t" title={name ?? id ?? undefined}>
         {id === null ? (
           <span className="dimmed hide-s">–</span>
         ) : (
-          <Link
-            className="hover:underline"
-            to="/operator/accounts/$account"
-            params={{ account: id }}
-          >
-            {name ?? id}
-          </Link>
+          <AccountLink id={id} name={name} />
         )}
       </td>
       <td className="num">
@@ -163,5 +164,13 @@ function ActionRow({ action }: { action: OperatorAction }) {
         <Time at={action.created_at} show={listTime} />
       </td>
     </tr>
+  )
+}
+
+function AccountLink({ id, name }: { id: string; name: string | null }) {
+  return (
+    <Link className="hover:underline" to="/operator/accounts/$account" params={{ account: id }}>
+      {name ?? id}
+    </Link>
   )
 }

@@ -50,7 +50,10 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
                     params={{ account }}
                     search={{ ...searchOf(range), key: [key.id] }}
                   >
-                    <b>{key.name}</b> <span className="mono dimmed ml-1.5">{key.prefix}</span>
+                    <b>{key.name}</b>{' '}
+                    <span className="mono dimmed ml-1.5 min-[961px]:whitespace-nowrap">
+                      {key.prefix}
+                    </span>
                     {key.deleted && <span className="dimmed"> deleted</span>}
                   </Link>
                 </ShareCell>

@@ -1,5 +1,5 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useState, useSyncExternalStore } from 'react'
+import { useState } from 'react'
 import type { Model } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -47,8 +47,6 @@ export function PlaygroundScreen() {
     chat.type({ model: picked })
     void navigate({ search: { model: picked }, replace: true })
   }
-  const isNarrow = useIsNarrow()
-  const picker = <ModelPicker models={models} value={modelId} onChange={pickModel} />
   return (
     <>
       <Head
@@ -56,7 +54,10 @@ export function PlaygroundScreen() {
         onNew={isRunning || chat.messages.length === 0 ? null : chat.clear}
       />
       <div className="playground">
-        {isNarrow && picker}
+        {/* First, so that the key Tab reaches it before the message. */}
+        <div className="asked-model">
+          <ModelPicker models={models} value={modelId} onChange={pickModel} />
+        </div>
         <section className="card conversation" aria-label="Conversation" aria-busy={isRunning}>
           {chat.messages.length === 0 ? (
             <Beginning modelId={modelId} />
@@ -83,7 +84,6 @@ export function PlaygroundScreen() {
           )}
         </section>
         <section className="card asked" aria-label="Settings">
-          {!isNarrow && picker}
           <SettingsForm
             typed={chat.typed}
             onChange={chat.type}
@@ -95,19 +95,6 @@ export function PlaygroundScreen() {
       {isCodeShown && next !== null && <ViewCode {...next} onClose={() => setCodeShown(false)} />}
     </>
   )
-}
-
-const NARROW = '(max-width: 1120px)'
-
-/** Whether the settings are below the conversation: the model is then chosen above it. */
-function useIsNarrow(): boolean {
-  return useSyncExternalStore(watchWidth, () => matchMedia(NARROW).matches)
-}
-
-function watchWidth(onChange: () => void): () => void {
-  const query = matchMedia(NARROW)
-  query.addEventListener('change', onChange)
-  return () => query.removeEventListener('change', onChange)
 }
 
 interface HeadProps {

@@ -29,7 +29,7 @@ export function OwnAccounts() {
         <tbody>
           {accounts.map((account) => (
             <tr key={account.id}>
-              <td>
+              <td className="wrap-anywhere">
                 <Link
                   className="hover:underline"
                   to="/$account/overview"

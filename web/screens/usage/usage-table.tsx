@@ -167,7 +167,9 @@ function GroupLink({ group: { id, name, prefix, deleted }, by, range }: GroupLin
       ) : (
         <b>{name}</b>
       )}
-      {prefix !== null && <span className="mono dimmed ml-1.5">{prefix}</span>}
+      {prefix !== null && (
+        <span className="mono dimmed ml-1.5 min-[961px]:whitespace-nowrap">{prefix}</span>
+      )}
       {deleted && <span className="dimmed"> deleted</span>}
     </Link>
   )
