@@ -176,3 +176,23 @@ test('a provider that is down is named, and the password still signs in', async 
   await door.getByRole('button', { name: 'Sign in', exact: true }).click()
   await door.getByText('No requests yet').waitFor()
 })
+
+test('a button that is pressed twice begins one sign-in', async ({
+  door,
+  outside: { provider },
+}) => {
+  provider.person = ADA
+  await door.goto(new URL('/app/sign-in', door.url()).href)
+  const begun: string[] = []
+  door.on('request', (request) => {
+    if (request.method() === 'POST') begun.push(new URL(request.url()).pathname)
+  })
+  const button = door.getByRole('button', { name: 'Continue with Example ID' })
+  await button.waitFor()
+  await button.evaluate((element: HTMLElement) => {
+    element.click()
+    element.click()
+  })
+  await door.getByText('No requests yet').waitFor()
+  expect(begun.filter((path) => path.endsWith('/begin'))).toHaveLength(1)
+})
