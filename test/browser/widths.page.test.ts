@@ -23,6 +23,15 @@ async function linesOf(texts: Locator): Promise<readonly number[]> {
   )
 }
 
+/** The texts of those elements that are wider than their cells. */
+async function cutOff(elements: Locator): Promise<readonly (string | null)[]> {
+  return elements.evaluateAll((cells) =>
+    cells
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map(({ textContent }) => textContent),
+  )
+}
+
 test('on a tablet, an entry of the credit has its words and IDs on one line each', async ({
   pages,
   server,
@@ -63,14 +72,20 @@ test('on a desk, the activity of all accounts has whole names of models beside i
   await page.goto(`${server.address}/app/operator/activity`)
   const models = page.locator('td.model')
   await models.first().waitFor()
-  expect(
-    await models.evaluateAll((cells) =>
-      cells
-        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-        .map(({ textContent }) => textContent),
-    ),
-  ).toEqual([])
+  expect(await cutOff(models)).toEqual([])
 })
+
+test.for([at('activity'), 'app/operator/activity'])(
+  'in a window of 1,280 pixels, what is open beside %s leaves the names of models whole',
+  async (path, { page, server }) => {
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.goto(`${server.address}/${path}`)
+    const models = page.locator('td.model')
+    await models.getByRole('link').first().click()
+    await page.locator('.act.open').waitFor()
+    expect(await cutOff(models)).toEqual([])
+  },
+)
 
 test('on a tablet, the search of accounts has room for its hint', async ({ pages, server }) => {
   const { page } = await pages.of('tablet')

@@ -29,10 +29,10 @@ export function requestHeads({
     { text: 'Model' },
     { text: 'Key', className: 'hide-s hide-m beside' },
     ...only(isForOperators, { text: 'Upstream', className: 'hide-s hide-m beside' }),
-    { text: 'Tokens', className: 'num hide-t' },
-    { text: 'Duration', className: isForOperators ? 'num hide-m beside' : 'num hide-m' },
+    { text: 'Tokens', className: 'num hide-t beside' },
+    { text: 'Duration', className: 'num hide-m beside' },
     { text: 'Charge', className: 'num' },
-    ...only(isForOperators, { text: 'Provider cost', className: 'num hide-m' }),
+    ...only(isForOperators, { text: 'Provider cost', className: 'num hide-m beside' }),
     { text: 'State' },
   ]
 }
@@ -92,17 +92,17 @@ export function RequestRow(props: RequestRowProps) {
       {'upstream' in request && (
         <td className="hide-s hide-m beside text-ink-2">{request.upstream}</td>
       )}
-      <td className="num hide-s hide-t">
+      <td className="num hide-s hide-t beside">
         <Tokens request={request} />
       </td>
-      <td className={`num hide-s hide-m${'upstream' in request ? ' beside' : ''}`}>
+      <td className="num hide-s hide-m beside">
         <Taken request={request} />
       </td>
       <td className="num">
         <Charge request={request} />
       </td>
       {'provider_cost' in request && (
-        <td className="num hide-s hide-m">
+        <td className="num hide-s hide-m beside">
           <Cost request={request} />
         </td>
       )}
