@@ -118,12 +118,12 @@ async function addSessions(from: number, to: number): Promise<void> {
       generate_series(${sql.lit(from)}::int, ${sql.lit(to)}::int) n))`.execute(place.store.db)
 }
 
-test('a user who signs out again and again has the notes of the newest 200 sign-outs, and the removal of an operator is noted nevertheless', async () => {
+test('a user who signs out again and again has the notes of the newest 100 sign-outs, and the removal of an operator is noted nevertheless', async () => {
   const { db } = place.store
   const userId = place.ada.user.id
   await addSessions(1, 250)
   await db.deleteFrom('sessions').where('id', '<>', '250').where('id', '<>', '249').execute()
-  expect(await noted()).toEqual(Array(200).fill({ table_name: 'sessions', user_id: userId }))
+  expect(await noted()).toEqual(Array(100).fill({ table_name: 'sessions', user_id: userId }))
   for (const sessionId of ['249', '250']) {
     await db.deleteFrom('sessions').where('id', '=', sessionId).execute()
     const newest = db.selectFrom('taken_access').select('key_json').orderBy('id', 'desc').limit(1)
@@ -132,7 +132,7 @@ test('a user who signs out again and again has the notes of the newest 200 sign-
       user_id: userId,
     })
   }
-  const sessions = Array(200).fill({ table_name: 'sessions', user_id: userId })
+  const sessions = Array(100).fill({ table_name: 'sessions', user_id: userId })
   expect(await noted()).toEqual(sessions)
   await db.updateTable('users').set({ is_operator: 0 }).execute()
   expect(await noted()).toEqual([...sessions, { table_name: 'users', user_id: userId }])

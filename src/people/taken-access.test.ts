@@ -342,7 +342,7 @@ test('a lost change is repeated although the same row was changed 300 times befo
   }
   await passHours(0.1)
   await known.catchUp()
-  expect([await passwordNotes(), reports]).toEqual([200, []])
+  expect([await passwordNotes(), reports]).toEqual([100, []])
   await passHours(0)
   await keep()
   await changePassword(1)

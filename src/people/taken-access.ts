@@ -18,7 +18,7 @@ const READ_ALL_MS = 60_000
  * How many notes of one table the database keeps of a user or an account. An older note that is missing was replaced by
  * them.
  */
-const NEWEST = 200
+const NEWEST = 100
 
 /** How long a replaced note is kept: the database may lose those that have replaced it. */
 const REPLACED_KEPT_MS = 60_000
