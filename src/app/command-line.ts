@@ -16,6 +16,7 @@ import {
 import { configuredUpstreams } from './configured-upstreams.ts'
 import { mailSettingsOf } from './settings/mail-settings.ts'
 import { publicNamesOf } from './settings/name-settings.ts'
+import { outsideProvidersOf } from './settings/page-settings.ts'
 import { saleSettingsOf } from './settings/sale-settings.ts'
 import { VERSION } from './wiring.ts'
 
@@ -47,6 +48,7 @@ export async function runCommandLine({ args, ...input }: CommandLineInput): Prom
         webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
         sale: saleSettingsOf(config),
         mail: mailSettingsOf(config),
+        outside: outsideProvidersOf(config),
         ...(isLive(config) ? { upstreams: liveUpstreams(config) } : {}),
       }
     },

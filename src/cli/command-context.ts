@@ -6,6 +6,7 @@ import { createLedger } from '../ledger/engines/create-ledger.ts'
 import type { MailSettings } from '../mail/mail-server.ts'
 import type { KeyLimits } from '../operations/operation.ts'
 import type { OperationSource } from '../operations/operations.ts'
+import type { OutsideProvider } from '../people/outside/outside-door.ts'
 import type { SaleSettings } from '../sale/open-methods.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore } from '../store/open-store.ts'
@@ -42,6 +43,8 @@ export interface CommandSettings {
   readonly sale: SaleSettings
   /** Null: no email is sent. */
   readonly mail: MailSettings | null
+  /** The providers at which people can sign in. Absent: none. */
+  readonly outside?: readonly OutsideProvider[]
   /** The providers; absent: none is configured, and the simulator takes their place. */
   readonly upstreams?: LiveUpstreams
 }

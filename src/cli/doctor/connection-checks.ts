@@ -1,13 +1,19 @@
 import { z } from 'zod'
 import { readLists } from '../../catalog/catalog-store.ts'
 import { saleCheckShape } from '../../operations/credit/sale-status.ts'
+import { reasonOf, redirectUriOf } from '../../people/outside/outside-door.ts'
 import { saleFigures } from '../../sale/figures.ts'
 import { formatDecimal, showDollars } from '../../vocabulary/money.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { listDeliveries } from '../../webhooks/deliveries.ts'
 import { listWebhooks } from '../../webhooks/registry.ts'
 import { type AskedUpstream, askAll } from '../ask-upstreams.ts'
-import type { CommandContext, CommandInput, LiveUpstreams } from '../command-context.ts'
+import type {
+  CommandContext,
+  CommandInput,
+  CommandSettings,
+  LiveUpstreams,
+} from '../command-context.ts'
 import { connectionAdvice, failureText } from '../connection-advice.ts'
 import { openSale, runOperation } from '../operation-command.ts'
 import { counted } from '../table.ts'
@@ -107,6 +113,31 @@ function upstreamAdvice(
   const isCredit = cause instanceof Error && 'refusedFor' in cause && cause.refusedFor === 'credit'
   if (isCredit) return ': add credit there'
   return apiKeyVariable === null ? ': set its api_key' : `: check its key in ${apiKeyVariable}`
+}
+
+const PROBE = { state: 'doctor', nonce: 'doctor', codeVerifier: 'doctor'.repeat(8) }
+
+/** Whether each provider of sign-ins can be reached, and the return address that must be registered there. */
+export async function checkSignIn({
+  outside = [],
+  pageUrl,
+}: Pick<CommandSettings, 'outside' | 'pageUrl'>): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  for (const { id, name, open } of outside) {
+    const check = `sign-in ${id}`
+    const redirectUri = redirectUriOf({ providerId: id, origin: pageUrl })
+    try {
+      const { origin } = await (await open()).signInUrl({ ...PROBE, redirectUri })
+      const message = `people sign in at ${origin}; ${redirectUri} must be registered there as the return address`
+      findings.push({ check, state: 'ok', message })
+    } catch (error) {
+      const advice =
+        connectionAdvice(error) ?? 'check its address, and the network on the way to it'
+      const message = `${name} does not answer (${reasonOf(error)}): ${advice}`
+      findings.push({ check, state: 'failed', message })
+    }
+  }
+  return findings
 }
 
 /** Whether the stored prices of each upstream are new enough to run requests. By position: the store, and the upstreams. */

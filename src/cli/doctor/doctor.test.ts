@@ -3,8 +3,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
+import { CLIENT, startProvider } from '../../../test/page/oidc-provider.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/catalog.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../../formats/testing/exchange.ts'
+import { openOidc } from '../../people/outside/outside-client.ts'
+import type { OutsideProvider } from '../../people/outside/outside-door.ts'
 import { openStore } from '../../store/open-store.ts'
 import { writeSetting } from '../../store/settings.ts'
 import { loadDialect } from '../../upstreams/dialects.ts'
@@ -147,6 +150,34 @@ test('an upstream without prices whose address and key work gets the lines to ad
   const { 'upstream main': found } = await findings(open(live({ dialect: 'openai-compatible' })))
   expect(found).toMatch(/^failed: the upstream lists \d+ models and no prices\. Write the models /)
   expect(found).not.toContain('check its address')
+})
+
+test('a sign-in provider that answers is shown with the return address to register, and one that does not fails', async () => {
+  const provider = await startProvider()
+  provider.allow('http://localhost:8787')
+  const oidc = (issuer: string): OutsideProvider => ({
+    id: 'oidc',
+    name: 'Example ID',
+    open: async () =>
+      openOidc({
+        issuer,
+        clientId: CLIENT.id,
+        clientSecret: CLIENT.secret,
+        clientAuth: 'post',
+        asksWhichAccount: false,
+        timeoutMs: 60_000,
+      }),
+  })
+  const reached = open({ outside: [oidc(provider.issuer)] })
+  expect((await findings(reached))['sign-in oidc']).toBe(
+    `ok: people sign in at ${new URL(provider.issuer).origin}; http://localhost:8787/app/sign-in-return/oidc must be registered there as the return address`,
+  )
+  reached.close()
+  await provider.close()
+  const away = await findings(open({ outside: [oidc(provider.issuer)] }))
+  expect(away['sign-in oidc']).toMatch(
+    /^failed: Example ID does not answer \(fetch failed; \w+\): check its address/,
+  )
 })
 
 test('a missing store fails, and the checks that need no store still run', async () => {

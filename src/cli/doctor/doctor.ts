@@ -21,6 +21,7 @@ import {
   checkPrices,
   checkSale,
   checkServer,
+  checkSignIn,
   checkUpstreams,
   checkWebhooks,
 } from './connection-checks.ts'
@@ -86,6 +87,7 @@ async function findingsOf(input: DoctorInput): Promise<readonly Finding[]> {
   const { upstreams } = settings
   await add('server', () => checkServer(settings.serverUrl))
   await add('upstreams', () => checkUpstreams(upstreams))
+  await add('sign-in', () => checkSignIn(settings))
   await add('store', () =>
     withStore(input, async (opened) => {
       await add('store', () => checkStore(opened))

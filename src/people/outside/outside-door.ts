@@ -188,8 +188,11 @@ function secretsOf({
   }
 }
 
-/** Each provider has its own, so that the answer of one is never taken for another's. */
-function redirectUriOf({ providerId, origin }: Pick<Begun, 'providerId' | 'origin'>): string {
+/** The return address of a provider. Each has its own, so that the answer of one is never taken for another's. */
+export function redirectUriOf({
+  providerId,
+  origin,
+}: Pick<Begun, 'providerId' | 'origin'>): string {
   return `${origin}/app/sign-in-return/${providerId}`
 }
 
@@ -213,8 +216,8 @@ function away({ name }: OutsideProvider, cause: unknown): Problem {
   return new Problem('sign_in_unavailable', { message, cause })
 }
 
-/** For the log: which check failed. The text that the browser or the provider sent is reduced to a short error name. */
-function reasonOf(thrown: unknown): string {
+/** The check that failed, for the log. The text that the browser or the provider sent is reduced to a short error name. */
+export function reasonOf(thrown: unknown): string {
   const { message, code, error, cause } = Object(thrown)
   const { code: causeCode, message: causeMessage } = Object(cause)
   const words = [message, code, error, causeCode ?? causeMessage]
