@@ -10,7 +10,9 @@ const files = await readSourceTree(ROOT)
 
 /** Imports across the border of books/, in both directions. */
 function crossings(tree: readonly SourceFile[]): Violation[] {
-  return tree.filter(isCode).flatMap((file) =>
+  // A file outside names the folder where it imports from it: the others need not be parsed, which takes seconds.
+  const concerned = tree.filter(({ path, text }) => `${path} ${text}`.includes('books'))
+  return concerned.filter(isCode).flatMap((file) =>
     importsOf(file)
       .filter(({ path, specifier }) => {
         const isInside = file.path.startsWith('books/')
