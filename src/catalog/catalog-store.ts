@@ -8,6 +8,7 @@ import {
   decodePriceTable,
   encodePriceTable,
   priceSnapshotId,
+  tenPercentMore,
 } from '../upstreams/listing/price-table.ts'
 import type { WrittenModel } from '../upstreams/upstream-settings.ts'
 import type { PriceTable } from '../vocabulary/offer.ts'
@@ -319,9 +320,17 @@ export function withFigures(model: ListedModel, figures: HoldFigures): ListedMod
   const { modelId } = model.offer
   const { prices, contextTokens, outputTokensMax } = figures
   const snapshotId = priceSnapshotId(modelId, prices)
+  const { regionalPrices } = model.offer
   return {
     ...model,
-    offer: { ...model.offer, prices, contextTokens, outputTokensMax, priceSnapshotId: snapshotId },
+    offer: {
+      ...model.offer,
+      prices,
+      ...(regionalPrices === undefined ? {} : { regionalPrices: tenPercentMore(prices) }),
+      contextTokens,
+      outputTokensMax,
+      priceSnapshotId: snapshotId,
+    },
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseRow } from '../upstreams/listing/listing.ts'
 import { tenPercentMore } from '../upstreams/listing/price-table.ts'
 import { upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
-import { decodeModel, encodeModel } from './catalog-store.ts'
+import { decodeModel, encodeModel, withFigures } from './catalog-store.ts'
 
 const SETTINGS = {
   upstream: 'acme',
@@ -11,14 +11,25 @@ const SETTINGS = {
   fees: { everyModel: 500, models: new Map() },
 }
 
-test('a stored model keeps its prices within a region, by which answers are charged after a restart', () => {
+function regionalModel() {
   const parsed = parseRow(upstreamRow(), SETTINGS)
   if (parsed.kind !== 'model') throw new Error('the row is no model')
   const { listing, offer } = parsed
   const regionalPrices = tenPercentMore(offer.prices)
-  const row = { listing, aliases: [], refreshedAtMs: 1, offer: { ...offer, regionalPrices } }
+  return { listing, aliases: [], refreshedAtMs: 1, offer: { ...offer, regionalPrices } }
+}
+
+test('a stored model keeps its prices within a region, by which answers are charged after a restart', () => {
+  const row = regionalModel()
   const at = { catalogRefreshedAtMs: 1 }
   const { itemJson } = encodeModel({ ...at, row, endpointsJson: null, written: null })
   const stored = decodeModel({ ...at, itemJson, settings: SETTINGS })
-  expect(stored?.offer.regionalPrices).toEqual(regionalPrices)
+  expect(stored?.offer.regionalPrices).toEqual(row.offer.regionalPrices)
+})
+
+test('while a decrease of prices is doubted, those within a region stay above the others', () => {
+  const { offer, ...model } = regionalModel()
+  const prices = { ...offer.prices, input: 20n * offer.prices.input }
+  const believed = withFigures({ ...model, offer }, { ...offer, prices })
+  expect(believed.offer.regionalPrices).toEqual(tenPercentMore(prices))
 })
