@@ -7,7 +7,7 @@ import { ADA, Browser, errorOf, setUpOperator, tracesOf } from './page-client.ts
 import { pageWorld } from './page-world.ts'
 
 let box: Mailbox
-/** What the mail server answers instead of taking an email; null: it takes it. */
+/** The refusal that the mail server answers emails with; null: it takes them. */
 let refusal: Error | null = null
 
 beforeEach(async () => {
@@ -58,14 +58,12 @@ test('operators read that the last email could not be sent, until one is', async
   refusal = Object.assign(new Error('busy'), { responseCode: 451 })
   await askForMail(browserAt('203.0.113.7'))
   const words = 'The last email could not be sent: the mail server refused'
-  await expect
-    .poll(email, { timeout: 30_000 })
-    .toMatchObject({ ok: true, message: expect.stringContaining(words) })
+  await expect.poll(email).toMatchObject({ ok: true, message: expect.stringContaining(words) })
   const readiness = await fetch(world.url('/readyz'))
   expect(await readiness.text()).not.toContain('email')
   refusal = null
   await box.mail(0)
-  await expect.poll(email, { timeout: 30_000 }).toMatchObject({ message: null })
+  await expect.poll(email).toMatchObject({ message: null })
 })
 
 test('of two simultaneous clicks, one signs in', async () => {
