@@ -1,4 +1,4 @@
-/** What is opened above the page and goes away again: the focus returns from it to the page. */
+/** Layers above the page that go away again: the focus returns from them to the page. */
 const ABOVE_PAGE = 'dialog, [popover], .toasts'
 const ROWS = 'tr, li'
 const CONTROLS = 'a[href], button, select, input, summary'
