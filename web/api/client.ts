@@ -158,15 +158,22 @@ async function request(path: string, init: RequestInit): Promise<Response> {
 async function bodyOf(response: Response): Promise<unknown> {
   const body: unknown = await response.json().catch(() => null)
   if (response.ok && body !== null) return body
-  const { message, code, param } = errorOf(body)
+  const { message = messageWithout(response), code, param } = errorOf(body)
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
-  throw new ApiError(message ?? `tollgate answered ${response.status} without a reason.`, {
+  throw new ApiError(message, {
     httpStatus: response.status,
     code: code ?? 'unknown',
     param: param ?? null,
     requestId: response.headers.get('x-request-id'),
     retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : null,
   })
+}
+
+/** The message of an answer that has none, such as the page of a proxy or of a network's login. */
+function messageWithout({ ok, status }: Response): string {
+  return ok
+    ? 'The answer could not be read: it may be from a proxy or a network login. Reload the page to see what was changed.'
+    : `tollgate answered ${status} without a reason.`
 }
 
 interface ErrorFields {

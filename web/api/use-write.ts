@@ -12,12 +12,12 @@ import { useEffect, useRef } from 'react'
  */
 export function useSend<Answer, Input = void>(options: UseMutationOptions<Answer, Error, Input>) {
   const mutation = useMutation(options)
-  const { isPending, submittedAt } = mutation
+  const { isPending, submittedAt, error } = mutation
   const isSending = useRef(false)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: an answer may come before the sending was drawn
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an answer may come before the sending was drawn, and by a clock that stands still
   useEffect(() => {
     if (!isPending) isSending.current = false
-  }, [isPending, submittedAt])
+  }, [isPending, submittedAt, error])
   const mutate: typeof mutation.mutate = (...sent) => {
     if (isSending.current) return
     isSending.current = true
