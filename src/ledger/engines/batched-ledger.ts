@@ -124,14 +124,18 @@ class Batches implements HoldLedger {
 
   /**
    * Opens a hold as {@link HoldLedger} says. If it is unknown whether the commit happened, the hold is released as soon
-   * as the store is back: nothing may be forwarded on it. A repeat of a hold that has ended rejects with
-   * `StoreRefused`.
+   * as the store is back: nothing may be forwarded on it. A hold that has ended before its opening was answered rejects with
+   * `NotSent`.
    */
   async openHold(input: OpenHoldInput): Promise<OpenHoldVerdict> {
     const verdict = await this.#openOrRelease(input)
     if (verdict.kind === 'opened') this.#opened(input)
     if (verdict.kind !== 'ended') return verdict
-    throw new CommandImpossible(`the hold of ${input.requestId} was ${verdict.state} before`)
+    // Another gateway took this one for dead, as after the process stood still, and released the hold while it was unknown
+    // whether it had been opened.
+    throw new NotSent(
+      `the hold of ${input.requestId} was ${verdict.state} before it was known to be open`,
+    )
   }
 
   async settle(input: SettleInput): Promise<Settled> {

@@ -25,7 +25,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R1 K 60                  → opened 60 = backed 60 + free 0
     show K                        → spend 0 held 60 open 1
     settle R1 released            → released 0
-    open R1 K 60                  → rejects: StoreRefused
+    open R1 K 60                  → rejects: StoreUnavailable
     show K                        → spend 0 held 0 open 0
     settle R9 released            → rejects: StoreRefused
     `))

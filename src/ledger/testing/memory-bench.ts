@@ -8,7 +8,7 @@ import {
   type Entry,
   type RequestRow,
 } from '../../store/schema.ts'
-import { StoreRefused } from '../../store/store-failure.ts'
+import { NotSent, StoreRefused } from '../../store/store-failure.ts'
 import type { RowOf } from '../../store/table.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { applyCommand, recordedCommands, uncountedBy } from '../apply-command.ts'
@@ -56,7 +56,7 @@ class MemoryBench implements Bench {
     ...recordedCommands(async (given) => this.#commit(given)),
     openHold: async (input) => {
       const verdict = this.#commit({ kind: 'openHold', input })
-      if (verdict.kind === 'ended') throw new StoreRefused(verdict.state)
+      if (verdict.kind === 'ended') throw new NotSent(verdict.state)
       return verdict
     },
     settle: async (input) => {

@@ -140,7 +140,7 @@ export class Model {
     const account = this.#owners.get(apiKey) ?? ''
     const earlier = this.#holds.find((hold) => hold.id === id)
     if (earlier !== undefined) {
-      if (earlier.state !== 'open') return 'rejects: StoreRefused'
+      if (earlier.state !== 'open') return 'rejects: StoreUnavailable'
       return openedText(earlier.backed, earlier.free)
     }
     const asking = {
