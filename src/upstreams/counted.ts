@@ -1,8 +1,12 @@
 import type { StreamEvent } from '../formats/format.ts'
 import { namesAccount, type ProviderError, refusesContent } from '../formats/provider-error.ts'
 import { PromptGuess, SIXTIETHS } from '../formats/token-guess.ts'
+import { parseEventData } from '../json/body.ts'
+import { editJson } from '../json/edit.ts'
 import { type JsonBody, type JsonObject, objectAt, tokenCount, walkJson } from '../json/walk.ts'
+import type { Call } from '../vocabulary/call.ts'
 import { promptTokensOf, type Reported, type TokenUsage } from '../vocabulary/outcome.ts'
+import { eventBody } from './openrouter/stream-text.ts'
 import type { StreamEventReading, StreamObserver, Wire } from './upstream.ts'
 
 /** The parts of a dialect whose provider reports no cost: a model has one price, and nothing is looked up. */
@@ -21,6 +25,11 @@ export interface CountedStreams {
    * The counts of a terminal event always are.
    */
   readonly wholeCounts: RegExp
+  /**
+   * The choice, as JSON, that an event with counts and no choices is given for a client that did not ask for such an
+   * event. Null: the format has no choices.
+   */
+  readonly emptyChoice: string | null
   /**
    * Whether text that the counts leave out, of a stream or a whole answer, and a stream without counts are charged by an
    * estimate. If not, they stay unresolved.
@@ -47,7 +56,7 @@ export function counted(wire: Wire, streams: CountedStreams): Wire {
       const reading = wire.readAnswer(answer)
       return { ...reading, reported: answerReport(reading.reported, { answer, streams }) }
     },
-    observeStream: (call) => new CountedObserver(wire.observeStream(call), streams),
+    observeStream: (call) => new CountedObserver(wire.observeStream(call), { ...streams, call }),
   }
 }
 
@@ -127,13 +136,18 @@ function countsOutput({ root }: JsonBody): boolean {
   return OUTPUT_COUNTS.some((name) => tokenCount(usage[name]) !== null)
 }
 
+const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/
+
 class CountedObserver implements StreamObserver {
   readonly #inner: StreamObserver
-  readonly #streams: CountedStreams
+  readonly #streams: CountedStreams & { readonly call: Pick<Call, 'asksForUsage'> }
   #isWhole = false
   #hasEnded = false
 
-  constructor(inner: StreamObserver, streams: CountedStreams) {
+  constructor(
+    inner: StreamObserver,
+    streams: CountedStreams & { readonly call: Pick<Call, 'asksForUsage'> },
+  ) {
     this.#inner = inner
     this.#streams = streams
   }
@@ -142,10 +156,12 @@ class CountedObserver implements StreamObserver {
     const before = this.#inner.reported().usage
     const reading = this.#inner.onEvent(event)
     if (reading.kind === 'terminal' || reading.kind === 'terminalError') this.#hasEnded = true
-    if (this.#inner.reported().usage !== before) {
-      this.#isWhole = this.#streams.wholeCounts.test(event.data)
-    }
-    return reading
+    if (this.#inner.reported().usage === before) return reading
+    const { wholeCounts, emptyChoice, call } = this.#streams
+    this.#isWhole = wholeCounts.test(event.data)
+    const isUnasked = emptyChoice !== null && call.asksForUsage !== true
+    if (reading.kind !== 'relay' || !isUnasked || !NO_CHOICES.test(event.data)) return reading
+    return { kind: 'replaced', data: withChoice(event, emptyChoice) }
   }
 
   // Events that differ in their text alone have no counts.
@@ -174,4 +190,11 @@ class CountedObserver implements StreamObserver {
   textTokens(): number {
     return this.#inner.textTokens()
   }
+}
+
+function withChoice({ data }: StreamEvent, choice: string): string {
+  const chunk = parseEventData(data)
+  if (chunk === null) return data
+  const edits = [{ kind: 'set', path: ['choices'], json: `[${choice}]` }] as const
+  return Buffer.concat(editJson(eventBody(data, chunk), edits)).toString('latin1')
 }

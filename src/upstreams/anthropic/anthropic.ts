@@ -23,6 +23,7 @@ import { MESSAGE_FIELDS, SEARCHING_MESSAGE_FIELDS } from './fields.ts'
 /** The first event counts the prompt and one token of output; `message_delta` counts all of it. */
 export const MESSAGES_STREAMS: CountedStreams = {
   wholeCounts: /"type"\s*:\s*"message_delta"/,
+  emptyChoice: null,
   isEstimated: false,
 }
 

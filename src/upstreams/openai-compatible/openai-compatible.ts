@@ -13,7 +13,12 @@ import {
 } from '../counted-calls.ts'
 import type { FieldTable } from '../fields.ts'
 import { vendorCatalog } from '../listing/vendor-list.ts'
-import { CHAT_STREAMS, EMBEDDINGS_STREAMS, RESPONSES_STREAMS } from '../openai/openai.ts'
+import {
+  CHAT_STREAMS,
+  COMPLETIONS_STREAMS,
+  EMBEDDINGS_STREAMS,
+  RESPONSES_STREAMS,
+} from '../openai/openai.ts'
 import * as layout from '../openrouter/chat.ts'
 import { messages as messagesLayout } from '../openrouter/messages.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
@@ -30,7 +35,7 @@ const chat = compatible(layout.chat, {
   rewrites: (input) => [...writingRewrites(input), ...chatCapEdits(input)],
 })
 const completions = compatible(layout.completions, {
-  streams: CHAT_STREAMS,
+  streams: COMPLETIONS_STREAMS,
   fields: completionFields,
   rewrites: (input) => [
     ...writingRewrites(input),

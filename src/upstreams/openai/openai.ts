@@ -14,15 +14,23 @@ import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts'
 import { OPENAI_ADDITIONS, openaiFacts, openaiId } from './models.ts'
 import { RESPONSE_FIELDS } from './response-fields.ts'
 
-/** The streams of chat and legacy completions: the last chunk has the counts, and no choices. */
+/** The streams of chat completions: the last chunk has the counts, and no choices. */
 export const CHAT_STREAMS: CountedStreams = {
   wholeCounts: /"choices"\s*:\s*\[\s*\]/,
+  emptyChoice: '{"index":0,"delta":{},"finish_reason":null}',
   isEstimated: false,
+}
+
+/** The streams of legacy completions. */
+export const COMPLETIONS_STREAMS: CountedStreams = {
+  ...CHAT_STREAMS,
+  emptyChoice: '{"index":0,"text":"","finish_reason":null,"logprobs":null}',
 }
 
 /** The streams of responses: only a terminal event has counts, which may come after an event with an error. */
 export const RESPONSES_STREAMS: CountedStreams = {
   wholeCounts: /"type"\s*:\s*"response\.(?:completed|incomplete|cancelled|failed|done)"/,
+  emptyChoice: null,
   isEstimated: false,
 }
 
@@ -45,7 +53,7 @@ const chat: Wire = {
 }
 
 const completions: Wire = {
-  ...counted(refusingAccount(layout.completions), CHAT_STREAMS),
+  ...counted(refusingAccount(layout.completions), COMPLETIONS_STREAMS),
   ...onlyCounted(COMPLETION_FIELDS),
   rewrites: (input) => [
     ...modelEdit(input.call, input.offer),

@@ -29,8 +29,7 @@ describe('a stream', () => {
   ])(
     '%s: all relayed, its end seen, its report read',
     (fileName, format, counts, cost, generation) => {
-      const asked = fileName.includes('include-usage') ? { asksForUsage: true as const } : {}
-      const observer = format.observeStream(asked)
+      const observer = format.observeStream({})
       const events = eventsFixture(fileName)
       expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
       expect(plainReport(observer.reported())).toEqual(reportOf({ counts, cost, generation }))
@@ -53,23 +52,6 @@ describe('a stream', () => {
     expect(kindsOf(observer, eventsFixture(fileName))).toEqual(kinds)
     expect(plainReport(observer.reported()).cost).toBe(costUsd)
   })
-
-  test.each([
-    [chat, '{"index":0,"delta":{},"finish_reason":null}'],
-    [completions, '{"index":0,"text":"","finish_reason":null,"logprobs":null}'],
-  ])(
-    'counts without a choice are given an empty one, if the client did not ask for them',
-    (format, choice) => {
-      const counts = '{"id":"gen-1","choices":[],"usage":{"prompt_tokens":4,"cost":1.50e-5}}'
-      expect(format.observeStream({}).onEvent(eventOf(counts))).toEqual({
-        kind: 'replaced',
-        data: counts.replace('[]', `[${choice}]`),
-      })
-      expect(format.observeStream({ asksForUsage: true }).onEvent(eventOf(counts)).kind).toBe(
-        'relay',
-      )
-    },
-  )
 
   test('of several images has the last report, and ends after all of them', () => {
     const observer = images.observeStream({})

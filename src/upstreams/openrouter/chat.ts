@@ -2,12 +2,18 @@ import { member } from '../../formats/fields.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseEventData } from '../../json/body.ts'
-import { editJson, type JsonEdit } from '../../json/edit.ts'
+import type { JsonEdit } from '../../json/edit.ts'
 import { isJsonObject, type JsonBody, type JsonObject, objectAt } from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
-import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
+import type {
+  AnswerReading,
+  RewriteInput,
+  StreamEventReading,
+  StreamObserver,
+  Wire,
+} from '../upstream.ts'
 import { readProviderError, readSaidError, UNREADABLE_EVENT } from './provider-error.ts'
 import {
   generationIdOf,
@@ -30,7 +36,6 @@ export const chat: Wire = {
   observeStream: chunkObservers({
     textMembers: ['content', 'reasoning', 'reasoning_content', 'arguments', 'input', 'refusal'],
     hasGenerationId: true,
-    emptyChoice: '{"index":0,"delta":{},"finish_reason":null}',
   }),
 }
 
@@ -45,11 +50,7 @@ export const completions: Wire = {
     ...capEdit(offer, outputCapTokens),
     ...toolCallsEdit(call, body.root),
   ],
-  observeStream: chunkObservers({
-    textMembers: ['text', 'reasoning'],
-    hasGenerationId: true,
-    emptyChoice: '{"index":0,"text":"","finish_reason":null,"logprobs":null}',
-  }),
+  observeStream: chunkObservers({ textMembers: ['text', 'reasoning'], hasGenerationId: true }),
 }
 
 /** How embeddings go to OpenRouter. */
@@ -143,17 +144,11 @@ interface ChunkReading {
   readonly textMembers: readonly string[]
   /** Whether chunks have a generation id; chunks are read until the first one that has. */
   readonly hasGenerationId: boolean
-  /**
-   * The choice, as JSON, that a chunk with counts and no choices is given for a client that did not ask for such a
-   * chunk: many clients read the first choice of every chunk. Left out: the format has no choices.
-   */
-  readonly emptyChoice?: string
 }
 
 /** Makes observers of streams that are data-only JSON chunks and end with `[DONE]`. */
-function chunkObservers({ emptyChoice, ...reading }: ChunkReading): Wire['observeStream'] {
-  return ({ asksForUsage }) =>
-    new ChunkObserver(reading, asksForUsage === true ? null : (emptyChoice ?? null))
+function chunkObservers(reading: ChunkReading): () => StreamObserver {
+  return () => new ChunkObserver(reading)
 }
 
 /**
@@ -162,12 +157,10 @@ function chunkObservers({ emptyChoice, ...reading }: ChunkReading): Wire['observ
  */
 class ChunkObserver extends TallyObserver {
   readonly #hasGenerationId: boolean
-  readonly #emptyChoice: string | null
 
-  constructor({ hasGenerationId, textMembers }: ChunkReading, emptyChoice: string | null) {
+  constructor({ hasGenerationId, textMembers }: ChunkReading) {
     super(textMembers)
     this.#hasGenerationId = hasGenerationId
-    this.#emptyChoice = emptyChoice
   }
 
   onEvent(event: StreamEvent): StreamEventReading {
@@ -183,8 +176,7 @@ class ChunkObserver extends TallyObserver {
     if (error !== null) return { kind: 'error', error }
     if (name === 'error') return UNREADABLE_EVENT
     if (!reports) this.learnTemplate()
-    if (this.#emptyChoice === null || !isCountsAlone(chunk)) return RELAY
-    return { kind: 'replaced', data: withChoice(eventBody(data, chunk), this.#emptyChoice) }
+    return RELAY
   }
 
   #reports(chunk: JsonObject): boolean {
@@ -196,15 +188,6 @@ class ChunkObserver extends TallyObserver {
     const reported = readReport(eventBody(data, chunk))
     this.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
   }
-}
-
-function isCountsAlone({ choices, usage }: JsonObject): boolean {
-  return Array.isArray(choices) && choices.length === 0 && isJsonObject(usage)
-}
-
-function withChoice(chunk: JsonBody, choice: string): string {
-  const edits = [{ kind: 'set', path: ['choices'], json: `[${choice}]` }] as const
-  return Buffer.concat(editJson(chunk, edits)).toString('latin1')
 }
 
 /** The output cap that was held, if one must be sent, in the field that the model lists. */
