@@ -1,14 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/app/config.ts'
-import { configuredUpstreams } from '../../src/app/configured-upstreams.ts'
-import { readToEnd, startWorld, type World } from '../world.ts'
+import { readToEnd } from '../world.ts'
 import { dueMicros } from './bills/bill.ts'
 import { PRICES, type Priced, RANDOM_BILLS, type RandomBill } from './bills/random.ts'
-import { type ScriptedVendor, startScriptedVendor } from './scripted-vendor.ts'
+import { startVendorWorld, type VendorWorld } from './bills/vendor-world.ts'
 
 /*
  * Random requests and random counts in every dialect: the charge is what the vendor's price page makes of the counts,
@@ -18,36 +13,25 @@ import { type ScriptedVendor, startScriptedVendor } from './scripted-vendor.ts'
 const VENDOR_MODELS = ['m', 'm-fast', 'long', 'embeds', 'claude-opus-4-8', 'gpt-5.4']
 
 describe.each(Object.entries(RANDOM_BILLS))('%s', (dialect, bills) => {
-  let vendor: ScriptedVendor
-  let world: World
-  let apiKey: string
-  let folder: string
+  let bench: VendorWorld
 
   beforeAll(async () => {
-    vendor = await startScriptedVendor(VENDOR_MODELS)
-    folder = mkdtempSync(join(tmpdir(), 'tollgate-random-bills-'))
-    const file = join(folder, 'upstreams.yaml')
-    writeFileSync(file, upstreamsFile(dialect, vendor.baseUrl))
-    const settings = { TOLLGATE_UPSTREAMS: file }
-    const configured = await configuredUpstreams(readConfig(settings), { VENDOR_KEY: 'key' })
-    if (configured === null) throw new Error('the file has no upstreams')
-    world = await startWorld({ settings, configured: () => configured })
-    ;({ apiKey } = await world.account({ creditMicros: 1_000_000_000_000 }))
+    bench = await startVendorWorld({
+      modelIds: VENDOR_MODELS,
+      fileOf: (baseUrl) => upstreamsFile(dialect, baseUrl),
+      creditMicros: 1_000_000_000_000,
+    })
   })
-  afterAll(async () => {
-    await world?.close()
-    await vendor?.close()
-    rmSync(folder, { recursive: true })
-  })
+  afterAll(() => bench?.close())
 
   async function charged({ format, body, answer }: RandomBill, stream: boolean) {
     const { path, least } = format
     const events = stream ? (format.stream?.(answer) ?? null) : null
-    vendor.answer = events ?? format.whole(answer)
+    bench.vendor.answer = events ?? format.whole(answer)
     const asked = { ...least, ...body, ...(events === null ? {} : { stream: true }) }
-    const sent = await readToEnd(world.send(apiKey, asked, path))
+    const sent = await readToEnd(bench.world.send(bench.apiKey, asked, path))
     expect(sent.httpStatus, sent.text).toBe(200)
-    const { state, backedChargeMicros } = await world.rowOf(sent.requestId)
+    const { state, backedChargeMicros } = await bench.world.rowOf(sent.requestId)
     return { state, chargeMicros: backedChargeMicros }
   }
 
@@ -59,7 +43,7 @@ describe.each(Object.entries(RANDOM_BILLS))('%s', (dialect, bills) => {
       }),
       { numRuns: 60 },
     )
-    await world.expectExactLedger()
+    await bench.world.expectExactLedger()
   })
 })
 

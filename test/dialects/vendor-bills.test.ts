@@ -1,15 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/app/config.ts'
-import { configuredUpstreams } from '../../src/app/configured-upstreams.ts'
-import { readToEnd, startWorld, type World } from '../world.ts'
+import { readToEnd } from '../world.ts'
 import { ANTHROPIC_BILLS } from './bills/anthropic.ts'
 import { type Bill, dueMicros } from './bills/bill.ts'
 import { OPENAI_BILLS } from './bills/openai.ts'
 import { COMPATIBLE_BILLS } from './bills/openai-compatible.ts'
-import { type ScriptedVendor, startScriptedVendor } from './scripted-vendor.ts'
+import { startVendorWorld, type VendorWorld } from './bills/vendor-world.ts'
+import type { ScriptedVendor } from './scripted-vendor.ts'
 
 /* What vendors publish about their bills, row by row: the charge is what the vendor bills, with the fee of 5%. */
 
@@ -23,37 +19,28 @@ const DIALECTS = {
 const PRICES = 'input: 4, cache_read: 0.4, cache_write: 5, cache_write_1h: 8, output: 20'
 
 describe.each(Object.entries(DIALECTS))('%s', (dialect, bills) => {
-  let vendor: ScriptedVendor
-  let world: World
-  let apiKey: string
-  let folder: string
+  let bench: VendorWorld
 
   beforeAll(async () => {
-    vendor = await startScriptedVendor(['m', 'm-fast', 'long', 'embeds'])
-    folder = mkdtempSync(join(tmpdir(), 'tollgate-bills-'))
-    const file = join(folder, 'upstreams.yaml')
-    writeFileSync(file, upstreamsFile(dialect, vendor.baseUrl))
-    const settings = { TOLLGATE_UPSTREAMS: file }
-    const configured = await configuredUpstreams(readConfig(settings), { VENDOR_KEY: 'key' })
-    if (configured === null) throw new Error('the file has no upstreams')
-    world = await startWorld({ settings, configured: () => configured })
-    ;({ apiKey } = await world.account({ creditMicros: 1_000_000_000 }))
+    bench = await startVendorWorld({
+      modelIds: ['m', 'm-fast', 'long', 'embeds'],
+      fileOf: (baseUrl) => upstreamsFile(dialect, baseUrl),
+      creditMicros: 1_000_000_000,
+    })
   })
-  afterAll(async () => {
-    await world?.close()
-    await vendor?.close()
-    rmSync(folder, { recursive: true })
-  })
+  afterAll(() => bench?.close())
 
   /** The state and the charge of a request with this answer. */
   async function charged({ format, body }: Bill, answer: ScriptedVendor['answer']) {
-    vendor.answer = answer
+    bench.vendor.answer = answer
     const stream = Array.isArray(answer) ? { stream: true } : {}
     const { path, least } = format
-    const sent = await readToEnd(world.send(apiKey, { ...least, ...body, ...stream }, path))
+    const sent = await readToEnd(
+      bench.world.send(bench.apiKey, { ...least, ...body, ...stream }, path),
+    )
     expect(sent.httpStatus, sent.text).toBe(200)
-    expect(await world.logged(sent.requestId), 'without a warning').toContain('"level":30')
-    const { state, backedChargeMicros, backedHeldMicros } = await world.rowOf(sent.requestId)
+    expect(await bench.world.logged(sent.requestId), 'without a warning').toContain('"level":30')
+    const { state, backedChargeMicros, backedHeldMicros } = await bench.world.rowOf(sent.requestId)
     expect(backedHeldMicros).toBe(0)
     return { state, chargeMicros: backedChargeMicros }
   }
@@ -66,7 +53,7 @@ describe.each(Object.entries(DIALECTS))('%s', (dialect, bills) => {
   })
 
   test('after all of it, the ledger is exact', async () => {
-    await world.expectExactLedger()
+    await bench.world.expectExactLedger()
   })
 })
 
