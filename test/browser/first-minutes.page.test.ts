@@ -131,7 +131,7 @@ test('a key is changed, disabled and deleted by its name', async ({ newPage, gat
   await page.getByText('of $0.50').waitFor()
   await act('Disable')
   await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
-  await page.getByText('Disabled').waitFor()
+  await page.getByText('Disabled', { exact: true }).waitFor()
   await act('Delete')
   const remove = page.getByRole('button', { name: 'Delete key' })
   expect(await remove.isDisabled()).toBe(true)
