@@ -98,6 +98,8 @@ export async function startStandIn(): Promise<StandIn> {
   let refused: string[] = []
   let tagged = 0
   const server = createServer((request, response) => {
+    // Its moment is another one: the page goes by the clock of its browser.
+    response.sendDate = false
     const { pathname, search, searchParams } = new URL(request.url ?? '/', 'http://stand-in')
     const isAnswered = pathname.startsWith('/app/api/') || pathname.startsWith('/v1/')
     if (!isAnswered) return void sendFile(pathname, request, response)

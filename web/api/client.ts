@@ -1,3 +1,5 @@
+import { learnClock } from './clock.ts'
+
 /** A refusal of the server, or a failure to reach it. */
 export class ApiError extends Error {
   /** 0: no answer came. */
@@ -139,9 +141,12 @@ export function isServerThere(): Promise<boolean> {
 }
 
 async function request(path: string, init: RequestInit): Promise<Response> {
+  const askedAtMs = Date.now()
   try {
     // A path that begins with a slash is outside of the page's own API, such as the sale's.
-    return await fetch(path.startsWith('/') ? path : `${API}/${path}`, init)
+    const response = await fetch(path.startsWith('/') ? path : `${API}/${path}`, init)
+    learnClock(response, askedAtMs)
+    return response
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw new ApiError('tollgate cannot be reached.', {

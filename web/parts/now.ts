@@ -1,17 +1,18 @@
 import { useSyncExternalStore } from 'react'
+import { currentMs } from '../api/clock.ts'
 
 const TICK_MS = 1_000
 
 const listeners = new Set<() => void>()
-let nowMs = Date.now()
+let nowMs = currentMs()
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** The time of the browser, once a second while something that is shown depends on it. */
+/** The time now, once a second while something that is shown depends on it. */
 export function useNow(): Date {
   return new Date(useSyncExternalStore(subscribe, () => nowMs))
 }
 
-/** A text that depends on the time of the browser; only a new text is drawn. */
+/** A text that depends on the time now; only a new text is drawn. */
 export function useTextNow(textAt: (now: Date) => string): string {
   return useSyncExternalStore(subscribe, () => textAt(new Date(nowMs)))
 }
@@ -31,6 +32,6 @@ function subscribe(listener: () => void): () => void {
 }
 
 function tick(): void {
-  nowMs = Date.now()
+  nowMs = currentMs()
   for (const listener of listeners) listener()
 }

@@ -11,6 +11,7 @@ import {
   wholeMonth,
   yesterday,
 } from '../../src/vocabulary/date-range.ts'
+import { currentMs } from '../api/clock.ts'
 import { counted } from '../format/numbers.ts'
 import { comparedText, dateText, RANGE_WORDS, rangeText } from '../format/ranges.ts'
 import { Calendar, ONE_MONTH_IS_SHOWN } from './calendar.tsx'
@@ -100,7 +101,7 @@ function presetsAt(nowMs: number): readonly (readonly Preset[])[] {
 
 function Panel(props: RangePickerProps & { readonly close: () => void }) {
   const { close, onChange, spanOf, comparisons = [] } = props
-  const nowMs = Date.now()
+  const nowMs = currentMs()
   const [compare, setCompare] = useState(props.compare)
   const draft = useDraft(props, nowMs)
   const span = spanOf(draft.range)

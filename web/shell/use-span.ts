@@ -5,6 +5,7 @@ import {
   spanOf,
   type TimeSpan,
 } from '../../src/vocabulary/date-range.ts'
+import { currentMs } from '../api/clock.ts'
 import { useWatchedAccount } from './account-bands.tsx'
 
 // Thirteen months are at most 397 days: reports and charts have at most 400.
@@ -12,7 +13,7 @@ const MONTHS_BEFORE_MAX = 12
 
 /** How a range becomes a span on the pages of operators: all time begins a year ago. */
 export function operatorSpanOf(range: DateRange): TimeSpan {
-  const nowMs = Date.now()
+  const nowMs = currentMs()
   return spanOf(range, { nowMs, firstMs: monthStart(nowMs, -MONTHS_BEFORE_MAX) })
 }
 
@@ -25,7 +26,7 @@ export function useSpanOf(): (range: DateRange) => TimeSpan {
   const account = useWatchedAccount(accountId)
   if (accountId === null) return operatorSpanOf
   return (range) => {
-    const nowMs = Date.now()
+    const nowMs = currentMs()
     const createdMs = account === undefined ? nowMs : Date.parse(account.created_at)
     return spanOf(range, {
       nowMs,

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { Refusals as Counted } from '../../api/answers.ts'
+import { currentMs, currentTime } from '../../api/clock.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { dayAndShortMinute, minuteTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -51,7 +52,7 @@ export function Refusals({ source, search }: RefusalsProps) {
   }
   const withKeys = withKeysOf(search)
   if (data.requests === 0) {
-    const isKept = Date.parse(data.from) >= Date.now() - KEPT_MS
+    const isKept = Date.parse(data.from) >= currentMs() - KEPT_MS
     return (
       <p className="note mb-3.5">
         {isKept
@@ -143,7 +144,7 @@ function ByCode({ counts }: { counts: Counted }) {
         </tbody>
       </table>
       <p className="note">
-        Counted by the hour, since {dayAndShortMinute(new Date(counts.from), new Date())}. Counts
+        Counted by the hour, since {dayAndShortMinute(new Date(counts.from), currentTime())}. Counts
         are kept for 30 days. Requests with an unknown API key belong to no account, and are not
         counted.
       </p>

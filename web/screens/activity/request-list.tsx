@@ -1,3 +1,4 @@
+import { currentTime } from '../../api/clock.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayAndShortMinute } from '../../format/time.ts'
 import { clientOf } from '../../parts/client-lines.ts'
@@ -99,7 +100,7 @@ function Pager({ activity, isLive, onOlder }: RequestListProps) {
   const back =
     searchedBackTo === null
       ? ''
-      : `, back to ${dayAndShortMinute(new Date(searchedBackTo), new Date())}`
+      : `, back to ${dayAndShortMinute(new Date(searchedBackTo), currentTime())}`
   const count = counted(rows.length, 'request') + back
   return (
     <footer className="pager">

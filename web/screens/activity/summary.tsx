@@ -1,5 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { RequestSummary } from '../../api/answers.ts'
+import { currentMs, currentTime } from '../../api/clock.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { chartDay, dayOf, minuteTime } from '../../format/time.ts'
@@ -77,14 +78,14 @@ export function SoFar({ requests, backTo }: SoFarProps) {
           ? requests === 1
             ? 'request'
             : 'requests'
-          : `so far, back to ${isToday(backTo) ? minuteTime(backTo) : dayOf(backTo, new Date())}`}
+          : `so far, back to ${isToday(backTo) ? minuteTime(backTo) : dayOf(backTo, currentTime())}`}
       </span>
     </p>
   )
 }
 
 function isToday(at: Date): boolean {
-  return at.toDateString() === new Date().toDateString()
+  return at.toDateString() === currentTime().toDateString()
 }
 
 const NOW_WITHIN_MS = 120_000
@@ -99,7 +100,7 @@ function Columns({ summary }: { summary: RequestSummary }) {
   const most = Math.max(1, ...steps.map((step) => step.requests))
   const stepPx = steps.length === 0 ? 0 : widthPx / steps.length
   const heightOf = (value: number) => (value / most) * (HEIGHT_PX - 4)
-  const isNow = Math.abs(Date.now() - Date.parse(summary.to)) < NOW_WITHIN_MS
+  const isNow = Math.abs(currentMs() - Date.parse(summary.to)) < NOW_WITHIN_MS
   const middle = steps[Math.floor(steps.length / 2)]
   const isByDay = Date.parse(summary.to) - Date.parse(summary.from) > DAY_MS
   const label = (at: string) => (isByDay ? chartDay(new Date(at)) : minuteTime(new Date(at)))

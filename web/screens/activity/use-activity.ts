@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'react'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import type { FoundRequests } from '../../api/answers.ts'
 import { asMember, asOperator, hrefOf, type Input } from '../../api/calls.ts'
+import { currentMs } from '../../api/clock.ts'
 import { pollDelayMs } from '../../api/live.ts'
 import { useAccountCaller } from '../../shell/account-screen.tsx'
 import { useSpanOf } from '../../shell/use-span.ts'
@@ -84,7 +85,7 @@ export function useActivity(source: RequestSource, search: ActivitySearch, isLiv
         failing.delete(name)
         return page
       } catch (error) {
-        const { errors, sinceMs } = failing.get(name) ?? { errors: 0, sinceMs: Date.now() }
+        const { errors, sinceMs } = failing.get(name) ?? { errors: 0, sinceMs: currentMs() }
         failing.set(name, { errors: errors + 1, sinceMs })
         throw error
       }
@@ -182,7 +183,7 @@ type SpanOf = (range: DateRange) => TimeSpan
 /** The start and end of a range; a range that includes now ends now. */
 export function activitySpan(range: ActivityRange, spanOf: SpanOf): TimeSpan {
   // Whole minutes, so that an address stays the same, and its answer's tag with it, for a while.
-  const minuteMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
+  const minuteMs = Math.ceil(currentMs() / MINUTE_MS) * MINUTE_MS
   if (range.kind === 'hours') {
     return { fromMs: minuteMs - LAST_HOURS[range.range].spanMs, toMs: minuteMs }
   }

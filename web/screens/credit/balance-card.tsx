@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import { paidDaysLeft } from '../../../src/vocabulary/pace.ts'
 import type { Balance, Statement } from '../../api/answers.ts'
+import { currentMs } from '../../api/clock.ts'
 import { accountQuery, startQuery } from '../../api/queries.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { money, moneyParts, moneyTick } from '../../format/money.ts'
@@ -98,7 +99,7 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
   }
   const { days, balances, ahead, topUps, jumps } = balanceDays(data, {
     openedAtMs,
-    nowMs: Date.now(),
+    nowMs: currentMs(),
   })
   // Without any balance, the labels of the axis would be fractions of a cent.
   if (balances.every((balanceMicros) => balanceMicros === 0)) return <div className="pb-4" />

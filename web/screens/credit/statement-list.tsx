@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { dateOf } from '../../../src/vocabulary/date-range.ts'
 import type { Statement } from '../../api/answers.ts'
+import { currentTime } from '../../api/clock.ts'
 import { usageQuery } from '../../api/queries.ts'
 import { money, signedMoney } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
@@ -117,7 +118,7 @@ function sumsText(lines: readonly Line[], isTopUps: boolean): string {
 }
 
 function dayText(date: string): string {
-  const now = new Date()
+  const now = currentTime()
   if (date === dateOf(now.getTime())) return 'Today'
   const isThisYear = date.slice(0, 4) === String(now.getUTCFullYear())
   return isThisYear ? chartWeekday(new Date(date)) : dateText(date)

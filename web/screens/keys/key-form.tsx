@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { currentTime } from '../../api/clock.ts'
 import { accountQuery, keysQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
 import type { Terms } from '../../format/terms.ts'
@@ -47,7 +48,7 @@ export function KeyForm(props: KeyFormProps) {
   const send = (typed: FormData) => {
     if (isLimitWrong || terms === null) return
     const name = String(typed.get('name')).trim()
-    const expires_at = expiryTime(expiry, new Date())
+    const expires_at = expiryTime(expiry, currentTime())
     onSubmit({ name, credit_limit: limitMicros, expires_at, ...terms })
   }
   return (

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { asOperator, type Input } from '../../api/calls.ts'
+import { currentTime } from '../../api/clock.ts'
 import type { CreatedCode } from '../../api/operator.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { DollarField } from '../../parts/field.tsx'
@@ -26,7 +27,7 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
   const refusal = refusalOf(create.error, ['amount', 'expires_at'])
   const submit = () => {
     if (amountMicros === null || amountMicros === 0) return
-    create.mutate({ amount: amountMicros, expires_at: expiryTime(expiry, new Date()) })
+    create.mutate({ amount: amountMicros, expires_at: expiryTime(expiry, currentTime()) })
   }
   return (
     <FormDialog

@@ -1,4 +1,5 @@
 import type { Page } from '../../api/answers.ts'
+import { currentTime } from '../../api/clock.ts'
 import type {
   Audit,
   Delivery,
@@ -132,7 +133,7 @@ function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly Nee
 }
 
 function shortTime(at: string): string {
-  return dayAndShortMinute(new Date(at), new Date())
+  return dayAndShortMinute(new Date(at), currentTime())
 }
 
 const NAMED = 2
