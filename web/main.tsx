@@ -1,8 +1,10 @@
-import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError } from './api/client.ts'
+import { setSessionEnded } from './parts/session-end.ts'
+import { hasUnsaved } from './parts/unsaved.ts'
 import { createPageRouter } from './routes.tsx'
 import { keepFocus } from './shell/kept-focus.ts'
 import './styles/page.css'
@@ -13,6 +15,11 @@ const NETWORK_MODE = 'always'
 
 const queries = new QueryClient({
   queryCache: new QueryCache({ onError: leaveIfSignedOut }),
+  mutationCache: new MutationCache({
+    onError: (error) => {
+      if (isSignedOut(error)) setSessionEnded(true)
+    },
+  }),
   defaultOptions: {
     queries: {
       // A refused request would be refused again; a request that did not arrive may succeed.
@@ -44,7 +51,15 @@ createRoot(mount).render(
 function leaveIfSignedOut(error: Error, query: { readonly queryKey: readonly unknown[] }): void {
   // The routes ask who is signed in, and lead to the sign-in by themselves.
   if (query.queryKey[0] === 'me') return
-  if (!(error instanceof ApiError) || error.code !== 'not_signed_in') return
+  if (!isSignedOut(error)) return
+  if (hasUnsaved()) {
+    setSessionEnded(true)
+    return
+  }
   queries.removeQueries({ queryKey: ['me'] })
   void router.invalidate()
+}
+
+function isSignedOut(error: Error): boolean {
+  return error instanceof ApiError && error.code === 'not_signed_in'
 }

@@ -44,15 +44,22 @@ export async function signedIn(queries: QueryClient, next: string) {
     const start = await queries.fetchQuery({ ...startQuery, staleTime: 0 })
     if (!start.signed_in) throw redirect({ to: '/sign-in', search })
   }
-  let me: Me
+  const me = await meOrSignIn(queries, search)
+  if (me.user.second_factor === 'required') throw redirect({ to: '/set-up-second-factor', search })
+  return me
+}
+
+/** The user of this session; without one, leads to the sign-in with this search. */
+export async function meOrSignIn(
+  queries: QueryClient,
+  search: { readonly next?: string },
+): Promise<Me> {
   try {
-    me = await queries.ensureQueryData(meQuery)
+    return await queries.ensureQueryData(meQuery)
   } catch (error) {
     const isSignedOut = error instanceof ApiError && error.httpStatus === 401
     throw isSignedOut ? redirect({ to: '/sign-in', search }) : error
   }
-  if (me.user.second_factor === 'required') throw redirect({ to: '/set-up-second-factor', search })
-  return me
 }
 
 function asError(thrown: unknown): Error {

@@ -1,10 +1,10 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { accountsQuery } from './api/operator.ts'
-import { meQuery, startQuery } from './api/queries.ts'
+import { startQuery } from './api/queries.ts'
 import { parseSearch, stringifySearch } from './format/address.ts'
 import { operatorRoutes } from './operator-routes.tsx'
-import { BEHIND_SIGN_IN, root, screen, signedIn } from './route-parts.tsx'
+import { BEHIND_SIGN_IN, meOrSignIn, root, screen, signedIn } from './route-parts.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
 import { readConnectSearch } from './screens/connect/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
@@ -90,8 +90,8 @@ const setUpFactor = createRoute({
   getParentRoute: () => root,
   path: '/set-up-second-factor',
   validateSearch: readNext,
-  async beforeLoad({ context }) {
-    const me = await context.queries.ensureQueryData(meQuery)
+  async beforeLoad({ context, search }) {
+    const me = await meOrSignIn(context.queries, search)
     if (me.user.second_factor !== 'required') throw redirect({ to: '/' })
   },
   component: lazyRouteComponent(() => import('./screens/door/second-factor.tsx'), 'SetUpFactor'),

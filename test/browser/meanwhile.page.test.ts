@@ -1,10 +1,119 @@
-import { expect } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect } from 'vitest'
 import { test } from './page-test.ts'
-import { DAY_MS, HELIX, NOW } from './stand-in-data.ts'
+import { EMPTY, json, type StandIn } from './stand-in.ts'
+import { DAY_MS, HELIX, KEYS, NOW } from './stand-in-data.ts'
 
 /** What happens elsewhere while the page is open: a sign-out, an upgrade, another operator's change, a model that leaves. */
 
 const at = (section: string) => `${HELIX.id}/${section}`
+
+const START = {
+  object: 'start',
+  mode: 'simulator',
+  setup_needed: false,
+  sign_up: 'invited',
+  mail: false,
+  providers: [],
+  signed_in: true,
+  factor_needed: null,
+  secure: true,
+}
+
+const SIGNED_OUT = { kind: 'refusal', httpStatus: 401, message: 'Sign in first.' } as const
+
+const KEY_LIST = json({ ...EMPTY, data: KEYS })
+
+/** Has the page read again what it shows, as a tab does that is opened again. */
+async function comeBack(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    globalThis.dispatchEvent(new Event('visibilitychange'))
+    globalThis.dispatchEvent(new Event('focus'))
+  })
+}
+
+/** The session ends, by which these paths are refused. */
+function signOut(server: StandIn, ...paths: readonly string[]): void {
+  server.answer('/start', json({ ...START, signed_in: false }))
+  for (const path of paths) server.answer(path, SIGNED_OUT)
+}
+
+describe('a session that ends', () => {
+  test('leaves an open dialog and what was typed, which is sent after a sign-in elsewhere', async ({
+    page,
+    server,
+  }) => {
+    await page.goto(`${server.address}/app/${at('keys?create=true')}`)
+    const dialog = page.getByRole('dialog', { name: 'Create key' })
+    await dialog.getByLabel('Name', { exact: true }).fill('staging')
+    signOut(server, '/keys')
+    await comeBack(page)
+    const words = dialog.getByRole('alert').filter({ hasText: 'You are signed out.' })
+    const link = words.getByRole('link', { name: 'Sign in in another tab' })
+    expect(await link.getAttribute('target')).toBe('_blank')
+    server.answer('/start', json(START))
+    server.answer('/keys', KEY_LIST)
+    server.answer('POST /keys', json({ ...KEYS[0], name: 'staging', key: 'sk-tollgate-abc' }))
+    await comeBack(page)
+    await words.waitFor({ state: 'detached' })
+    expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('staging')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await page.getByText('Key “staging” is ready').waitFor()
+  })
+
+  test('leaves typed settings and a secret that was not copied, and says so above them', async ({
+    page,
+    server,
+  }) => {
+    const band = page.getByRole('alert', { name: 'Signed out' })
+    const path = `/operator/accounts/${HELIX.id}`
+    await page.goto(`${server.address}/app${path}/settings`)
+    await page.getByLabel('Low-credit alert').fill('50')
+    signOut(server, path)
+    await comeBack(page)
+    await band.waitFor()
+    expect(await page.getByLabel('Low-credit alert').inputValue()).toBe('50')
+
+    server.reset()
+    server.answer('POST /keys', json({ ...KEYS[0], name: 'ci', key: 'sk-tollgate-abc' }))
+    await page.goto(`${server.address}/app/${at('keys?create=true')}`)
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('ci')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    const secret = page.getByLabel('The new key')
+    await secret.waitFor()
+    signOut(server, '/keys')
+    await comeBack(page)
+    await band.waitFor()
+    expect(await secret.inputValue()).toBe('sk-tollgate-abc')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  test('leaves the chat of the Playground', async ({ page, server }) => {
+    server.answer(
+      '/playground/chat',
+      json({ choices: [{ message: { content: 'Hello.' }, finish_reason: 'stop' }] }),
+    )
+    await page.goto(`${server.address}/app/${at('playground')}`)
+    const draft = page.getByLabel('Message', { exact: true })
+    await draft.fill('Say hello.')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await page.getByText('Open in Activity').waitFor()
+    signOut(server, '/playground/estimate')
+    await draft.fill('half a thought')
+    await page.getByRole('alert', { name: 'Signed out' }).waitFor()
+    await page.getByText('Say hello.', { exact: true }).waitFor()
+    expect(await draft.inputValue()).toBe('half a thought')
+  })
+})
+
+test('the setup of a second factor leads to the sign-in when the session has ended', async ({
+  page,
+  server,
+}) => {
+  server.answer('/me', SIGNED_OUT)
+  await page.goto(`${server.address}/app/set-up-second-factor`)
+  await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+})
 
 test('a browser whose clock is a day late asks for the newest requests, and says how old they are', async ({
   ownPage: page,

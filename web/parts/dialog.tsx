@@ -1,4 +1,7 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { useSessionEnded } from './session-end.ts'
+import { SignInElsewhere } from './sign-in-elsewhere.tsx'
+import { useUnsaved } from './unsaved.ts'
 
 interface DialogProps {
   readonly title: string
@@ -30,6 +33,8 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
   const titleId = useId()
   const isPressedBeside = useRef(false)
   const isTyped = useRef(false)
+  const isSignedOut = useSessionEnded()
+  useUnsaved(true)
   useEffect(() => {
     const dialog = ref.current
     const before = document.activeElement
@@ -60,6 +65,12 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     >
       <div className="panel">
         <h2 id={titleId}>{title}</h2>
+        {isSignedOut && (
+          <div className="problem" role="alert">
+            <p>You are signed out.</p>
+            <SignInElsewhere />
+          </div>
+        )}
         {children}
       </div>
     </dialog>

@@ -1,8 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
-import { ApiError } from '../api/client.ts'
 import { Dialog } from './dialog.tsx'
 import { Problem } from './problem.tsx'
-import { SignInElsewhere } from './sign-in-elsewhere.tsx'
 
 interface DialogFormProps {
   /** Its fields, or the consequences. */
@@ -45,9 +43,6 @@ export function DialogForm(props: DialogFormProps) {
     >
       {props.children}
       <Problem text={problem} />
-      {write.error instanceof ApiError && write.error.code === 'not_signed_in' && (
-        <SignInElsewhere />
-      )}
       <footer>
         <button type="button" className="btn ghost" onClick={props.onClose}>
           {cancel}

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { CopyButton } from './copy-button.tsx'
 import { FormDialog } from './form-dialog.tsx'
 import { Icon } from './icon.tsx'
+import { useUnsaved } from './unsaved.ts'
 
 interface MadeSecretProps {
   /** "A code of $25.00 is ready". */
@@ -87,6 +88,7 @@ export function LeaveUncopied({ noun, isCopied, isEnding, onLeave, onStay }: Lea
     enableBeforeUnload: () => !isCopied,
     withResolver: true,
   })
+  useUnsaved(!isCopied)
   const isBlocked = leaving.status === 'blocked'
   if (!isEnding && !isBlocked) return null
   return (

@@ -5,7 +5,7 @@ export function SignInElsewhere() {
       <a className="link" href="/app/sign-in" target="_blank" rel="noreferrer">
         Sign in in another tab
       </a>
-      , then send again: what you wrote is kept here.
+      , then go on here: what you wrote is kept.
     </p>
   )
 }

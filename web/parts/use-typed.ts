@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useUnsaved } from './unsaved.ts'
 
 /**
  * The texts of a form that stays open: what was typed, and in the other fields what the server has now. A save then sends only
@@ -6,6 +7,7 @@ import { useState } from 'react'
  */
 export function useTyped<Texts extends object>(current: Texts) {
   const [typed, setTyped] = useState<Partial<Texts>>({})
+  useUnsaved(Object.keys(typed).length > 0)
   return {
     texts: { ...current, ...typed },
     type: <Name extends keyof Texts>(name: Name, text: Texts[Name]) =>

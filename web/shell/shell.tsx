@@ -7,6 +7,7 @@ import { preloadScreens } from './lazy-screen.tsx'
 import { Palette } from './palette.tsx'
 import { ScreenNotFound } from './screen-states.tsx'
 import { useNavigation, useSectionKeys } from './section-links.tsx'
+import { SessionBand } from './session-band.tsx'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { Toasts } from './toasts.tsx'
 import { type Place, useMe, useNameOf, usePlace } from './use-account.ts'
@@ -37,6 +38,7 @@ export function Shell() {
               Simulator: no real models, play money.
             </aside>
           )}
+          <SessionBand />
           <Main place={place} />
         </div>
         <TabBar navigation={navigation} onHelp={help} />

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { askPlayground } from '../../api/calls.ts'
 import { onForget } from '../../api/client.ts'
+import { addUnsavedCheck } from '../../parts/unsaved.ts'
 import { readAnswer } from './answer.ts'
 import { bodyOf, type ChatSettings } from './formats.ts'
 
@@ -65,6 +66,11 @@ const listeners = new Set<() => void>()
 onForget(() => {
   stopping?.abort()
   set(emptyChat(''))
+})
+
+addUnsavedCheck(() => {
+  const { messages, typed } = chat
+  return messages.length > 0 || typed.draft !== '' || typed.system !== ''
 })
 
 function emptyChat(accountId: string): Chat {
