@@ -115,6 +115,66 @@ test('the setup of a second factor leads to the sign-in when the session has end
   await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
 })
 
+test('after the upgrade of an open page, a field that it does not know leads to a reload', async ({
+  page,
+  server,
+}) => {
+  const [key] = KEYS
+  server.answer('/keys', json({ ...EMPTY, data: [{ ...key, state: 'frozen_by_a_later_version' }] }))
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  const words = page.getByText('tollgate may have been upgraded since this page was loaded.')
+  await words.waitFor()
+  await page.getByRole('link', { name: 'Credit' }).first().waitFor()
+  server.answer('/keys', KEY_LIST)
+  await page.getByRole('button', { name: 'Reload the page' }).click()
+  await page.getByText('nightly evals').waitFor()
+  expect(await words.count()).toBe(0)
+})
+
+test('a section that is gone after an upgrade asks before it ends the chat of the Playground', async ({
+  ownPage: page,
+  server,
+}) => {
+  await page.route('**/assets/members-*', (route) => route.fulfill({ status: 404 }))
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await page.getByLabel('Message', { exact: true }).fill('half a thought')
+  await page.getByRole('link', { name: 'Members' }).click()
+  await page.getByText('tollgate was upgraded.').waitFor()
+  await page.getByRole('link', { name: 'Playground' }).first().click()
+  const draft = page.getByLabel('Message', { exact: true })
+  await draft.waitFor()
+  expect(await draft.inputValue()).toBe('half a thought')
+})
+
+test('a change that needs the password stays typed if the script that asks for it is missing', async ({
+  ownPage: page,
+  server,
+}) => {
+  const error = { message: 'Enter your password again first.', code: 'sign_in_again', param: null }
+  server.answer('POST /keys', { ...json({ error }), httpStatus: 403 })
+  await page.route('**/assets/asked-again-*', (route) => route.abort())
+  await page.goto(`${server.address}/app/${at('keys?create=true')}`)
+  const dialog = page.getByRole('dialog', { name: 'Create key' })
+  await dialog.getByLabel('Name', { exact: true }).fill('staging')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  const asking = page.getByRole('dialog', { name: 'Enter your password' })
+  await asking.getByText('this part of the page could not be loaded').waitFor()
+  await asking.getByRole('link', { name: 'Sign in in another tab' }).waitFor()
+  await asking.getByRole('button', { name: 'Close' }).click()
+  await dialog.getByText('Enter your password again first.').waitFor()
+  expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('staging')
+})
+
+test('a passkey whose script is missing says so in words', async ({ ownPage: page, server }) => {
+  server.answer('POST /auth/factors/passkey/begin', json({ options: {} }))
+  await page.route('**/assets/esm-*', (route) => route.abort())
+  await page.goto(`${server.address}/app/profile`)
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a passkey' })
+  await dialog.getByRole('button', { name: 'Add a passkey' }).click()
+  await dialog.getByText('This part of the page could not be loaded. Reload the page').waitFor()
+})
+
 test('a browser whose clock is a day late asks for the newest requests, and says how old they are', async ({
   ownPage: page,
   server,

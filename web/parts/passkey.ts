@@ -11,7 +11,7 @@ const NO_EXTENSIONS = { clientExtensionResults: {} }
 /** Lets the browser make a passkey. Throws ApiError, and Error with a message for the user. */
 export async function makePasskey() {
   const { options } = await asBrowser('beginPasskey', {})
-  const { startRegistration } = await import('@simplewebauthn/browser')
+  const { startRegistration } = await import('@simplewebauthn/browser').catch(explainMissing)
   const made = await startRegistration({ optionsJSON: options }).catch(explain)
   return { ...made, ...NO_EXTENSIONS }
 }
@@ -19,9 +19,15 @@ export async function makePasskey() {
 /** Lets one of the user's passkeys sign. Throws ApiError, and Error with a message for the user. */
 export async function signByPasskey() {
   const { options } = await asBrowser('challengePasskey', {})
-  const { startAuthentication } = await import('@simplewebauthn/browser')
+  const { startAuthentication } = await import('@simplewebauthn/browser').catch(explainMissing)
   const signed = await startAuthentication({ optionsJSON: options }).catch(explain)
   return { ...signed, ...NO_EXTENSIONS }
+}
+
+/** The server is away, or serves a newer page. */
+function explainMissing(cause: unknown): never {
+  const message = 'This part of the page could not be loaded. Reload the page, then try again.'
+  throw new Error(message, { cause })
 }
 
 /** Browsers name what went wrong, and say nothing that a user could do. */

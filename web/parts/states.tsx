@@ -36,6 +36,35 @@ export function Failed({ what, query: { error, refetch } }: FailedProps) {
   )
 }
 
+/** The server has a newer page, and a reload of this one would lose what was typed. */
+export function OldPage() {
+  return (
+    <div className="blank" role="alert">
+      <h2>tollgate was upgraded.</h2>
+      <p>Reload the page to open this section. Your unsaved text and the chat are then lost.</p>
+      <button type="button" className="btn" onClick={() => location.reload()}>
+        Reload the page
+      </button>
+    </div>
+  )
+}
+
+/** A fault of the page itself. Most often tollgate was upgraded while it was open. */
+export function PageBroken({ error }: { readonly error: Error }) {
+  return (
+    <div className="blank" role="alert">
+      <h2>The page could not be shown.</h2>
+      <p>tollgate may have been upgraded since this page was loaded. Reload it.</p>
+      <p className="note">
+        <span className="mono wrap-anywhere">{error.message}</span>
+      </p>
+      <button type="button" className="btn" onClick={() => location.reload()}>
+        Reload the page
+      </button>
+    </div>
+  )
+}
+
 /** The same within a sentence of a screen: "The counts could not be loaded", the cause, and a link to try again. */
 export function NotLoaded({ what, query: { error, refetch } }: FailedProps) {
   return (

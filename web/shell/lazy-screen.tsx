@@ -1,6 +1,7 @@
 import { type ReactNode, use, useState } from 'react'
 import { isServerThere } from '../api/client.ts'
-import { Away } from '../parts/states.tsx'
+import { Away, OldPage } from '../parts/states.tsx'
+import { hasUnsaved } from '../parts/unsaved.ts'
 
 type Load = () => Promise<Readonly<Record<string, unknown>>>
 type Component = () => ReactNode
@@ -30,17 +31,20 @@ export function lazyScreen(load: Load, name: string): Component & { preload(): P
   // biome-ignore lint/correctness/noComponentHookFactories: called once for each screen, when the module is read
   function LazyScreen(): ReactNode {
     const [, setTries] = useState(0)
+    const [isOld, setOld] = useState(false)
     if (Screen !== undefined) return <Screen />
     if (isAway) {
       const retry = async () => {
         await preload()
         setTries((tries) => tries + 1)
         // The server answers and has no such script: it serves a newer page, which is loaded whole.
-        if (Screen === undefined && (await isServerThere())) location.reload()
+        if (Screen !== undefined || !(await isServerThere())) return
+        if (hasUnsaved()) setOld(true)
+        else location.reload()
       }
       return (
         <section className="card">
-          <Away onRetry={() => void retry()} />
+          {isOld ? <OldPage /> : <Away onRetry={() => void retry()} />}
         </section>
       )
     }

@@ -1,5 +1,6 @@
 import { useRouter } from '@tanstack/react-router'
-import { Failed } from '../parts/states.tsx'
+import { ApiError } from '../api/client.ts'
+import { Failed, PageBroken } from '../parts/states.tsx'
 import { useTitle } from '../parts/use-title.ts'
 
 /** An address that is no page, with the sections around it. */
@@ -19,10 +20,14 @@ export function ScreenFailed({ error }: { error: Error }) {
   return (
     <section className="card">
       <h1 className="vh">The page could not be shown</h1>
-      <Failed
-        what="The page could not be shown."
-        query={{ error, refetch: () => void router.invalidate() }}
-      />
+      {error instanceof ApiError ? (
+        <Failed
+          what="The page could not be shown."
+          query={{ error, refetch: () => void router.invalidate() }}
+        />
+      ) : (
+        <PageBroken error={error} />
+      )}
     </section>
   )
 }
