@@ -175,6 +175,36 @@ test('a passkey whose script is missing says so in words', async ({ ownPage: pag
   await dialog.getByText('This part of the page could not be loaded. Reload the page').waitFor()
 })
 
+test('a model that left the catalog is named, in its details, in Connect and in the Playground', async ({
+  page,
+  server,
+}) => {
+  const gone = 'model=acme/gone'
+  await page.goto(`${server.address}/app/${at(`models?${gone}`)}`)
+  const band = page.getByRole('region', { name: 'Model not found' })
+  await band.getByText('acme/gone is not among the models of this account.').waitFor()
+  await band.getByRole('button', { name: 'Close' }).click()
+  await band.waitFor({ state: 'detached' })
+  await page.goto(`${server.address}/app/${at(`connect?${gone}`)}`)
+  await page.getByText('acme/gone can’t be used here.').waitFor()
+  await page.goto(`${server.address}/app/${at(`playground?${gone}`)}`)
+  await page.getByText('Choose another one.').waitFor()
+})
+
+test('a model that the gateway refuses is no longer in the list of the Playground', async ({
+  page,
+  server,
+}) => {
+  const error = { message: '“acme/gone” is not in the catalog.', code: 'model_not_found' }
+  server.answer('/playground/chat', { ...json({ error }), httpStatus: 404 })
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await page.getByLabel('Message', { exact: true }).fill('Say hello.')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.getByText('Choose another model, then send the message again.').waitFor()
+  const reads = () => server.asked.filter((call) => call.endsWith('/models')).length
+  await expect.poll(reads).toBe(2)
+})
+
 test('a browser whose clock is a day late asks for the newest requests, and says how old they are', async ({
   ownPage: page,
   server,

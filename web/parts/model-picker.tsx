@@ -10,11 +10,14 @@ interface ModelPickerProps {
   readonly models: readonly Model[]
   readonly value: string
   readonly onChange: (modelId: string) => void
+  /** What is wrong with the value; null: nothing. */
+  readonly error: string | null
 }
 
 /** One of the models, found by name or ID, with its prices. */
-export function ModelPicker({ models, value, onChange }: ModelPickerProps) {
+export function ModelPicker({ models, value, onChange, error }: ModelPickerProps) {
   const id = useId()
+  const errorId = useId()
   return (
     <div className="fld">
       <span id={id}>Model</span>
@@ -22,7 +25,12 @@ export function ModelPicker({ models, value, onChange }: ModelPickerProps) {
         label="Models"
         className="picker"
         button={(button) => (
-          <button type="button" className="inp pick" aria-describedby={id} {...button}>
+          <button
+            type="button"
+            className="inp pick"
+            aria-describedby={error === null ? id : `${id} ${errorId}`}
+            {...button}
+          >
             <span className="model">
               <ModelName id={value} />
             </span>
@@ -41,6 +49,11 @@ export function ModelPicker({ models, value, onChange }: ModelPickerProps) {
           />
         )}
       </Popover>
+      {error !== null && (
+        <small id={errorId} className="err">
+          {error}
+        </small>
+      )}
     </div>
   )
 }

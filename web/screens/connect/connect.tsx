@@ -28,6 +28,7 @@ export function ConnectScreen() {
   const clients = chosen === undefined ? CLIENTS : clientsOf(chosen.endpoints)
   const client = clients.includes(wanted) ? wanted : (clients[0] ?? wanted)
   const model = chosen?.id ?? fallback
+  const isGone = asked !== undefined && models.length > 0 && chosen?.id !== asked
   return (
     <>
       <ScreenTop title="Connect" />
@@ -35,7 +36,7 @@ export function ConnectScreen() {
         <ClientList clients={clients} picked={client} />
         <div className="grid gap-4 min-w-0">
           <KeyStep />
-          <LinesStep client={client} model={model} />
+          <LinesStep client={client} model={model} missingModel={isGone ? asked : null} />
           <AnyClient />
         </div>
       </div>
@@ -125,7 +126,14 @@ function KeyStep() {
   )
 }
 
-function LinesStep({ client, model }: { client: ClientSettings; model: string }) {
+interface LinesStepProps {
+  readonly client: ClientSettings
+  readonly model: string
+  /** The model of the address, which these clients can't use; null: they use it. */
+  readonly missingModel: string | null
+}
+
+function LinesStep({ client, model, missingModel }: LinesStepProps) {
   const navigate = route.useNavigate()
   const { base_url: baseUrl } = useMe()
   const models = useModels(FORMATS)
@@ -144,6 +152,11 @@ function LinesStep({ client, model }: { client: ClientSettings; model: string })
           value={model}
           onChange={(picked) =>
             navigate({ search: (before) => ({ ...before, model: picked }), replace: true })
+          }
+          error={
+            missingModel === null
+              ? null
+              : `${missingModel} can’t be used here. The lines have another model.`
           }
         />
       </div>

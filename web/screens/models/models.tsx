@@ -2,11 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { lastDays } from '../../../src/vocabulary/date-range.ts'
 import type { Model } from '../../api/answers.ts'
+import { currentMs } from '../../api/clock.ts'
 import { modelsQuery, momentsOf, usageQuery } from '../../api/queries.ts'
 import { setFields } from '../../format/address.ts'
 import { counted, shortCount } from '../../format/numbers.ts'
 import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
 import { minuteTime } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -45,6 +47,9 @@ export function ModelsScreen() {
           </p>
         )}
       </ScreenTop>
+      {query.data !== undefined && search.model !== undefined && opened === undefined && (
+        <Gone modelId={search.model} onClose={close} />
+      )}
       <ModelFilters models={models} search={search} onChange={change} />
       <div className={opened === undefined ? 'act' : 'act open'}>
         <ListCard
@@ -85,7 +90,7 @@ export function ModelsScreen() {
 
 /** The account's usage of each model in the last 30 days. */
 function useUses(): ModelUses {
-  const moments = momentsOf(lastDays(30, { nowMs: Date.now() }))
+  const moments = momentsOf(lastDays(30, { nowMs: currentMs() }))
   const asked = { moments, by: 'model', step: 'day', compare: null } as const
   const { data } = useQuery(usageQuery(useAccountId(), asked))
   return new Map(
@@ -103,6 +108,23 @@ const HEADS = [
   { text: 'Context', className: 'num' },
   { text: 'Reads', className: 'beside hide-m' },
 ] as const
+
+/** The address names a model that the list has not. */
+function Gone({ modelId, onClose }: { readonly modelId: string; readonly onClose: () => void }) {
+  return (
+    <section className="band" aria-label="Model not found">
+      <Icon name="models" />
+      <div>
+        <p>
+          <b>{modelId} is not among the models of this account.</b> It may have left the catalog.
+        </p>
+      </div>
+      <button type="button" className="btn" onClick={onClose}>
+        Close
+      </button>
+    </section>
+  )
+}
 
 /** No model matches, or the catalog itself has none. */
 function Nothing({ isEmpty }: { isEmpty: boolean }) {

@@ -1,9 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import type { ActivityRequest } from '../../api/answers.ts'
 import { ApiError } from '../../api/client.ts'
-import { requestQuery } from '../../api/queries.ts'
+import { modelsQuery, requestQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { duration } from '../../format/time.ts'
@@ -112,6 +112,16 @@ function costWords({ state, charge, held }: Pick<ActivityRequest, 'state' | 'cha
   return `Charged ${money(charge, 4)}`
 }
 
+/** The list of models is older than the refusal: it is read again, so that the model is not picked again. */
+function ModelGone() {
+  const account = useAccountId()
+  const queries = useQueryClient()
+  useEffect(() => {
+    void queries.invalidateQueries({ queryKey: modelsQuery(account).queryKey })
+  }, [queries, account])
+  return <p>Choose another model, then send the message again.</p>
+}
+
 /** The page on which an error can be fixed. */
 function NextStep({ error }: { error: Error }): ReactNode {
   const account = useAccountId()
@@ -156,6 +166,9 @@ function NextStep({ error }: { error: Error }): ReactNode {
           </Link>
         </p>
       )
+    case 'model_not_found':
+    case 'model_not_allowed':
+      return <ModelGone />
     case 'output_cap_required':
       return <p>Set an output cap: this model lists no maximum.</p>
     case 'not_signed_in':

@@ -56,7 +56,16 @@ export function PlaygroundScreen() {
       <div className="playground">
         {/* First, so that the key Tab reaches it before the message. */}
         <div className="asked-model">
-          <ModelPicker models={models} value={modelId} onChange={pickModel} />
+          <ModelPicker
+            models={models}
+            value={modelId}
+            onChange={pickModel}
+            error={
+              models.length > 0 && model === undefined
+                ? 'This account can no longer use this model, or it left the catalog. Choose another one.'
+                : null
+            }
+          />
         </div>
         <section className="card conversation" aria-label="Conversation" aria-busy={isRunning}>
           {chat.messages.length === 0 ? (
