@@ -15,7 +15,7 @@ RUN npm run --silent package \
 
 FROM node:24.21.0-bookworm-slim
 COPY --from=package /opt/tollgate /opt/tollgate
-# The store is in ./data of the working directory, which is all that is ever written.
+# The server writes only to ./data of the working directory, where the store is.
 RUN ln -s /opt/tollgate/node_modules/tollgate/bin/tollgate.js /usr/local/bin/tollgate \
  && mkdir -p /var/lib/tollgate/data \
  && chown -R 1000:1000 /var/lib/tollgate

@@ -12,7 +12,7 @@ import { ServeLockHeld } from './store/sqlite/sqlite-connection.ts'
 const terminal = processTerminal
 const args = process.argv.slice(2)
 
-// The server's parts are loaded for it alone: other commands start in half the time without them.
+// The server's parts are loaded only for it: other commands start in half the time without them.
 const serve = async () => (await import('./app/serve.ts')).serve(terminal)
 
 // A reader that has seen enough, such as `head`, is no failure. Neither that nor a full disk ends a server with

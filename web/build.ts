@@ -72,7 +72,7 @@ async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): P
       emptyOutDir: true,
       // light-dark(), popover and Intl as the page uses them: browsers from the middle of 2024.
       target: ['chrome125', 'firefox128', 'safari17.5'],
-      // The policy of the page lets fonts come from files alone.
+      // By the policy of the page, fonts come only from files.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,

@@ -12,15 +12,15 @@ import type { Usage } from './api/answers.ts'
 import type { ChartSplit } from './api/queries.ts'
 import { flagOf, setFields, textOf } from './format/address.ts'
 
-// The searches of the smaller screens' addresses, and how they are read. Routes read addresses before a
-// screen is loaded.
+// The query parameters of the smaller screens. They are not beside the screens, because routes read addresses
+// before a screen is loaded.
 
-/** The address of a screen that reads nothing of it. */
+/** The query parameters of a screen that has none. */
 export function readNothing(): Record<never, never> {
   return {}
 }
 
-/** The range of an address that names none. */
+/** The range of an address without one. */
 export const DEFAULT_RANGE: DateRange = { kind: 'moving', range: '30d' }
 
 /** A range in an address, and what it is compared with. */
@@ -28,14 +28,14 @@ export interface ComparedSearch extends RangeSearch {
   readonly compare?: Comparison
 }
 
-/** Reads it; what is no range or comparison is left out. */
+/** Reads a range and its comparison; invalid values are left out. */
 export function readComparedSearch(search: Record<string, unknown>): ComparedSearch {
   const range = readDateRange(search)
   const compare = COMPARISONS.find((one) => one === search['compare'])
   return { ...(range === null ? {} : searchOf(range)), ...setFields({ compare }) }
 }
 
-/** An address with another range, and everything else that it had. */
+/** The same query parameters with another range. */
 export function withRange<Search extends ComparedSearch>(
   { range: _, from: __, to: ___, compare: ____, ...rest }: Search,
   picked: { readonly range: DateRange; readonly compare: Comparison | null },
@@ -44,14 +44,14 @@ export function withRange<Search extends ComparedSearch>(
   return { ...rest, ...searchOf(picked.range), ...compare }
 }
 
-/** The search of the Overview's address. Default: 30 days, by model. */
+/** The query parameters of Overview. Default: 30 days, by model. */
 export interface OverviewSearch extends ComparedSearch {
   readonly by?: ChartSplit
 }
 
 const SPLITS = ['model', 'key', 'endpoint'] as const
 
-/** Reads it; what no range or split is called is left out. */
+/** Reads the query parameters of Overview; invalid values are left out. */
 export function readOverviewSearch(search: Record<string, unknown>): OverviewSearch {
   const by = SPLITS.find((one) => one === search['by'])
   return { ...readComparedSearch(search), ...setFields({ by }) }
@@ -60,20 +60,20 @@ export function readOverviewSearch(search: Record<string, unknown>): OverviewSea
 /** The measures, in the order of the menu. */
 export const MEASURES = ['spend', 'requests', 'tokens', 'p50', 'p95'] as const
 
-/** One of them. */
+/** A measure of usage. */
 export type Measure = (typeof MEASURES)[number]
 
-/** The splits of usage: those of charts, and by tag, in a table alone. */
+/** The splits of usage: those of charts, and by tag, which has only a table. */
 export type UsageSplit = ChartSplit | 'tag'
 
-/** The search of the usage's address. Default: the spend of 30 days by model and day. */
+/** The query parameters of Usage. Default: the spend of 30 days by model and day. */
 export interface UsageSearch extends ComparedSearch {
   readonly by?: UsageSplit
   readonly measure?: Measure
   readonly step?: 'hour'
 }
 
-/** Reads it; what it can't mean is left out. */
+/** Reads the query parameters of Usage; invalid values are left out. */
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const by = ([...SPLITS, 'tag'] as const).find((one) => one === search['by'])
   const measure = MEASURES.find((one) => one === search['measure'])
@@ -89,7 +89,7 @@ export function hasSteps(span: TimeSpan, by: UsageSplit): boolean {
   return span.toMs - span.fromMs <= HOURS_UP_TO_MS
 }
 
-/** The steps of a chart: by hour where that was asked for and can be. */
+/** The steps of a chart: hours if they were chosen and are possible. */
 export function chartStep(
   span: TimeSpan,
   { by = 'model', step }: Pick<UsageSearch, 'by' | 'step'>,
@@ -97,7 +97,7 @@ export function chartStep(
   return step === 'hour' && hasSteps(span, by) ? 'hour' : stepOf(span)
 }
 
-/** The search of the keys' address. */
+/** The query parameters of Keys. */
 export interface KeysSearch {
   /** A part of the name or prefix of the keys that are shown. */
   readonly find?: string
@@ -105,23 +105,23 @@ export interface KeysSearch {
   readonly create?: true
 }
 
-/** Reads it. */
+/** Reads the query parameters of Keys. */
 export function readKeysSearch({ create, find }: Record<string, unknown>): KeysSearch {
   return setFields({ find: textOf(find), create: flagOf(create) })
 }
 
-/** The search of the members' address. */
+/** The query parameters of Members. */
 export interface MembersSearch {
   /** Whether the form for an invitation is open. */
   readonly invite?: true
 }
 
-/** Reads it. */
+/** Reads the query parameters of Members. */
 export function readMembersSearch({ invite }: Record<string, unknown>): MembersSearch {
   return setFields({ invite: flagOf(invite) })
 }
 
-/** The address of an account's credit; without fields, the statement of 30 days. */
+/** The query parameters of an account's credit. Default: the statement of 30 days. */
 export interface CreditHistorySearch extends RangeSearch {
   /** In place of the statement. */
   readonly list?: 'top-ups' | 'entries'
@@ -129,7 +129,7 @@ export interface CreditHistorySearch extends RangeSearch {
   readonly receipt?: string
 }
 
-/** Reads it. */
+/** Reads the query parameters of an account's credit. */
 export function readCreditHistorySearch(search: Record<string, unknown>): CreditHistorySearch {
   const { list, receipt } = search
   const range = readDateRange(search)
@@ -142,15 +142,15 @@ export function readCreditHistorySearch(search: Record<string, unknown>): Credit
   }
 }
 
-/** The address of the credit, for its customers. */
+/** The query parameters of Credit, for members. */
 export interface CreditSearch extends CreditHistorySearch {
-  /** Which form is open: that for a code, or that for a purchase. */
+  /** The form that is open: for a code or for a purchase. */
   readonly open?: 'redeem' | 'buy'
   /** The purchase that a payment page has led back from. */
   readonly bought?: string
 }
 
-/** Reads it. */
+/** Reads the query parameters of Credit, for members. */
 export function readCreditSearch(search: Record<string, unknown>): CreditSearch {
   const { open, bought } = search
   return {

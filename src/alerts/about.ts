@@ -4,7 +4,7 @@ import type { ReversalCause } from '../vocabulary/purchase.ts'
 /** Percent of a limit or of credit that are used, at which owners of the account are notified, once each. */
 const ALERT_STEPS = [100, 90, 75] as const
 
-/** One of them. */
+/** A step of an alert, in percent. */
 type AlertStep = (typeof ALERT_STEPS)[number]
 
 /** The highest step that a use has reached; null: none, or there was nothing to use. */

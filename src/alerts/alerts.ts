@@ -17,7 +17,7 @@ const PAGE = 500
 
 /**
  * The setting once steps, refunds and disputes, and removed credit were noted. Earlier versions have noted less: `1` is
- * steps alone, `2` all but removed credit.
+ * only steps, `2` all but removed credit.
  */
 const ALL_NOTED = '3'
 

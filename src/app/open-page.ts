@@ -147,7 +147,7 @@ export async function makeSetupLink({
 
 /**
  * The server's address by the name of this machine, which `pageUrlOf` has too: a session that began at 127.0.0.1 would be
- * missing when a payment leads back to localhost. Browsers have passkeys at host names alone.
+ * missing when a payment leads back to localhost. Browsers support passkeys only at host names.
  */
 function reachable(address: string): string {
   return address.replace(/^(http:\/\/)(?:0\.0\.0\.0|127\.0\.0\.1|\[::1?\])(?=:|$)/, '$1localhost')

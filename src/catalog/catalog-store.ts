@@ -183,7 +183,7 @@ export interface CatalogStore {
   save(refresh: CatalogSave): Promise<void>
 }
 
-/** The same, of all upstreams. */
+/** The stored catalog of all upstreams. */
 interface StoredLists extends CatalogStore {
   /** The last refresh of each upstream, in their order. */
   loadAll(): Promise<readonly StoredCatalog[]>

@@ -32,7 +32,7 @@ export async function askAll(
   spends: (upstream: string) => boolean,
 ): Promise<readonly AskedUpstream[]> {
   const configured = await live.load()
-  // The code that talks to providers is loaded for this alone: other commands start sooner without it.
+  // The code that talks to providers is loaded only for this: other commands start sooner without it.
   const { Claims } = await import('../catalog/claims.ts')
   const checked = await Promise.all(
     configured.upstreams.map((settings) =>

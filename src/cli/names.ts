@@ -169,7 +169,7 @@ export const LOOK_UPS = {
   user: users,
 } as const
 
-/** The names of things by their IDs, so that a person sees whom a command has changed. An unknown ID stays alone. */
+/** The names of things by their IDs, so that a person sees whom a command has changed. An unknown ID has no name. */
 export interface Named {
   /** Such as `"Ada" (acct_…)`. */
   account(accountId: string): Promise<string>
@@ -178,7 +178,7 @@ export interface Named {
 }
 
 /**
- * Reads the names in a store. An ID also stays alone if the store can't be read: the command has run, and its output
+ * Reads the names in a store. Nor has an ID if the store can't be read: the command has run, and its output
  * once, such as a key, must be shown.
  */
 export function namedIn(db: Kysely<Tables>): Named {
@@ -221,6 +221,6 @@ function isNamed({
   readonly column: string
   readonly name: string
 }): RawBuilder<boolean> {
-  // SQLite's `lower` knows the letters of ASCII alone: others are found as they are typed.
+  // SQLite's `lower` changes only the letters of ASCII: others are found as they are typed.
   return sql<boolean>`(lower(${sql.ref(column)}) = ${name.toLowerCase()} or ${sql.ref(column)} = ${name})`
 }

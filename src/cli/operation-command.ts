@@ -84,7 +84,7 @@ export function show<Shape extends z.ZodType>(
   return ({ body, httpStatus }) => inWords(shape.parse(body), httpStatus)
 }
 
-/** Like {@link show}, for an answer that names an account or a key by its ID alone. */
+/** Like {@link show}, for an answer that names an account or a key only by its ID. */
 export function showNamed<Shape extends z.ZodType>(
   shape: Shape,
   inWords: (
@@ -211,7 +211,7 @@ async function operationOf(
     },
     async refreshCatalog(onImageModel) {
       if (upstreams === undefined) throw new CommandFailure('no upstream is configured')
-      // The code that talks to the provider is loaded for this alone: other commands start sooner without it.
+      // The code that talks to the provider is loaded only for this: other commands start sooner without it.
       const { refreshCatalog } = await import('./refresh-catalog.ts')
       return refreshCatalog(opened, upstreams, onImageModel)
     },

@@ -39,7 +39,7 @@ export function readSince(text: string, nowMs: number): string {
   return readMoment(dateOf(text, nowMs), { nowMs, direction: -1, message: AGO })
 }
 
-/** The same, but a date stays one: the operation reads it in a time zone. */
+/** Like {@link readSince}, but a date stays a date: the operation reads it in a time zone. */
 export function readSinceOrDate(text: string, nowMs: number): string {
   const date = dateOf(text, nowMs)
   return z.iso.date().safeParse(date).success ? date : readSince(date, nowMs)

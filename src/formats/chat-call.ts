@@ -79,7 +79,7 @@ export function requireMessages(root: JsonObject): void {
   readObjects(root, 'messages')
 }
 
-/** Whether chat or legacy completions stream, and with an event of the usage alone. Throws `invalid_parameter`. */
+/** Whether chat or legacy completions stream, and with a last event that has only the usage. Throws `invalid_parameter`. */
 export function readChatStream(root: JsonObject): Pick<UnsizedCall, 'stream' | 'asksForUsage'> {
   const streamOptions = readObject(root, 'stream_options') ?? {}
   const asksForUsage = field(streamOptions, 'include_usage') ?? false

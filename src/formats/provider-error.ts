@@ -165,7 +165,7 @@ const POLICY_KINDS = [
 ]
 const POLICY_TEXT =
   /content[ _](policy|management|filter)|moderation|flagged|safety system|usage (polic|guideline)/i
-// Words about our own account, whose refusal may mention policies too. In the text they count at its start alone: a text
+// Words about our own account, whose refusal may mention policies too. In the text they count only at its start: a text
 // that a vendor repeats from a client must not say that our account is refused.
 const ACCOUNT_KIND = /^(account|organization|project|access|unsupported_country)_/i
 const ACCOUNT_TEXT =

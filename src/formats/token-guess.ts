@@ -17,7 +17,7 @@ const FOUR_BYTES = SIXTIETHS
 
 /** The likely tokens of a text, in sixtieths. */
 function guessText(text: string): number {
-  // Nearly every text has ASCII alone, and is counted without a loop.
+  // Nearly every text is pure ASCII, and is counted without a loop.
   if (Buffer.byteLength(text) === text.length) return ASCII * text.length
   let sixtieths = 0
   for (let at = 0; at < text.length; at++) {

@@ -17,7 +17,7 @@ interface ReadBodyInput {
   readonly beforeReading?: () => void
 }
 
-/** The limits of a body that counts toward an account. Default: those of its endpoint alone. */
+/** The limits of a body that counts toward an account. Default: only those of its endpoint. */
 export interface BodyAccount {
   /** Bytes of the process's budget, taken before their memory is. `grow` throws if none are left. */
   readonly memory: { grow(moreBytes: number): void; readonly isCrowded: boolean }

@@ -153,8 +153,8 @@ function byteKindsTable(): Uint8Array {
   return kinds
 }
 
-// The engine keeps no shape of more keys than this, and no more shapes than this that differ in their
-// last key alone. Objects beyond these limits are always slow to make.
+// The engine keeps no shape of more keys than this, and no more shapes than this that differ only in
+// their last key. Objects beyond these limits are always slow to make.
 const KEYS_MAX = 128
 const SIBLINGS_MAX = 1_000
 

@@ -38,7 +38,7 @@ interface Replacement {
 
 /**
  * The body's bytes with the edits made, as parts in this order: unchanged bytes are slices of the
- * body, and not copied. Without edits, the body alone. Throws TypeError, for a
+ * body, and not copied. Without edits, only the body. Throws TypeError, for a
  * bug in the caller, if a place does not exist, has the wrong kind, or is edited twice.
  */
 export function editJson(body: JsonBody, edits: readonly JsonEdit[]): readonly Buffer[] {

@@ -3,7 +3,7 @@ export type JsonValue = null | boolean | number | string | JsonObject | readonly
 
 /**
  * A JSON object as `JSON.parse` makes it. Read members whose name a client chose with `Object.hasOwn`:
- * an absent `constructor` would else be found on the prototype.
+ * an absent `constructor` would otherwise be found on the prototype.
  */
 export interface JsonObject {
   readonly [member: string]: JsonValue

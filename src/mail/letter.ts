@@ -182,7 +182,7 @@ export function resetLetter({
   })
 }
 
-/** An invitation. `accountName`: null if the person becomes an operator alone. */
+/** An invitation. `accountName`: null if the person only becomes an operator. */
 export function invitationLetter({
   to,
   url,

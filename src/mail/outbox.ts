@@ -37,8 +37,8 @@ interface Waiting {
 }
 
 /**
- * Sends letters behind the calls that ask for them: `post` takes no time, with any mail server. They are in memory alone,
- * because most have a link whose text no store is to have; a person whose letter was lost asks again.
+ * Sends letters behind the calls that ask for them: `post` takes no time, with any mail server. They are only in memory,
+ * because most have a link, whose text must not be in the store; a person whose letter was lost asks again.
  */
 export class Outbox {
   readonly #input: OutboxInput

@@ -10,7 +10,7 @@ export interface SmtpAddress {
 
 /** The sender of emails. */
 export interface Sender {
-  /** Null: the address alone. */
+  /** Null: only the address. */
   readonly name: string | null
   readonly address: string
 }

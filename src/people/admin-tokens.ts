@@ -64,7 +64,7 @@ export function createAdminToken(
 async function lockMaker(trx: Transaction<Tables>, adminTokenId: string): Promise<void> {
   const maker = await trx
     .updateTable('admin_tokens')
-    // Neither engine locks a row that is read alone: SQLite has no such statement.
+    // Neither engine locks a row that is only read: SQLite has no such statement.
     .set(({ ref }) => ({ revoked_at_ms: ref('revoked_at_ms') }))
     .where('id', '=', adminTokenId)
     .where('revoked_at_ms', 'is', null)

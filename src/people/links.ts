@@ -45,7 +45,7 @@ type LinkPurpose =
       readonly isOperator: boolean
       /** Whether the operator makes it. Default: only where it makes another operator. */
       readonly isVouched?: boolean
-      /** Whether its text goes by email alone, so that taking it proves the address. Default: no. */
+      /** Whether its text is only sent by email, so that using it proves the address. Default: no. */
       readonly isMailed?: boolean
       /** The user who makes it. Default null: the command line or a token does. */
       readonly inviterId?: string | null

@@ -58,8 +58,8 @@ export class MailDoor {
   }
 
   /**
-   * Emails a link and a code. Returns the ticket, which the browser that asked needs for the code: others may guess at
-   * codes of their own tickets alone. Throws Problem `rate_limited`.
+   * Emails a link and a code. Returns the ticket, which the browser that asked needs for the code: others can guess
+   * only at codes of their own tickets. Throws Problem `rate_limited`.
    */
   async askSignIn(asking: Asking): Promise<string> {
     const { user, link, isNewcomer } = await this.#makeLink(asking, 'sign_in')

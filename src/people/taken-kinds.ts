@@ -34,7 +34,7 @@ interface TakenKind {
   readonly words: string
   /** The result, for the log. Default: the change was repeated. */
   readonly became?: string
-  /** The operation in the audit log. Absent: operators have none that does this alone. */
+  /** The operation in the audit log. Absent: operators have none that does only this. */
   readonly action?: RecordedOperation
 }
 

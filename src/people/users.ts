@@ -239,7 +239,7 @@ export async function isPasswordUnchanged(
 export async function lockPassword(db: Kysely<Tables>, userId: string): Promise<string | null> {
   const row = await db
     .updateTable('sign_ins')
-    // Neither engine locks a row that is read alone: SQLite has no such statement.
+    // Neither engine locks a row that is only read: SQLite has no such statement.
     .set(({ ref }) => ({ updated_at_ms: ref('updated_at_ms') }))
     .where('user_id', '=', userId)
     .where('provider', '=', PASSWORD_PROVIDER)

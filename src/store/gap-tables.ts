@@ -25,7 +25,7 @@ export const STORE_GAPS = new Table('store_gaps', {
 /** A time at which the database went back. */
 export type StoreGapRow = RowOf<typeof STORE_GAPS>
 
-/** The number of an instance's latest commit that no request shows: of each store alone. */
+/** The number of an instance's latest commit that no request shows. Each store has its own. */
 export const COMMIT_MARKS = new Table('commit_marks', {
   key: ['instance_id'],
   fixed: { instance_id: text, commits: integer },

@@ -329,7 +329,7 @@ export class GroupCommit<Command, Answer> {
   }
 
   /**
-   * Runs a batch one owner at a time, a command whose owner is not known alone. Those whose rows are locked are set aside,
+   * Runs a batch one owner at a time, and each command whose owner is not known by itself. Those whose rows are locked are set aside,
    * so that they hold up no other batch.
    */
   async #commitApart(batch: readonly Queued<Command, Answer>[]): Promise<void> {

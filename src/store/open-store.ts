@@ -12,7 +12,7 @@ export interface OpenStoreInput {
   readonly clock?: Clock
   /**
    * `ifEmpty` (the default) makes the tables of an empty store and refuses one of an older schema;
-   * `always` migrates an older one, for `serve` alone, and copies a SQLite file aside before it does.
+   * `always` migrates an older one, only for `serve`, and copies a SQLite file aside before it does.
    */
   readonly migrateStore?: 'ifEmpty' | 'always'
   /** Default all that the program has. */

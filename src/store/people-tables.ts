@@ -84,7 +84,7 @@ export const LINKS = new Table('links', {
     expires_at_ms: integer,
     used_at_ms: orNull(integer),
     created_at_ms: integer,
-    /** Whether its text went by email alone, so that taking it proves the address. */
+    /** Whether its text was only sent by email, so that using it proves the address. */
     mailed: startsAs(false, flag),
     /** For an emailed link: the hash of the ticket in the browser that asked. */
     ticket_hash: orNull(text),
@@ -218,7 +218,7 @@ export const PASSKEYS = new Table('passkeys', {
     credential_id: text,
     /** A COSE key in base64url. */
     public_key: text,
-    /** The host name of the page that it was made on: browsers use it there alone. */
+    /** The host name of the page that it was made on: browsers use it only there. */
     host: text,
     /** How browsers reach the device, in words of WebAuthn. */
     transports: texts,

@@ -182,7 +182,7 @@ export const LOOKUP_DOUBTS = new Table('lookup_doubts', {
 })
 
 /**
- * Requests that were refused before their holds opened: counts alone, nothing of the requests. Requests whose API key is
+ * Requests that were refused before their holds opened: only counts, nothing of the requests. Requests whose API key is
  * unknown belong to no account, and are not counted.
  */
 export const REFUSALS = new Table('refusals', {

@@ -164,7 +164,7 @@ class CountedObserver implements StreamObserver {
     return { kind: 'replaced', data: withChoice(event, emptyChoice) }
   }
 
-  // Events that differ in their text alone have no counts.
+  // Events that differ only in their text have no counts.
   takeAlike(chunk: Buffer, start: number): number {
     return this.#inner.takeAlike(chunk, start)
   }

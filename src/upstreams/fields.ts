@@ -130,7 +130,7 @@ export function flatObject(except: readonly string[]): FieldRow {
   })
 }
 
-/** An object with these members alone. `vouchedAs`: how `allow_fields` names its members. */
+/** An object that may have only these members. `vouchedAs`: how `allow_fields` names its members. */
 export function object<Rows extends FieldTable>(
   rows: Rows,
   { vouchedAs = null }: { readonly vouchedAs?: string | null } = {},

@@ -23,7 +23,7 @@ export interface UpstreamSettings {
   readonly headers: readonly string[]
   /** The formats that may be sent to it, by name; null: the dialect's own. */
   readonly formats: readonly string[] | null
-  /** Catalog ids, and `author/*`, of which alone its models are offered; null: all. */
+  /** Catalog ids, and `author/*`: other models are not offered. Null: all are. */
   readonly only: readonly string[] | null
   /** Catalog ids, and `author/*`, that are not offered. */
   readonly except: readonly string[]

@@ -109,7 +109,7 @@ async function readTotals(
   return rows
 }
 
-/** The query whose labels are those groups alone. */
+/** The query with only those groups as labels. */
 function labelledBy(query: RowsQuery, ownIds: readonly string[] | 'all'): RowsQuery {
   if (ownIds === 'all') return query
   return ownIds.length === 0 ? { ...query, by: null } : { ...query, labelled: ownIds }

@@ -37,7 +37,7 @@ export interface UsageQuery extends UsageRange {
   /** How many groups have a series of their own. Default 5. */
   readonly seriesMax?: number
   /**
-   * The first-byte times that are read: of each group and step too (the default), or of the totals alone,
+   * The first-byte times that are read: of each group and step too (the default), or only of the totals,
    * which is faster where there are many keys.
    */
   readonly firstByteOf?: 'groups' | 'totals'
@@ -74,8 +74,8 @@ export interface UsageMoney {
 /** The sums of the requests of one group. */
 export interface UsageGroupFigures {
   /**
-   * A model id, key id or endpoint. Empty: requests by key and hour that were pruned, whose keys are known by
-   * day alone.
+   * A model id, key id or endpoint. Empty: requests by key and hour that were pruned, whose keys are known
+   * only by day.
    */
   readonly id: string
   readonly totals: UsageFigures
@@ -140,7 +140,7 @@ export async function readAccounts(
 
 /**
  * The sums of each group's requests, the group with the most charge first; without first-byte times. `columns`: `money`:
- * charge and cost alone, which is faster where there are thousands of groups. Default `amounts`.
+ * only charge and cost, which is faster where there are thousands of groups. Default `amounts`.
  */
 export async function readUsageGroups(
   db: Kysely<Tables>,

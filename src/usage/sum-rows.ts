@@ -44,7 +44,7 @@ export interface SumRow {
   readonly sums: UsageSums
 }
 
-/** The group of requests by key and hour that were pruned: their keys are known by day alone. */
+/** The group of requests by key and hour that were pruned: their keys are known only by day. */
 export const NO_KEY = ''
 
 const COLUMNS = { ...GROUPING_COLUMNS, tag: 'tags', finest: null } as const

@@ -7,7 +7,7 @@ export interface Call {
   /** The model id as the client wrote it. */
   readonly modelName: string
   readonly stream: boolean
-  /** Whether the client of a stream asks for an event with the usage alone. Left out: no. */
+  /** Whether the client of a stream asks for a last event that has only the usage. Left out: no. */
   readonly asksForUsage?: true
   /** The output cap that the client set, the larger where two fields say one; null: none. */
   readonly outputCapTokens: number | null

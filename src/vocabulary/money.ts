@@ -356,7 +356,7 @@ export const ENTRY_FACTS = {
 /** Why an entry was posted. */
 export type EntryKind = keyof typeof ENTRY_FACTS
 
-/** These reasons. The table has these names alone, as its type says. */
+/** The reasons. The table has no other names, as its type says. */
 export const ENTRY_KINDS = Object.keys(ENTRY_FACTS) as readonly EntryKind[]
 
 const MICROS = /_micros$/

@@ -134,7 +134,7 @@ export interface ProblemInput {
   readonly isFinal?: boolean
   /** Another status than the table's: a provider's refusal keeps the status that it came with. */
   readonly httpStatus?: number
-  /** For the log alone. */
+  /** Only for the log. */
   readonly cause?: unknown
   /**
    * The `error.type` of a messages error that the provider gave and that is one of the format's own;

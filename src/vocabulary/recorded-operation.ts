@@ -1,6 +1,6 @@
 /**
- * The operations whose changes by operators and admin tokens are recorded: every one that changes something. `endSignIn` is
- * done by gateways alone, after a failover.
+ * The operations whose changes by operators and admin tokens are recorded: every one that changes something. Only
+ * gateways do `endSignIn`, after a failover.
  */
 export const RECORDED_OPERATIONS = [
   'addCredit',

@@ -30,7 +30,7 @@ export class AddressRules {
 
   /** Whether an address is public unicast or in an allowed network; anything that is no address is not. */
   allows(text: string): boolean {
-    // A zone is of this machine alone.
+    // A zone has a meaning only on this machine.
     if (text.includes('%') || !ipaddr.isValid(text)) return false
     const address = ipaddr.parse(text)
     const plain = address.toString()

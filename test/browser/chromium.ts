@@ -103,7 +103,7 @@ async function setSize(page: Page, size: { width: number; height: number }): Pro
   )
 }
 
-/** Changes the theme, and waits until the page is drawn in it: a picture would else be of both. */
+/** Changes the theme, and waits until the page is drawn in it: a picture would otherwise show both. */
 export async function changeTheme(page: Page, theme: Look['theme']): Promise<void> {
   await page.emulateMedia({ colorScheme: theme })
   await page.evaluate(

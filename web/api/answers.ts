@@ -8,7 +8,7 @@ import type {
 } from '../../src/http/page/session-answers.ts'
 import type { Answer, Row } from './calls.ts'
 
-/** The answers of the API, as the server's own shapes have them: types alone. */
+/** The answers of the API, as the server's own shapes have them: only types. */
 
 /** The state of the page before a sign-in. */
 export type Start = StartAnswer

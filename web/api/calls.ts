@@ -62,7 +62,7 @@ type Answers<C extends Call> = C extends ProductOperation
   ? z.infer<C['answers'][keyof C['answers']]>
   : Awaited<ReturnType<C['run']>>
 
-/** The answer of an operation to a caller: to operators alone with the fields that customers must not see. */
+/** The answer of an operation to a caller: only operators get the fields that customers must not see. */
 export type Answer<Name extends keyof Calls, As extends PageCaller> = [As] extends [
   'browser' | 'operator',
 ]

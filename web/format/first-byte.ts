@@ -12,7 +12,7 @@ interface FirstByteTexts {
   readonly p95: string | null
 }
 
-/** The median and the p95 of the times to the first byte; of few requests, an approximate median alone. */
+/** The median and the p95 of the times to the first byte; of few requests, only an approximate median. */
 export function firstByteTexts({
   requests,
   first_byte_ms_p50: p50,

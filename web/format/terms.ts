@@ -16,7 +16,7 @@ export const LIMITS: Readonly<
   tokens_per_minute: { word: 'Tokens a minute', unset: 'none' },
 }
 
-// The object has these names alone, as its type says.
+// The object has no other names, as its type says.
 export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[]
 
 function byLimit<Value>(make: (name: LimitName) => Value): Record<LimitName, Value> {
@@ -84,7 +84,7 @@ export function hasTerms({ models, allowance, limits }: Terms): boolean {
   return models !== null || allowance !== null || isLimited
 }
 
-/** Reads what was typed. What the server alone knows, such as the names of time zones, it refuses itself. */
+/** Reads what was typed. What only the server knows, such as the names of time zones, the server refuses. */
 export function readTerms(typed: TypedTerms): ReadTerms {
   const faults: Partial<Record<TermsField, string>> = {}
   const list = (field: 'allow' | 'deny') => typed[field].split(/[\s,]+/).filter(Boolean)

@@ -2,7 +2,7 @@ import type { ComponentProps } from 'react'
 import { Field } from './field.tsx'
 
 interface CodeFieldProps extends Partial<ComponentProps<typeof Field>> {
-  /** Whether the user has an authenticator app, or recovery codes alone. Default: true. */
+  /** Whether the user has an authenticator app, or only recovery codes. Default: true. */
   readonly hasApp?: boolean
 }
 

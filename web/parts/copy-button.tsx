@@ -7,7 +7,7 @@ interface CopyButtonProps {
   readonly text: string
   /** The label for screen readers: "Copy the key". */
   readonly label: string
-  /** An icon alone. */
+  /** Only an icon. */
   readonly bare?: boolean
   readonly className?: string
   /** Called once it is copied. */

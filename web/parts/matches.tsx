@@ -50,7 +50,7 @@ const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
 interface MatchesProps<Row extends Match> {
   readonly of: ReturnType<typeof useMatches<Row>>
   readonly label: string
-  /** One of them. */
+  /** Draws a match. */
   readonly children: (row: Row) => ReactNode
 }
 

@@ -23,7 +23,7 @@ let kept: ComparedSearch = {}
 
 /**
  * The search of a link to another screen: the range that was chosen last, with its comparison where the screen has one.
- * Hours, which Activity alone knows, are not kept.
+ * Hours, which only Activity knows, are not kept.
  */
 export function useKeptRange(): (to: string) => ComparedSearch {
   kept = useRouterState({

@@ -10,7 +10,7 @@ import { useMe, useNameOf } from './use-account.ts'
 interface SwitcherProps {
   /** The account whose pages are shown; null: the operator's. */
   readonly accountId: string | null
-  /** An avatar alone, for the bar of a phone. */
+  /** Only an avatar, for the bar of a phone. */
   readonly isSmall?: boolean
 }
 

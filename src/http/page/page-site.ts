@@ -20,7 +20,7 @@ interface NewCookie {
 export class PageSite {
   readonly #publicUrl: URL | null
 
-  /** `publicUrl`: of https, or of http on loopback; null: the page is used on loopback alone. */
+  /** `publicUrl`: of https, or of http on loopback; null: the page works only on loopback. */
   constructor(publicUrl: string | null) {
     this.#publicUrl = publicUrl === null ? null : new URL(publicUrl)
   }

@@ -143,7 +143,7 @@ function dotsToGroups(dotted: string): string {
   return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
 }
 
-/** Whether a host name is of this machine alone. */
+/** Whether a host name is one that only this machine has. */
 export function isLoopback(hostname: string): boolean {
   return /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i.test(hostname)
 }

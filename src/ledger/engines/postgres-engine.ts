@@ -204,7 +204,7 @@ export class PostgresEngine implements LedgerEngine {
   ): Promise<void> {
     try {
       const timeOf = (command: LedgerCommand) => rebooking.timeOf(command)
-      // A command that runs alone has met locked rows, which would delay all others.
+      // A command that runs by itself has met locked rows, which would delay all others.
       const patience = commands.length === 1 ? 'little' : 'usual'
       const { verdicts } = await this.#commitOn(writer, { commands, patience, timeOf })
       rebooking.ran(commands, verdicts)

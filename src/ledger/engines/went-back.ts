@@ -220,7 +220,7 @@ function actorsOf(command: LedgerCommand): string[] {
 
 /**
  * A command without the users and admin tokens that the store does not know, which it would refuse: an account has no
- * owner then, and the audit log names the lost user or token as text alone.
+ * owner then, and the audit log names the lost user or token only as text.
  */
 function withKnownActors(command: LedgerCommand, known: ReadonlySet<string>): LedgerCommand {
   if (actorsOf(command).every((id) => known.has(id))) return command

@@ -30,7 +30,7 @@ export interface MemoryBenchInput {
   readonly apply?: Apply
 }
 
-/** The rules alone, over rows in memory. */
+/** Only the rules, over rows in memory. */
 export function createMemoryBench(input: MemoryBenchInput): Bench {
   return new MemoryBench(input)
 }

@@ -54,7 +54,7 @@ export async function enterFromOutside(
 interface Known extends Entering {
   readonly link: LinkRow | null
   readonly user: UserRow
-  /** False: the user is found by the verified address alone. */
+  /** False: the user is found only by the verified address. */
   readonly isKnown: boolean
 }
 

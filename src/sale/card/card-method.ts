@@ -80,7 +80,7 @@ const UNKNOWN =
 
 /**
  * Version 0.2.0 recorded each payment in the currency of its price, also where the charge was in another one: what was
- * credited so has to stay the same payment, else no refund of it would remove credit.
+ * credited so has to stay the same payment, or no refund of it would remove credit.
  */
 function asRecorded(fact: CardFact, { state, paid }: PurchaseRow): CardFact {
   if (fact.kind !== 'paid' || state !== 'credited' || paid?.paidCurrency !== CURRENCY) return fact

@@ -237,7 +237,7 @@ async function loadStripe({ secretKey, baseUrl }: StripeSettings): Promise<Strip
   })
 }
 
-/** Stripe's message stays in the cause, for the log alone. */
+/** Stripe's message stays in the cause, only for the log. */
 function unavailable(cause: unknown): PaymentUnavailable {
   const { type = 'error', code = '', statusCode } = Object(cause)
   const lasts = statusCode === 404

@@ -4,7 +4,7 @@ import type { Tables } from '../schema.ts'
 
 /** The schema of 0.2.0 in one step: no older store is migrated. */
 export async function up(db: Kysely<Tables>): Promise<void> {
-  // Rows of roll-ups are found by their keys alone.
+  // Rows of roll-ups are found only by their keys.
   const end = isPostgres(db) ? '' : ' without rowid'
   const statements = SCHEMA.replaceAll('{end}', end).replaceAll('{figures}', figures()).split(';')
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -79,7 +79,7 @@ async function keepLateCosts(db: Kysely<Tables>): Promise<void> {
     .on('late_costs')
     .columns(['day', 'account_id'])
     .execute()
-  // The time in an id is read here alone.
+  // The time in an id is read only here.
   for (let afterId = ''; ; ) {
     const { rows } = await sql<{ readonly id: string }>`
       select id from requests
@@ -147,7 +147,7 @@ async function makeAgain(
   for (const name of WAITS) {
     built = built.addColumn(name, 'integer', (column) => column.notNull().defaultTo(0))
   }
-  // Rows are read by their key alone, and the key is most of a row: SQLite keeps it once.
+  // Rows are read only by their key, and the key is most of a row: SQLite keeps it once.
   if (!isPostgres(db)) built = built.modifyEnd(sql`without rowid`)
   await built.addPrimaryKeyConstraint(`${table}_groups`, [...keyColumns, 'upstream']).execute()
   const kept = sql.join([...keyColumns, ...AMOUNTS, ...WAITS].map((name) => sql.ref(name)))

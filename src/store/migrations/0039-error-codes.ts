@@ -8,7 +8,7 @@ import { forgetWholeDays } from './0032-costs.ts'
  * which requests were pruned: the codes of their failed requests are not known.
  */
 export async function up(db: Kysely<Tables>): Promise<void> {
-  // Rows are read by their key alone, and the key is most of a row: SQLite keeps it once.
+  // Rows are read only by their key, and the key is most of a row: SQLite keeps it once.
   const end = sql.raw(isPostgres(db) ? '' : ' without rowid')
   await sql`
     create table usage_errors (

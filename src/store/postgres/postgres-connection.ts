@@ -7,11 +7,11 @@ const ANSWER_TIMEOUT_MS = 15_000
 
 const STATEMENT_TIMEOUT_MS = 10_000
 
-// Clients wait for the writer. Its statements look rows up by their keys; a commit that waits for a standby is ended by
-// the wait for the answer alone.
+// Clients wait for the writer. Its statements look rows up by their keys; a commit that waits for a standby is ended
+// only by the wait for the answer.
 const WRITER_STATEMENT_TIMEOUT_MS = 4_000
 const POOL_LOCK_TIMEOUT_MS = 2_000
-// Above the second after which the server looks for a deadlock, which then ends one transaction alone.
+// Above the second after which the server looks for a deadlock, which then ends only one transaction.
 const WRITER_LOCK_TIMEOUT_MS_DEFAULT = 1_200
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
 

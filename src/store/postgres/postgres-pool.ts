@@ -38,7 +38,7 @@ export class PostgresPool {
     this.#input = input
   }
 
-  /** A connection for the caller alone, until `release`. Rejects with `NotSent` if there is none. */
+  /** A connection that only the caller uses, until `release`. Rejects with `NotSent` if there is none. */
   async acquire(): Promise<Pooled> {
     if (this.#closed !== null) throw new NotSent('the store is closed')
     const idle = this.#idle.pop()

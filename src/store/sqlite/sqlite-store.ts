@@ -186,7 +186,7 @@ class SqliteThreadConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    // Parameters come from the typed tables, whose columns are text, integers and null alone.
+    // Parameters come from the typed tables, whose columns are only text, integers and null.
     const parameters = query.parameters as readonly SQLInputValue[]
     const { rows, changes } = await this.#thread.call({ sql: query.sql, parameters })
     // Kysely's contract: the type of a row is what the query builder inferred from the tables.

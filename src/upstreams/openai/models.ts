@@ -3,7 +3,7 @@ import { undated } from '../listing/known-prices.ts'
 import type { ModelFacts } from '../listing/vendor-list.ts'
 
 // From developers.openai.com/api/docs/models and its page of each model, read on 2026-11-22. The list of OpenAI's API has
-// ids alone. Models that were shut down by then (developers.openai.com/api/docs/deprecations: on 2026-10-23 gpt-3.5-turbo,
+// only ids. Models that were shut down by then (developers.openai.com/api/docs/deprecations: on 2026-10-23 gpt-3.5-turbo,
 // gpt-4, gpt-4-turbo, gpt-4o-2024-05-13, gpt-4.1-nano, o1, o1-pro, o3-mini and o4-mini) have no row.
 
 const CHAT = ['chat', 'responses']

@@ -1,6 +1,6 @@
 import type { MediaCount } from '../call.ts'
 
-/** The media of a body of text alone. */
+/** The media of a body that has only text. */
 export const NO_MEDIA: MediaCount = {
   files: 0,
   firstFilePath: null,

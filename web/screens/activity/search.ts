@@ -20,7 +20,7 @@ type LastHours = keyof typeof LAST_HOURS
 /** How far back Activity looks. */
 export type ActivityRange = DateRange | { readonly kind: 'hours'; readonly range: LastHours }
 
-/** The range of an address that names none. */
+/** The range of an address without one. */
 const DEFAULT_RANGE: ActivityRange = { kind: 'hours', range: '24h' }
 
 type RangeSearch = Readonly<Partial<Record<'range' | 'from' | 'to', unknown>>>
@@ -30,13 +30,13 @@ export function rangeOf(search: RangeSearch): ActivityRange {
   return readRange(search) ?? DEFAULT_RANGE
 }
 
-/** The range of an address; null: it names none. */
+/** The range of an address; null: it has none. */
 function readRange(search: RangeSearch): ActivityRange | null {
   const { range } = search
   return range === '1h' || range === '24h' ? { kind: 'hours', range } : readDateRange(search)
 }
 
-/** A range as an address has it. */
+/** A range as query parameters. */
 export function activityRangeSearch(
   range: ActivityRange,
 ): Pick<ActivitySearch, 'range' | 'from' | 'to'> {
@@ -55,7 +55,7 @@ export const STATE_WORDS = {
   released: 'Released',
 } as const satisfies Record<RequestState, string>
 
-/** The filters of Activity and the request that is open, as the address has them. */
+/** The query parameters of Activity: its filters, and the request that is open. */
 export interface ActivitySearch {
   readonly range?: MovingRange | LastHours
   readonly from?: string

@@ -1,13 +1,13 @@
 import { setFields, textOf } from '../../format/address.ts'
 
-/** The search of Connect's address. */
+/** The query parameters of Connect. */
 export interface ConnectSearch {
   /** The id of a client. */
   readonly client?: string
   readonly model?: string
 }
 
-/** Reads it. */
+/** Reads the query parameters of Connect. */
 export function readConnectSearch({ client, model }: Record<string, unknown>): ConnectSearch {
   return setFields({ client: textOf(client), model: textOf(model) })
 }

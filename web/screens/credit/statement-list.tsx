@@ -101,7 +101,7 @@ function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
   )
 }
 
-/** By position: the lines, and whether they are top-ups alone. */
+/** By position: the lines, and whether they are only top-ups. */
 function sumsText(lines: readonly Line[], isTopUps: boolean): string {
   const spent = -sumOf(lines.filter(isSpend))
   const added = sumOf(lines.filter(isTopUp))

@@ -67,7 +67,7 @@ export function Reset() {
   )
 }
 
-/** Sign-in by the link of an email. It is used by the button alone: programs that look at links open the page too. */
+/** Sign-in by the link of an email. Only the button uses it: programs that scan links open the page too. */
 export function SignInLink() {
   return (
     <OpenedLink title="Sign in to tollgate" look="lookAtSignInLink">

@@ -23,7 +23,7 @@ const FIND_AFTER_MS = 200
 export function KeysScreen() {
   const { search, change } = useScreenSearch<KeysSearch>()
   const { create = false, find = '' } = search
-  // In the memory of this page alone, until it is left.
+  // Only in the memory of this page, until it is left.
   const [made, setMade] = useState<CreatedApiKey | null>(null)
   const [copied, setCopied] = useState<string | null>(null)
   const setCreating = (isCreating: boolean) =>

@@ -29,7 +29,7 @@ export function MembersScreen() {
   const { search, change } = useScreenSearch<MembersSearch>()
   const setInviting = (isInviting: boolean) =>
     change(() => (isInviting ? { invite: true } : {}), { replace: true })
-  // In the memory of this page alone, until it is left.
+  // Only in the memory of this page, until it is left.
   const [made, setMade] = useState<NewInvitation | null>(null)
   return (
     <>

@@ -54,7 +54,7 @@ function sorted(models: readonly Model[], sort: ModelSort, uses: ModelUses): rea
   }
 }
 
-// For the order alone: no amount is made of it.
+// Only for the order: no amount is made of it.
 function priceOf({ pricing }: Model): number {
   return ['prompt', 'completion', 'image', 'request']
     .map((name) => Number(pricing[name] ?? 0))

@@ -1,6 +1,6 @@
 import { flagOf, setFields, textOf, textsOf } from '../../format/address.ts'
 
-/** How models are sorted. */
+/** The orders of models, with their names in the menu. */
 export const MODEL_SORTS = {
   used: 'Most used',
   name: 'Name',
@@ -9,16 +9,16 @@ export const MODEL_SORTS = {
   newest: 'Newest',
 } as const
 
-/** One of them. */
+/** An order of models. */
 export type ModelSort = keyof typeof MODEL_SORTS
 
 /** The kinds of output of models, and their names on chips. */
 export const WRITES = { text: 'Text', image: 'Images', embeddings: 'Embeddings' } as const
 
-/** One of them. */
+/** A kind of output of models. */
 export type Writes = keyof typeof WRITES
 
-/** The search of the models' address. */
+/** The query parameters of Models. */
 export interface ModelsSearch {
   /** A part of an ID, a name or a description. */
   readonly find?: string
@@ -35,7 +35,7 @@ export interface ModelsSearch {
   readonly model?: string
 }
 
-/** Reads it; what it can't mean is left out. */
+/** Reads the query parameters of Models; invalid values are left out. */
 export function readModelsSearch(search: Record<string, unknown>): ModelsSearch {
   const { find, open, sort, vendor, writes, context, supports, model } = search
   const tokens = Number(context)
@@ -51,12 +51,12 @@ export function readModelsSearch(search: Record<string, unknown>): ModelsSearch 
   })
 }
 
-/** A name of a table; undefined: the value is none of them. */
+/** The name if the table has it; otherwise undefined. */
 function nameIn<Name extends string>(table: Readonly<Record<Name, string>>, value: unknown) {
   return typeof value === 'string' && Object.hasOwn(table, value) ? (value as Name) : undefined
 }
 
-/** Reads what the operator's list of models is searched for: a part of an ID, a name or an upstream. */
+/** Reads the search text of the operator's list of models: a part of an ID, a name or an upstream. */
 export function readFindSearch({ find }: Record<string, unknown>): Pick<ModelsSearch, 'find'> {
   return setFields({ find: textOf(find) })
 }

@@ -164,7 +164,7 @@ const asMoney = (value: NonNullable<Value>) => money(Number(value))
 const asDay = (value: NonNullable<Value>) => String(value).slice(0, 10)
 const asList = (value: NonNullable<Value>) => String(value).replaceAll(',', ', ')
 
-// In the order in which they are shown; others are in the CSV alone.
+// In the order in which they are shown; others are only in the CSV.
 const FIELDS: Readonly<Record<string, Field>> = {
   name: { word: 'Name' },
   email: { word: 'Email' },

@@ -19,7 +19,7 @@ import { useOperatorWrite } from './use-operator-write.ts'
 /** Credit codes: making, listing and revoking them, for operators. */
 export function CodesScreen() {
   const [isCreating, setCreating] = useState(false)
-  // In the memory of this page alone, until it is left.
+  // Only in the memory of this page, until it is left.
   const [made, setMade] = useState<CreatedCode | null>(null)
   return (
     <>

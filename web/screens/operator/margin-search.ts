@@ -13,15 +13,15 @@ export const GROUPS = [
   { value: 'month', text: 'Month', plural: 'months' },
 ] as const
 
-/** One of them. */
+/** A grouping of the usage of all accounts. */
 export type Group = (typeof GROUPS)[number]['value']
 
-/** The search of the address of usage and margin. Default: 30 days by account, without a comparison. */
+/** The query parameters of Usage and margin. Default: 30 days by account, without a comparison. */
 export interface MarginSearch extends ComparedSearch {
   readonly by?: Group
 }
 
-/** Reads it; what it can't mean is left out. */
+/** Reads the query parameters of Usage and margin; invalid values are left out. */
 export function readMarginSearch(search: Record<string, unknown>): MarginSearch {
   const by = GROUPS.find(({ value }) => value === search['by'])?.value
   return { ...readComparedSearch(search), ...setFields({ by }) }
@@ -35,12 +35,12 @@ export const HOME_SPLITS = [
   { value: 'upstream', text: 'Upstream' },
 ] as const
 
-/** The search of Home's address. Default: 30 days by margin, compared with the 30 days before. */
+/** The query parameters of Home. Default: 30 days by margin, compared with the 30 days before. */
 export interface HomeSearch extends ComparedSearch {
   readonly by?: (typeof HOME_SPLITS)[number]['value']
 }
 
-/** Reads it; what it can't mean is left out. */
+/** Reads the query parameters of Home; invalid values are left out. */
 export function readHomeSearch(search: Record<string, unknown>): HomeSearch {
   const by = HOME_SPLITS.find(({ value }) => value === search['by'])?.value
   return { ...readComparedSearch(search), ...setFields({ by }) }

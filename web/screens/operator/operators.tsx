@@ -13,7 +13,7 @@ import { type Invited, InviteOperator, RemoveOperator } from './operator-dialogs
 /** The operators of the gateway: inviting and removing them. */
 export function OperatorsScreen() {
   const [isInviting, setInviting] = useState(false)
-  // In the memory of this page alone, until it is left.
+  // Only in the memory of this page, until it is left.
   const [made, setMade] = useState<Invited | null>(null)
   return (
     <>

@@ -3,7 +3,7 @@ import type { AccountState, AccountsOrder } from '../../api/operator.ts'
 import { flagOf, setFields, textOf, textsOf } from '../../format/address.ts'
 import { ACCOUNT_ORDERS } from './account-orders.ts'
 
-/** The search of the accounts' address. Charge and margin are those of its range. Default: 30 days. */
+/** The query parameters of Accounts. Charge and margin are those of its range. Default: 30 days. */
 export interface AccountsSearch extends RangeSearch {
   /** A part of a name, an email address or an id. */
   readonly search?: string
@@ -15,7 +15,7 @@ export interface AccountsSearch extends RangeSearch {
   readonly create?: true
 }
 
-/** Reads it. */
+/** Reads the query parameters of Accounts; invalid values are left out. */
 export function readAccountsSearch(search: Record<string, unknown>): AccountsSearch {
   const range = readDateRange(search)
   return {
@@ -36,18 +36,18 @@ const STATES = [
   'in_debt',
 ] as const satisfies readonly AccountState[]
 
-/** The search of the purchases' address. */
+/** The query parameters of Purchases. */
 export interface PurchasesSearch {
   /** Left out: those that wait for a decision. */
   readonly list?: 'all' | 'reversed'
 }
 
-/** Reads it. */
+/** Reads the query parameters of Purchases. */
 export function readPurchasesSearch({ list }: Record<string, unknown>): PurchasesSearch {
   return list === 'all' || list === 'reversed' ? { list } : {}
 }
 
-/** The filters of the audit log, as its address has them. */
+/** The query parameters of Audit log: its filters. */
 export interface AuditLogSearch {
   readonly account?: string | undefined
   /** Ids of users and admin tokens. */
@@ -56,7 +56,7 @@ export interface AuditLogSearch {
   readonly kind?: readonly string[] | undefined
 }
 
-/** Reads them. */
+/** Reads the query parameters of Audit log. */
 export function readAuditLogSearch({ account, by, kind }: Record<string, unknown>): AuditLogSearch {
   return setFields({ account: textOf(account), by: textsOf(by), kind: textsOf(kind) })
 }

@@ -14,7 +14,7 @@ import { CreateWebhook } from './webhook-form.tsx'
 /** The webhooks, to which events are posted, and the form for a new one. */
 export function WebhooksScreen() {
   const [isCreating, setCreating] = useState(false)
-  // In the memory of this page alone, until it is left.
+  // Only in the memory of this page, until it is left.
   const [made, setMade] = useState<CreatedWebhook | null>(null)
   return (
     <>

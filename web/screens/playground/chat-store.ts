@@ -90,7 +90,7 @@ window.addEventListener('beforeunload', (event) => {
   if (chat.run.kind === 'running') event.preventDefault()
 })
 
-/** The conversation of an account, in the memory of this tab alone, and the request that continues it. */
+/** The conversation of an account, only in the memory of this tab, and the request that continues it. */
 export function useChat(accountId: string) {
   const shown = useSyncExternalStore(subscribe, () => chatOf(accountId))
   const { messages, typed } = shown

@@ -3,7 +3,7 @@ import type { Model } from '../../api/answers.ts'
 /** The formats that the Playground speaks, the most usual first. */
 export const SPOKEN = ['chat', 'messages', 'responses'] as const
 
-/** One of them. */
+/** A format that the Playground speaks. */
 export type SpokenFormat = (typeof SPOKEN)[number]
 
 /** The facts about a model that the Playground needs. */

@@ -1,11 +1,11 @@
 import { setFields, textOf } from '../../format/address.ts'
 
-/** The search of the Playground's address, without typed text. */
+/** The query parameters of the Playground, which have no typed text. */
 export interface PlaygroundSearch {
   readonly model?: string
 }
 
-/** Reads it. */
+/** Reads the query parameters of the Playground. */
 export function readPlaygroundSearch({ model }: Record<string, unknown>): PlaygroundSearch {
   return setFields({ model: textOf(model) })
 }

@@ -153,7 +153,7 @@ function Sessions() {
   )
 }
 
-/** Leaves this session alone. */
+/** Ends all sessions but this one. */
 function EndOthers() {
   const queries = useQueryClient()
   const end = useSend({
