@@ -4,5 +4,10 @@ import type { Page } from '../api/answers.ts'
 export function Count({ page }: { readonly page: Page<unknown> | undefined }) {
   if (page === undefined) return null
   const { data, has_more: hasMore } = page
-  return <span className="count">{hasMore ? `${data.length}+` : data.length}</span>
+  return (
+    <>
+      {' '}
+      <span className="count">{hasMore ? `${data.length}+` : data.length}</span>
+    </>
+  )
 }

@@ -20,10 +20,10 @@ export function FindField({ label, placeholder = label, value, onChange }: FindF
   return (
     <label className="find">
       <Icon name="search" small />
-      <span className="vh">{label}</span>
       <input
         ref={field}
         type="search"
+        aria-label={label}
         value={value}
         placeholder={placeholder}
         autoComplete="off"

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Problem } from './problem.tsx'
 
@@ -28,6 +28,12 @@ export function DialogForm(props: DialogFormProps) {
   const { write = NOTHING, isDangerous = false, isReady = true, cancel = 'Cancel' } = props
   const { problem = write.error?.message ?? null, onSubmit } = props
   const ref = useRef<HTMLFormElement>(null)
+  const aboutId = useId()
+  // The words of a question are read out with its title; of a form, its fields are read one by one.
+  useEffect(() => {
+    const isQuestion = ref.current?.querySelector('input, select, textarea') === null
+    if (isQuestion) ref.current?.closest('dialog')?.setAttribute('aria-describedby', aboutId)
+  }, [aboutId])
   const focusFault = () => ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   // biome-ignore lint/correctness/useExhaustiveDependencies: at each refusal, whose field may be out of sight
   useEffect(focusFault, [write.error])
@@ -41,7 +47,9 @@ export function DialogForm(props: DialogFormProps) {
         focusFault()
       }}
     >
-      {props.children}
+      <div id={aboutId} className="contents">
+        {props.children}
+      </div>
       <Problem text={problem} />
       <footer>
         <button type="button" className="btn ghost" onClick={props.onClose}>

@@ -117,7 +117,7 @@ export function ListCard<Row>(props: ListCardProps<Row>) {
       ) : (
         <>
           <Stale query={query} />
-          <table className={`cards ${className}`}>
+          <table className={`cards ${className}`} aria-label={label}>
             <Heads heads={heads} />
             {rows === undefined ? (
               <GreyRows rows={greyRows} heads={heads} />

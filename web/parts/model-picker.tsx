@@ -17,7 +17,7 @@ interface ModelPickerProps {
 /** One of the models, found by name or ID, with its prices. */
 export function ModelPicker({ models, value, onChange, error }: ModelPickerProps) {
   const id = useId()
-  const errorId = useId()
+  const [valueId, errorId] = [`${id}-value`, `${id}-error`]
   return (
     <div className="fld">
       <span id={id}>Model</span>
@@ -28,10 +28,11 @@ export function ModelPicker({ models, value, onChange, error }: ModelPickerProps
           <button
             type="button"
             className="inp pick"
-            aria-describedby={error === null ? id : `${id} ${errorId}`}
+            aria-labelledby={`${id} ${valueId}`}
+            aria-describedby={error === null ? undefined : errorId}
             {...button}
           >
-            <span className="model">
+            <span className="model" id={valueId}>
               <ModelName id={value} />
             </span>
             <Icon name="down" small />

@@ -119,7 +119,7 @@ function Reasons({ counts, withKeys, unapplied }: ReasonsProps) {
 function ByCode({ counts }: { counts: Counted }) {
   return (
     <>
-      <table className="cards">
+      <table className="cards" aria-label="Refused requests">
         <Heads heads={HEADS} />
         <tbody>
           {counts.codes.map((each) => (

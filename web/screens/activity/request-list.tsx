@@ -61,7 +61,10 @@ export function RequestList(props: RequestListProps) {
       {isEmpty ? (
         <NoRequests {...props} />
       ) : (
-        <table className={isAllAccounts ? 'cards requests of-all' : 'cards requests'}>
+        <table
+          className={isAllAccounts ? 'cards requests of-all' : 'cards requests'}
+          aria-label="Requests"
+        >
           <Heads heads={heads} />
           {newest.data === undefined ? (
             <GreyRows rows={10} heads={heads} />

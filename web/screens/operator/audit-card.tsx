@@ -56,7 +56,7 @@ function resultText({ ok, checked }: Audit, at: Date): string {
 
 function Differences({ audit: { differences } }: { audit: Audit }) {
   return (
-    <table className="cards">
+    <table className="cards" aria-label="Figures that differ">
       <thead>
         <tr>
           <th scope="col">Figure</th>

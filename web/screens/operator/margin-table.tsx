@@ -93,7 +93,7 @@ export function MarginTable(props: MarginTableProps) {
   return (
     <section className="card overflow-hidden" aria-label={`Margin by ${by}`}>
       {header}
-      <table className="cards">
+      <table className="cards" aria-label={`Margin by ${by}`}>
         <Heads heads={[{ text: group?.text ?? by }, ...shown]} />
         <tbody>
           {data.slice(0, rowsMax).map((row) => (
@@ -135,7 +135,7 @@ export function Margin({ figures }: { readonly figures: ChargedMargin & { uncost
   }
   return (
     <>
-      <b className={margin < 0 ? 'text-bad' : ''}>{money(margin)}</b>
+      <b className={margin < 0 ? 'text-bad' : ''}>{money(margin)}</b>{' '}
       <span className="pct">{marginShare(figures)}</span>
     </>
   )

@@ -199,7 +199,7 @@ function ErrorCard({ upstream }: { upstream: ListedUpstream }) {
       {failed === 0 ? (
         <p className="note px-[18px] pb-4">No errors in the last 24 hours.</p>
       ) : (
-        <table className="cards">
+        <table className="cards" aria-label="Errors by code">
           <Heads heads={heads} />
           <tbody>
             {errors.map((error) => (

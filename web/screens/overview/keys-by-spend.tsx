@@ -39,7 +39,7 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
           <p>Choose a longer period to see earlier requests.</p>
         </Empty>
       ) : (
-        <table className="cards">
+        <table className="cards" aria-label="Keys by spend">
           <Heads heads={HEADS} />
           <tbody>
             {keys.map((key) => (

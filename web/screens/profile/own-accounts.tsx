@@ -24,7 +24,7 @@ export function OwnAccounts() {
       <header className="pb-2">
         <h2>Accounts</h2>
       </header>
-      <table className="cards">
+      <table className="cards" aria-label="Accounts">
         <Heads heads={ACCOUNT_HEADS} />
         <tbody>
           {accounts.map((account) => (

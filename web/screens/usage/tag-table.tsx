@@ -35,7 +35,7 @@ export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
   }
   return (
     <section className="card overflow-hidden" aria-label="Figures by tag">
-      <table className="cards">
+      <table className="cards" aria-label="Figures by tag">
         <Heads heads={[{ text: 'Tag' }, ...figureHeads(false)]} />
         <tbody>
           {rows.map(({ id, figures }) => (

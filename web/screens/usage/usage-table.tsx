@@ -64,7 +64,7 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
   const rows = groups.toSorted((one, other) => (of(other.figures) ?? -1) - (of(one.figures) ?? -1))
   return (
     <section className="card overflow-hidden" aria-label={`Figures by ${by}`}>
-      <table className="cards">
+      <table className="cards" aria-label={`Figures by ${by}`}>
         <Heads
           heads={[
             { text: HEADS[by] },
