@@ -1,8 +1,9 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { test } from './page-test.ts'
 import { EMPTY, json, type StandIn } from './stand-in.ts'
 import { DAY_MS, HELIX, KEYS, NOW } from './stand-in-data.ts'
+import { WEBHOOKS } from './stand-in-operator.ts'
 
 /** What happens elsewhere while the page is open: a sign-out, an upgrade, another operator's change, a model that leaves. */
 
@@ -226,3 +227,75 @@ test('a browser whose clock is a day late asks for the newest requests, and says
   await page.getByText('nightly evals').waitFor()
   expect(await page.getByText(/^0\ss ago$/).count()).toBe(0)
 })
+
+interface Turned {
+  readonly name: string
+  /** Below `/app/`. */
+  readonly path: string
+  readonly open: (page: Page) => Promise<void>
+  readonly title: string
+  /** The path whose answer changes, and how. */
+  readonly changed: (server: StandIn) => void
+}
+
+const [WEBHOOK] = WEBHOOKS
+
+const TURNED: readonly Turned[] = [
+  {
+    name: 'the suspension of an account',
+    path: `operator/accounts/${HELIX.id}/settings`,
+    async open(page) {
+      await page.getByRole('button', { name: 'More actions' }).click()
+      await page.getByRole('button', { name: 'Suspend account' }).click()
+    },
+    title: `Suspend ${HELIX.name}?`,
+    changed: (server) =>
+      server.answer(
+        `/operator/accounts/${HELIX.id}`,
+        json({
+          ...HELIX,
+          state: 'suspended',
+          disabled: true,
+          disabled_at: NOW.toISOString(),
+          disabled_note: null,
+        }),
+      ),
+  },
+  {
+    name: 'a webhook',
+    path: `operator/webhooks/${WEBHOOK?.id}`,
+    open: (page) => page.getByRole('button', { name: 'Disable', exact: true }).click(),
+    title: 'Disable the webhook?',
+    changed: (server) =>
+      server.answer(
+        '/operator/webhooks',
+        json({ ...EMPTY, data: WEBHOOKS.map((each) => ({ ...each, disabled: true })) }),
+      ),
+  },
+  {
+    name: 'maintenance',
+    path: 'operator/health',
+    open: (page) => page.getByRole('button', { name: 'Turn on', exact: true }).click(),
+    title: 'Turn maintenance on?',
+    changed: (server) => server.answer('/operator/maintenance', json({ enabled: true })),
+  },
+]
+
+test.for(TURNED)(
+  'a dialog about $name does not turn into its opposite when another operator is first',
+  async ({ path, open, title, changed }, { page, server }) => {
+    await page.goto(`${server.address}/app/${path}`)
+    await open(page)
+    const dialog: Locator = page.getByRole('dialog', { name: title })
+    await dialog.waitFor()
+    changed(server)
+    const read = page.waitForResponse((response) => response.request().method() === 'GET')
+    await comeBack(page)
+    await read
+    await page
+      .getByText(/^(?:Suspended|Disabled|On)$/)
+      .first()
+      .waitFor()
+    expect(await dialog.count()).toBe(1)
+  },
+)

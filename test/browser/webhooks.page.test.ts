@@ -147,3 +147,23 @@ test('a webhook is disabled and enabled after a dialog that explains the effect,
     `PATCH operator/webhooks/${DISABLED?.id}`,
   ])
 })
+
+test('a change of the address of a webhook sends no events, which another operator may have changed', async ({
+  page,
+  server,
+}) => {
+  server.answer(`PATCH /operator/webhooks/${ENABLED?.id}`, json(ENABLED))
+  await page.goto(`${server.address}/app/${ONE}`)
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Change webhook' })
+  await dialog.getByLabel('Address').fill('https://desk.helix.example/other')
+  const elsewhere = { ...ENABLED, events: ['balance.low'] }
+  server.answer('/operator/webhooks', json({ object: 'list', data: [elsewhere], has_more: false }))
+  await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+  await page.getByText('for balance.low').waitFor()
+  const [sent] = await Promise.all([
+    page.waitForRequest((request) => request.method() === 'PATCH'),
+    dialog.getByRole('button', { name: 'Save' }).click(),
+  ])
+  expect(sent.postDataJSON()).toEqual({ url: 'https://desk.helix.example/other' })
+})

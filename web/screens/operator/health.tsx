@@ -217,7 +217,9 @@ interface TurnProps {
   readonly onClose: () => void
 }
 
-function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
+function TurnMaintenance({ isOn: isOnNow, health, onClose }: TurnProps) {
+  // As it was when a person opened this: a change elsewhere must not turn its button round.
+  const [isOn] = useState(isOnNow)
   const turn = useOperatorWrite(
     (enabled: boolean) => asOperator('setMaintenance', { enabled }),
     onClose,

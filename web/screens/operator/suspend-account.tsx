@@ -21,7 +21,9 @@ interface SuspendAccountProps {
 
 /** Suspends or resumes an account, after saying what that does. */
 export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountProps) {
-  const { id, name, disabled, credit } = account
+  const { id, name, credit } = account
+  // As it was when a person opened this: a change elsewhere must not turn its button round.
+  const [disabled] = useState(account.disabled)
   const [note, setNote] = useState('')
   const moments = momentsOf(useSpanOf()(DEFAULT_RANGE))
   const overview = useQuery({

@@ -49,19 +49,28 @@ interface ChangeWebhookProps {
 
 /** Another address, or other events. */
 export function ChangeWebhook({ webhook, onClose }: ChangeWebhookProps) {
+  const [before] = useState(webhook)
   const change = useOperatorWrite(
-    (fields: WebhookFields) => asOperator('changeWebhook', { webhook_id: webhook.id, ...fields }),
+    (typed: WebhookFields) =>
+      asOperator('changeWebhook', { webhook_id: before.id, ...changedFields(before, typed) }),
     onClose,
   )
   return (
     <WebhookForm
-      before={webhook}
+      before={before}
       title="Change webhook"
       submit="Save"
       change={change}
       onClose={onClose}
     />
   )
+}
+
+/** Unchanged fields are not sent: another operator may have changed them meanwhile. */
+function changedFields(before: WebhookFields, { url, events }: WebhookFields) {
+  const isSame =
+    events.length === before.events.length && events.every((event) => before.events.includes(event))
+  return { ...(url === before.url ? {} : { url }), ...(isSame ? {} : { events }) }
 }
 
 interface WebhookFields {

@@ -122,7 +122,9 @@ interface DialogProps extends WebhookProps {
   readonly onClose: () => void
 }
 
-function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
+function DisableWebhook({ webhook: { id, disabled: isNow }, onClose }: DialogProps) {
+  // As it was when a person opened this: a change elsewhere must not turn its button round.
+  const [disabled] = useState(isNow)
   const change = useOperatorWrite(
     (to: boolean) => asOperator('changeWebhook', { webhook_id: id, disabled: to }),
     onClose,
