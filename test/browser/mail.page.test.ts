@@ -66,7 +66,10 @@ function linkOf({ text }: ReceivedMail): string {
   return /^http:\S+#\S+$/m.exec(text)?.[0] ?? ''
 }
 
-test('a code signs in after a wrong one, and five wrong ones end it', async ({ door, mailed }) => {
+test('a code signs in after a wrong one and a reload, and five wrong ones end it', async ({
+  door,
+  mailed,
+}) => {
   await door.getByRole('link', { name: 'Sign in by email' }).click()
   await door.getByRole('heading', { name: 'Sign in by email' }).waitFor()
   await expectGoodPage(door)
@@ -92,6 +95,7 @@ test('a code signs in after a wrong one, and five wrong ones end it', async ({ d
   const code = await ask(1)
   await enter(wrongOf(code))
   await door.getByText('The code is wrong').waitFor()
+  await door.reload()
   await enter(code)
   await door.getByText('No requests yet').waitFor()
 })

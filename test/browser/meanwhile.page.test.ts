@@ -4,6 +4,7 @@ import { test } from './page-test.ts'
 import { EMPTY, json, type StandIn } from './stand-in.ts'
 import { DAY_MS, HELIX, KEYS, NOW } from './stand-in-data.ts'
 import { WEBHOOKS } from './stand-in-operator.ts'
+import { begunAt } from './stand-in-sale.ts'
 
 /** What happens elsewhere while the page is open: a sign-out, an upgrade, another operator's change, a model that leaves. */
 
@@ -299,3 +300,21 @@ test.for(TURNED)(
     expect(await dialog.count()).toBe(1)
   },
 )
+
+test('a person who comes back from the payment page by Back can open it again', async ({
+  page,
+  server,
+}) => {
+  const url = 'https://pay.example/1'
+  server.answer('POST /purchases', json(begunAt(url)))
+  await page.route(url, (route) => route.fulfill({ status: 204 }))
+  await page.goto(`${server.address}/app/${at('credit?open=buy')}`)
+  await page.getByRole('button', { name: 'Continue to payment' }).click()
+  await page.getByRole('button', { name: 'Opening the payment' }).waitFor()
+  await page.evaluate(() =>
+    globalThis.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })),
+  )
+  await page.getByRole('button', { name: 'Continue to payment' }).click()
+  await page.getByRole('button', { name: 'Opening the payment' }).waitFor()
+  expect(server.asked.filter((call) => call.startsWith('POST'))).toHaveLength(2)
+})

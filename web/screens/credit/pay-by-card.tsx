@@ -9,6 +9,7 @@ import { DollarField } from '../../parts/field.tsx'
 import { DialogForm } from '../../parts/form-dialog.tsx'
 import { Prose } from '../../parts/prose.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
+import { useCameBack } from '../../parts/use-came-back.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 
 interface PayByCardProps {
@@ -28,6 +29,7 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
       beginPayment({ account_id: accountId, method: method.id, amount: amountMicros }),
     onSuccess: ({ url }) => window.location.assign(paymentPage(url)),
   })
+  useCameBack(begin.reset)
   const read = readMoney(typed)
   const wrong = typed.trim() === '' ? null : amountFault(read, method)
   const amountMicros = wrong === null ? read : null

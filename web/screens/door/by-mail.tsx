@@ -15,7 +15,7 @@ const route = getRouteApi('/sign-in-by-mail')
 /** Sign-in without a password: an email with a link, and with a code for this browser. */
 export function SignInByMail() {
   const { next = '/' } = route.useSearch()
-  const [asked, setAsked] = useState<{ email: string; ticket: string } | null>(null)
+  const [asked, setAsked] = useAsked()
   const { data: start } = useQuery(startQuery)
   const isOpen = start?.sign_up === 'open'
   if (asked === null) {
@@ -40,7 +40,11 @@ export function SignInByMail() {
   return (
     <Door title="Enter the code" lead={<MailIsOnItsWay email={asked.email} isOpen={isOpen} />}>
       <DoorForm
-        send={({ code = '' }) => asBrowser('signInByCode', { ticket: asked.ticket, code })}
+        send={async ({ code = '' }) => {
+          const entered = await asBrowser('signInByCode', { ticket: asked.ticket, code })
+          sessionStorage.removeItem(ASKED)
+          return entered
+        }}
         submit="Sign in"
         next={next}
         ownFields={['code']}
@@ -59,6 +63,30 @@ export function SignInByMail() {
       </p>
     </Door>
   )
+}
+
+interface Asked {
+  readonly email: string
+  /** Goes with the code of the email; alone it signs no one in. */
+  readonly ticket: string
+}
+
+const ASKED = 'tollgate-asked'
+// As long as the code of an email is valid.
+const KEPT_MS = 15 * 60_000
+
+/** The email that waits for its code. It outlives a reload: phones load a tab again after a look at the mail. */
+function useAsked() {
+  const [asked, setAsked] = useState<Asked | null>(() => {
+    const kept = JSON.parse(sessionStorage.getItem(ASKED) ?? 'null')
+    return kept !== null && Date.now() - kept.atMs < KEPT_MS ? kept : null
+  })
+  const keep = (next: Asked | null) => {
+    if (next === null) sessionStorage.removeItem(ASKED)
+    else sessionStorage.setItem(ASKED, JSON.stringify({ ...next, atMs: Date.now() }))
+    setAsked(next)
+  }
+  return [asked, keep] as const
 }
 
 /** A forgotten password: an email with a link that sets another one. */

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import type { LinkLook } from '../../api/answers.ts'
 import { asBrowser } from '../../api/calls.ts'
+import { currentTime } from '../../api/clock.ts'
 import { startQuery } from '../../api/queries.ts'
 import { dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
@@ -125,7 +126,7 @@ function Invited({ look }: { look: LinkLook }) {
     <>
       {by}
       {to} as {as}.
-      {expiresAt !== null && ` This link expires on ${dayOf(new Date(expiresAt), new Date())}.`}
+      {expiresAt !== null && ` This link expires on ${dayOf(new Date(expiresAt), currentTime())}.`}
     </>
   )
 }
@@ -201,10 +202,7 @@ interface LinkDoorProps {
 function LinkDoor({ token, title, lead, otherWays, children, ...form }: LinkDoorProps) {
   if (token === '') {
     return (
-      <Door
-        title={title}
-        lead="This link is incomplete. Copy the whole link, including the part after #."
-      />
+      <Door title={title} lead="This link is incomplete. Open it again, with the part after #." />
     )
   }
   return (

@@ -5,6 +5,7 @@ import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { useSend } from '../../api/use-write.ts'
 import { Problem } from '../../parts/problem.tsx'
+import { useCameBack } from '../../parts/use-came-back.ts'
 import { Door } from './door.tsx'
 import { messageOf, useEnter } from './door-form.tsx'
 
@@ -27,6 +28,7 @@ export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
       location.assign(url)
     },
   })
+  useCameBack(leave.reset)
   // The browser leaves the page a while after the answer.
   const isLeaving = leave.isPending || leave.isSuccess
   const providers = start?.providers ?? []

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
 import { useSend } from '../../api/use-write.ts'
 import { CodeField } from '../../parts/code-field.tsx'
+import { LeaveUncopied } from '../../parts/made-secret.tsx'
 import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { useSignOut } from '../../shell/use-sign-out.ts'
@@ -90,6 +91,7 @@ export function SetUpFactor() {
   const enter = useEnter()
   const queries = useQueryClient()
   const [codes, setCodes] = useState<readonly string[] | null>(null)
+  const [isKept, setKept] = useState(false)
   const [isPasskey, setPasskey] = useState(false)
   const { data: factors } = useQuery({
     queryKey: ['factors'],
@@ -107,7 +109,25 @@ export function SetUpFactor() {
       lead="Operators of this gateway need one in addition to the password."
     >
       <div className="factor">
-        {codes !== null && <RecoveryCodes codes={codes} onDone={() => void goOn()} />}
+        {codes !== null && (
+          <>
+            <RecoveryCodes
+              codes={codes}
+              onCopied={() => setKept(true)}
+              onDone={() => {
+                setKept(true)
+                void goOn()
+              }}
+            />
+            <LeaveUncopied
+              noun="recovery codes"
+              isCopied={isKept}
+              isEnding={false}
+              onLeave={() => {}}
+              onStay={() => {}}
+            />
+          </>
+        )}
         {codes === null && isPasskey && <AddPasskey onAdded={onAdded} />}
         {codes === null && !isPasskey && <SetUpApp onAdded={onAdded} />}
       </div>
