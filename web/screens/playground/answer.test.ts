@@ -55,6 +55,17 @@ describe('the answer of a chat', () => {
     })
   })
 
+  test('whose connection ends is the same error, in words', async () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.error(new TypeError('network error')),
+    })
+    const headers = { 'content-type': 'text/event-stream' }
+    await expect(read(new Response(body, { headers }))).rejects.toMatchObject({
+      code: 'broken_off',
+      message: 'The answer broke off before its end.',
+    })
+  })
+
   test('has the error that a stream ends with', async () => {
     const error = 'data: {"error":{"message":"Try later.","code":"upstream_error"}}\n\n'
     await expect(read(streamed(STREAM + error, 10))).rejects.toMatchObject({

@@ -25,6 +25,16 @@ export async function* readAnswer(
   response: Response,
   format: SpokenFormat,
 ): AsyncGenerator<AnswerPiece> {
+  try {
+    yield* readPieces(response, format)
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    // The connection ended, as it does when the gateway stops, or the answer is not whole.
+    throw brokenOff(response)
+  }
+}
+
+async function* readPieces(response: Response, format: SpokenFormat): AsyncGenerator<AnswerPiece> {
   const readSaid = READERS[format]
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
   if (!isStream) {
@@ -37,7 +47,11 @@ export async function* readAnswer(
     yield* piecesOf(said, response)
     if (said.isLast) return
   }
-  throw failure('The answer broke off before its end.', 'broken_off', response)
+  throw brokenOff(response)
+}
+
+function brokenOff(response: Response): ApiError {
+  return failure('The answer broke off before its end.', 'broken_off', response)
 }
 
 interface ErrorJson {
