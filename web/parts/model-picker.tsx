@@ -68,9 +68,10 @@ interface OptionsProps extends Pick<ModelPickerProps, 'models' | 'value'> {
 function Options({ models, value, onPick }: OptionsProps) {
   const [text, setText] = useState('')
   const wanted = text.trim().toLowerCase()
-  const found = models
-    .filter((model) => `${model.id} ${model.name}`.toLowerCase().includes(wanted))
-    .slice(0, SHOWN_MAX)
+  const matching = models.filter((model) =>
+    `${model.id} ${model.name}`.toLowerCase().includes(wanted),
+  )
+  const found = matching.slice(0, SHOWN_MAX)
   const matches = useMatches({
     rows: found,
     startAt: Math.max(
@@ -105,6 +106,9 @@ function Options({ models, value, onPick }: OptionsProps) {
             </>
           )}
         </Matches>
+      )}
+      {matching.length > SHOWN_MAX && (
+        <p className="note px-2.5 py-2">{matching.length - SHOWN_MAX} more: type to find them.</p>
       )}
     </>
   )

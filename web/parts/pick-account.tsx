@@ -53,7 +53,9 @@ const SHOWN_MAX = 20
 
 function Found({ accountId, onChange }: PickAccountProps) {
   const [text, setText] = useState('')
-  const { data } = useInfiniteQuery(accountsQuery(useSettled(text.trim(), SEARCH_AFTER_MS)))
+  const { data, hasNextPage } = useInfiniteQuery(
+    accountsQuery(useSettled(text.trim(), SEARCH_AFTER_MS)),
+  )
   const found = data?.pages.flatMap((page) => page.data) ?? []
   return (
     <>
@@ -71,6 +73,9 @@ function Found({ accountId, onChange }: PickAccountProps) {
           {id === accountId && <Icon name="check" small />}
         </button>
       ))}
+      {(found.length > SHOWN_MAX || hasNextPage) && (
+        <p className="note px-2.5 py-2">More accounts: type to find them.</p>
+      )}
       {data !== undefined && found.length === 0 && (
         <p className="note px-2.5 py-2">No account matches “{text.trim()}”.</p>
       )}

@@ -6,7 +6,7 @@ import {
   offeredModelsQuery,
   purchaseQuery,
 } from '../api/operator.ts'
-import { keysQuery, modelsQuery } from '../api/queries.ts'
+import { keyPagesQuery, keysQuery, modelsQuery } from '../api/queries.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useSettled } from '../parts/use-settled.ts'
 import type { ActivitySearch } from '../screens/activity/search.ts'
@@ -166,8 +166,14 @@ function useKeyEntries(accountId: string | null, wanted: string): Found {
     ...keysQuery(accountId ?? ''),
     enabled: accountId !== null,
   })
+  const searched = useSettled(wanted, SEARCH_AFTER_MS)
+  // Of an account with more keys than a page of the list, the server finds the others.
+  const isAsked = accountId !== null && data?.has_more === true && searched !== ''
+  const more = useInfiniteQuery({ ...keyPagesQuery(accountId ?? '', searched), enabled: isAsked })
+  const isLater = data?.has_more === true && searched !== wanted
   if (accountId === null) return NONE
-  const matching = (data?.data ?? []).filter(
+  const found = isAsked ? (more.data?.pages.flatMap((page) => page.data) ?? []) : []
+  const matching = [...(data?.data ?? []), ...found].filter(
     ({ id, name }) => name.toLowerCase().includes(wanted) || id.startsWith(wanted),
   )
   const entries = matching.map(({ id, name }) => ({
@@ -182,7 +188,7 @@ function useKeyEntries(accountId: string | null, wanted: string): Found {
         search: { range: '30d', key: [id] },
       }),
   }))
-  return { entries, isSearching: isLoading }
+  return { entries, isSearching: isLoading || more.isLoading || isLater }
 }
 
 /** On the pages of operators, the keys of all accounts that the server finds. */

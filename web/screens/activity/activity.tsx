@@ -6,13 +6,14 @@ import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { Drawer } from './drawer.tsx'
+import { useUsed } from './filter-options.tsx'
 import { Filters } from './filters.tsx'
 import { Find, Live } from './list-tools.tsx'
 import { Refusals } from './refusals.tsx'
 import { RequestList } from './request-list.tsx'
 import type { KeyNameOf } from './request-words.ts'
 import { type ActivityRange, type ActivitySearch, activityRangeSearch, rangeOf } from './search.ts'
-import { csvHref, useActivity, useRequestSource } from './use-activity.ts'
+import { csvHref, type RequestSource, useActivity, useRequestSource } from './use-activity.ts'
 
 /** The requests of an account, or for operators of all accounts, with tokens, time and charge; live. */
 export function ActivityScreen() {
@@ -20,7 +21,7 @@ export function ActivityScreen() {
   const [isLive, setLive] = useState(true)
   const source = useRequestSource()
   const activity = useActivity(source, search, isLive)
-  const keyNameOf = useKeyNames(source.accountId)
+  const keyNameOf = useKeyNames(source, rangeOf(search))
   const spanOf = useSpanOf()
   const look = (range: ActivityRange) => change(() => inRange(search, range))
   const listRef = useRef<HTMLDivElement>(null)
@@ -104,9 +105,15 @@ function inRange(
 }
 
 /** The name of a request's key: operators get it with the request, members have the keys of their account. */
-function useKeyNames(accountId: string | null): KeyNameOf {
+function useKeyNames(source: RequestSource, range: ActivityRange): KeyNameOf {
+  const { accountId } = source
   const { data } = useQuery({ ...keysQuery(accountId ?? ''), enabled: accountId !== null })
-  const names = new Map(data?.data.map(({ id, name }) => [id, name]))
+  // Of an account with more keys than a page of the list, the usage of the range names those with requests.
+  const used = useUsed('key', { source, range, isAsked: data?.has_more === true })
+  const names = new Map([
+    ...used.map(({ value, text }) => [value, text] as const),
+    ...(data?.data.map(({ id, name }) => [id, name] as const) ?? []),
+  ])
   return (request) => {
     const name = 'key_name' in request ? request.key_name : names.get(request.key_id)
     if (name == null) return data?.has_more === false ? 'deleted key' : null

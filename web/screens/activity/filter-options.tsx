@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { lastDays } from '../../../src/vocabulary/date-range.ts'
+import { currentMs } from '../../api/clock.ts'
 import { offeredModelsQuery, operatorReportQuery, upstreamsQuery } from '../../api/operator.ts'
 import { keysQuery, modelsQuery, momentsOf, reportQuery } from '../../api/queries.ts'
 import { type Option, PickMany } from '../../parts/pick.tsx'
@@ -64,23 +65,25 @@ export function KeyFilter({
 interface UsedInput {
   readonly source: RequestSource
   readonly range: ActivityRange
+  /** Default: they are read. */
+  readonly isAsked?: boolean
 }
 
 /** The models, keys or upstreams with requests in the range. Members see no upstreams. */
-function useUsed(
+export function useUsed(
   by: 'model' | 'key' | 'upstream',
-  { source, range }: UsedInput,
+  { source, range, isAsked = true }: UsedInput,
 ): readonly Option[] {
   const spanOf = useSpanOf()
-  const span = range.kind === 'hours' ? lastDays(2, { nowMs: Date.now() }) : spanOf(range)
+  const span = range.kind === 'hours' ? lastDays(2, { nowMs: currentMs() }) : spanOf(range)
   const isMember = source.as === 'member'
   const own = useQuery({
     ...reportQuery(source.accountId ?? '', momentsOf(span), by === 'key' ? 'key' : 'model'),
-    enabled: isMember,
+    enabled: isMember && isAsked,
   })
   const all = useQuery({
     ...operatorReportQuery(span, { by, account: source.accountId }),
-    enabled: !isMember,
+    enabled: !isMember && isAsked,
     staleTime: MINUTE_MS,
     refetchInterval: false,
   })

@@ -5,6 +5,7 @@ import { asMember } from '../../api/calls.ts'
 import { invitationsQuery, membersQuery } from '../../api/queries.ts'
 import { roleLabel } from '../../format/roles.ts'
 import { dayOf } from '../../format/time.ts'
+import { useFindRows } from '../../parts/find-rows.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { Problem } from '../../parts/problem.tsx'
@@ -66,18 +67,28 @@ const MEMBER_HEADS = [
   { text: 'Remove', isHidden: true },
 ] as const
 
+const MEMBER_FIND = {
+  label: 'Name or email',
+  noun: 'member',
+  textOf: ({ name, email }: Member) => `${name} ${email}`,
+}
+
 function MemberTable() {
   const query = useQuery(membersQuery(useAccountId()))
   const [removing, setRemoving] = useState<Member | null>(null)
+  const found = useFindRows(query.data?.data, MEMBER_FIND)
   return (
     <ListCard
       label="Members"
+      header={found.header}
       query={query}
-      rows={query.data?.data}
+      rows={found.rows}
       empty={
-        <Empty title="No members yet.">
-          <p>Invite people by email. They choose their own password.</p>
-        </Empty>
+        found.nothing ?? (
+          <Empty title="No members yet.">
+            <p>Invite people by email. They choose their own password.</p>
+          </Empty>
+        )
       }
       heads={MEMBER_HEADS}
       greyRows={2}

@@ -8,6 +8,7 @@ import { setFields } from '../../format/address.ts'
 import { counted, shortCount } from '../../format/numbers.ts'
 import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
 import { minuteTime } from '../../format/time.ts'
+import { MoreRows, useFirstRows } from '../../parts/first-rows.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
@@ -32,6 +33,7 @@ export function ModelsScreen() {
   const uses = useUses()
   const models = query.data?.data ?? []
   const found = query.data && matchingModels(models, search, uses)
+  const first = useFirstRows(found)
   const opened = models.find(({ id }) => id === search.model)
   const change = (part: Change, { replace = true } = {}) =>
     void navigate({ search: setFields({ ...search, ...part }), replace, resetScroll: false })
@@ -56,7 +58,7 @@ export function ModelsScreen() {
           label="Models"
           className="models opens"
           query={query}
-          rows={found}
+          rows={first.shown}
           empty={<Nothing isEmpty={models.length === 0} />}
           heads={HEADS}
           greyRows={8}
@@ -69,6 +71,7 @@ export function ModelsScreen() {
             />
           )}
         >
+          <MoreRows rows={first} noun="model" />
           {(query.isPending || (found ?? []).length > 0) && (
             <p className="pager">
               Prices in dollars per million tokens: what this account is charged.

@@ -4,6 +4,7 @@ import { type OfferedModel, offeredModelsQuery } from '../../api/operator.ts'
 import { counted, percentOf } from '../../format/numbers.ts'
 import { pricesText } from '../../format/prices.ts'
 import { FindField } from '../../parts/find-field.tsx'
+import { MoreRows, useFirstRows } from '../../parts/first-rows.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -29,6 +30,7 @@ export function OfferedModelsScreen() {
   const found = models?.filter(({ id, name, upstream }) =>
     `${id} ${name} ${upstream}`.toLowerCase().includes(wanted),
   )
+  const first = useFirstRows(found)
   const look = (text: string) =>
     void navigate({ search: text === '' ? {} : { find: text }, replace: true, resetScroll: false })
   return (
@@ -46,7 +48,7 @@ export function OfferedModelsScreen() {
       <ListCard
         label="Models and prices"
         query={query}
-        rows={found}
+        rows={first.shown}
         failed="The models could not be loaded."
         empty={
           <Empty title={models?.length === 0 ? 'The catalog is empty.' : 'No model matches.'}>
@@ -62,7 +64,9 @@ export function OfferedModelsScreen() {
         heads={HEADS}
         greyRows={8}
         row={(model) => <Row key={`${model.upstream} ${model.id}`} model={model} />}
-      />
+      >
+        <MoreRows rows={first} noun="model" />
+      </ListCard>
     </>
   )
 }

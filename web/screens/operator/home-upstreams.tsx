@@ -21,6 +21,8 @@ const HEADS = [
   { text: 'State' },
 ] as const
 
+const SHOWN_MAX = 8
+
 /** The configured upstreams: requests, errors and cost of the range, and the state of each now. */
 export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
   const query = useQuery(upstreamsQuery)
@@ -36,7 +38,7 @@ export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
         </header>
       }
       query={query}
-      rows={query.data?.data}
+      rows={query.data && worthALook(query.data.data)}
       empty={<NoUpstreams />}
       heads={HEADS}
       greyRows={3}
@@ -49,6 +51,15 @@ export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
       )}
     />
   )
+}
+
+/** Those that are not healthy, then those with the most requests: with many, Home is not the list of all of them. */
+function worthALook(upstreams: readonly ListedUpstream[]): readonly ListedUpstream[] {
+  if (upstreams.length <= SHOWN_MAX) return upstreams
+  const isWell = ({ state }: ListedUpstream) => Number(state === 'healthy')
+  return upstreams
+    .toSorted((one, other) => isWell(one) - isWell(other) || other.requests - one.requests)
+    .slice(0, SHOWN_MAX)
 }
 
 interface UpstreamRowProps {

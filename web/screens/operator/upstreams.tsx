@@ -5,6 +5,7 @@ import { type ListedUpstream, upstreamsQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted, percent } from '../../format/numbers.ts'
 import { ago, dayAndShortMinute, duration } from '../../format/time.ts'
+import { useFindRows } from '../../parts/find-rows.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Heads, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
@@ -28,18 +29,26 @@ const HEADS = [
   { text: 'Last list', className: 'hide-m' },
 ] as const
 
+const FIND = {
+  label: 'Name of an upstream',
+  noun: 'upstream',
+  textOf: ({ name }: ListedUpstream) => name,
+}
+
 /** The configured upstreams: state, figures of the last 24 hours, and when each last listed its models. */
 export function UpstreamsScreen() {
   const query = useQuery(upstreamsQuery)
+  const found = useFindRows(query.data?.data, FIND)
   return (
     <>
       <ScreenTop title="Upstreams" />
       <ListCard
         label="Upstreams"
+        header={found.header}
         query={query}
-        rows={query.data?.data}
+        rows={found.rows}
         failed={FAILED}
-        empty={<NoUpstreams />}
+        empty={found.nothing ?? <NoUpstreams />}
         heads={HEADS}
         greyRows={4}
         row={(upstream) => <UpstreamRow key={upstream.name} upstream={upstream} />}

@@ -1,12 +1,19 @@
-import { useQuery } from '@tanstack/react-query'
-import { keysQuery } from '../../api/queries.ts'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { keyPagesQuery, keysQuery } from '../../api/queries.ts'
+
+const NAME = 'Playground'
 
 /** The rest of the Playground key's limit, in micro-dollars; null: it has no limit, or is not made yet. */
 export function usePlaygroundKey(
   accountId: string,
 ): { readonly limitMicros: number; readonly leftMicros: number } | null {
   const { data } = useQuery(keysQuery(accountId))
-  const key = data?.data.find(({ name }) => name === 'Playground')
+  const newest = data?.data.find(({ name }) => name === NAME)
+  // Of an account with more keys than a page of the list, it may be an older one.
+  const isOlder = newest === undefined && data?.has_more === true
+  const older = useInfiniteQuery({ ...keyPagesQuery(accountId, NAME), enabled: isOlder })
+  const found = older.data?.pages.flatMap((page) => page.data) ?? []
+  const key = newest ?? found.find(({ name }) => name === NAME)
   if (key === undefined || key.credit_limit === null) return null
   const { credit_limit: limitMicros, spend, held } = key
   return { limitMicros, leftMicros: Math.max(0, limitMicros - spend - held) }

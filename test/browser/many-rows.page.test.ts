@@ -1,0 +1,102 @@
+import { expect } from 'vitest'
+import { test } from './page-test.ts'
+import { EMPTY, json } from './stand-in.ts'
+import { HELIX, KEYS } from './stand-in-data.ts'
+import { UPSTREAMS } from './stand-in-desk.ts'
+import { MODEL_LIST } from './stand-in-models.ts'
+import { MEMBERS } from './stand-in-operator.ts'
+import { REQUESTS } from './stand-in-requests.ts'
+
+/** Accounts and gateways with more rows than a screen or a page of a list has. */
+
+const at = (section: string) => `${HELIX.id}/${section}`
+const many = <Row>(count: number, row: (place: number) => Row): readonly Row[] =>
+  Array.from({ length: count }, (_, place) => row(place))
+
+const [MODEL] = MODEL_LIST.data
+const MODELS = many(160, (place) => ({ ...MODEL, id: `acme/model-${place}`, name: `M ${place}` }))
+
+test('160 models are drawn in part until all are asked for, and found at once', async ({
+  page,
+  server,
+}) => {
+  server.answer('/models', json({ data: MODELS }))
+  await page.goto(`${server.address}/app/${at('models')}`)
+  const rows = page.getByRole('table', { name: 'Models' }).locator('tbody tr')
+  const all = page.getByRole('button', { name: 'Show all 160 models' })
+  await all.waitFor()
+  expect(await rows.count()).toBe(100)
+  await page.getByRole('searchbox').fill('model-159')
+  await expect.poll(() => rows.count()).toBe(1)
+  await page.getByRole('searchbox').fill('')
+  await all.click()
+  await expect.poll(() => rows.count()).toBe(160)
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await page.locator('.pick').click()
+  await page.getByText('100 more: type to find them.').waitFor()
+})
+
+test('members and upstreams are found by a field once they are many', async ({ page, server }) => {
+  const data = many(60, (place) => ({
+    ...MEMBERS[0],
+    user_id: `user_${place}`,
+    name: `Person ${place}`,
+    email: `p${place}@helix.example`,
+  }))
+  server.answer('/members', json({ ...EMPTY, data }))
+  await page.goto(`${server.address}/app/${at('members')}`)
+  const field = page.getByRole('searchbox', { name: 'Name or email' })
+  await field.fill('p45@')
+  const rows = page.getByRole('table', { name: 'Members' }).locator('tbody tr')
+  await expect.poll(() => rows.count()).toBe(1)
+  await field.fill('no such person')
+  await page.getByText('No member matches “no such person”.').waitFor()
+  await page.getByRole('button', { name: 'Show all members' }).click()
+  await expect.poll(() => rows.count()).toBe(60)
+  expect(await field.inputValue()).toBe('')
+
+  const upstreams = many(40, (place) => ({ ...UPSTREAMS[1], name: `up-${place}`, requests: place }))
+  const failing = { ...UPSTREAMS[0], name: 'failing', state: 'failing' }
+  server.answer('/operator/upstreams', json({ ...EMPTY, data: [...upstreams, failing] }))
+  await page.goto(`${server.address}/app/operator/upstreams`)
+  await page.getByRole('searchbox', { name: 'Name of an upstream' }).fill('up-39')
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
+  await page.goto(`${server.address}/app/operator`)
+  const home = page.getByRole('table', { name: 'Upstreams' })
+  await home.getByRole('row', { name: /failing/ }).waitFor()
+  const names = await home.locator('tbody tr a').allTextContents()
+  expect(names).toHaveLength(8)
+  expect(names.slice(0, 2)).toEqual(['failing', 'up-39'])
+})
+
+test('keys beyond the newest page have their names in Activity, the palette and the Playground', async ({
+  page,
+  server,
+}) => {
+  const old = { ...KEYS[0], id: 'key_01kbh0c7x5qv3m9t2r8w6e9999', name: 'the oldest key' }
+  const playground = { ...old, id: 'key_01kbh0c7x5qv3m9t2r8w6e9998', name: 'Playground' }
+  server.answer('/keys', {
+    kind: 'by',
+    of: (query) =>
+      query.get('search') === null
+        ? { ...EMPTY, data: KEYS, has_more: true, next_cursor: 'next' }
+        : { ...EMPTY, data: [old, { ...playground, credit_limit: 5_000_000, spend: 0, held: 0 }] },
+  })
+  server.answer('/requests', json({ ...EMPTY, data: [{ ...REQUESTS[4], key_id: old.id }] }))
+  server.answer('/usage/report', {
+    kind: 'by',
+    of: (query) => ({
+      object: 'usage_report',
+      by: query.get('by'),
+      data: [{ id: old.id, name: old.name, figures: {} }],
+      totals: {},
+    }),
+  })
+  await page.goto(`${server.address}/app/${at('activity')}`)
+  await page.getByRole('cell', { name: 'the oldest key' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('the oldest')
+  await page.getByRole('option', { name: 'the oldest key' }).waitFor()
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await page.getByText('$5.00 of $5.00 left').waitFor()
+})
