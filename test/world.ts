@@ -274,7 +274,7 @@ async function makePurchase({ ledger, store }: Gateway, input: NewPurchase): Pro
             paid,
             reversedUnits: 0n,
             paymentRef: `pay_${number}`,
-            isDisputed: false,
+            dispute: null,
             judgment,
           },
     approved: false,

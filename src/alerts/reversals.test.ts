@@ -84,7 +84,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const purchasedAtMs = nowMs
     await find({ back: 3n })
     await look()
-    await find({ back: 10n, isDisputed: true })
+    await find({ back: 10n, dispute: 'open' })
     await look()
     await find({ back: 3n })
     await look()
@@ -135,7 +135,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('a dispute that was won before anyone looked is emailed as a dispute, and then as won', async () => {
-    await find({ back: 10n, isDisputed: true })
+    await find({ back: 10n, dispute: 'open' })
     await find()
     await look()
     const causes = (await letters()).map((about) => 'cause' in about && about.cause)

@@ -5,6 +5,7 @@ import { addDepositAddresses } from '../sale/deposit-rows.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore } from '../store/open-store.ts'
 import { micros } from '../vocabulary/money.ts'
+import type { Dispute } from '../vocabulary/purchase.ts'
 import { cells, commandLineOfEachTest } from './testing/command-line.ts'
 
 const line = commandLineOfEachTest()
@@ -31,7 +32,7 @@ async function makeHeld(purchaseId: string): Promise<string> {
       paid: { currency: 'usd', units: 2_400n },
       reversedUnits: 0n,
       paymentRef: null,
-      isDisputed: false,
+      dispute: null,
       judgment: { kind: 'hold', reason: 'a dollar short', worthMicros: micros(24_000_000) },
     },
     approved: false,
@@ -71,7 +72,7 @@ test('a held purchase is listed, shown and credited once', async () => {
 /** A payment of $25 that a look found credited, and so many cents of it refunded or disputed. */
 async function makeReversed(
   purchaseId: string,
-  { cents, isDisputed }: { readonly cents: bigint; readonly isDisputed: boolean },
+  { cents, dispute = null }: { readonly cents: bigint; readonly dispute?: Dispute | null },
 ): Promise<void> {
   const accountId = String((await line.json('account', 'create', 'Ada'))['id'])
   const ledger = createLedger({ location: parseDatabaseUrl(line.storeUrl) })
@@ -85,7 +86,7 @@ async function makeReversed(
       paid: { currency: 'usd', units: 2_500n },
       reversedUnits: cents,
       paymentRef: null,
-      isDisputed,
+      dispute,
       judgment: { kind: 'credit' },
     },
   })
@@ -93,16 +94,20 @@ async function makeReversed(
 }
 
 test('refunded and disputed purchases are listed with their amounts, and each kind separately', async () => {
-  await makeReversed('pur_1', { cents: 0n, isDisputed: false })
-  await makeReversed('pur_2', { cents: 333n, isDisputed: false })
-  await makeReversed('pur_3', { cents: 2_500n, isDisputed: false })
-  await makeReversed('pur_4', { cents: 2_500n, isDisputed: true })
+  await makeReversed('pur_1', { cents: 0n })
+  await makeReversed('pur_2', { cents: 333n })
+  await makeReversed('pur_3', { cents: 2_500n })
+  await makeReversed('pur_4', { cents: 2_500n, dispute: 'open' })
+  await makeReversed('pur_5', { cents: 2_500n, dispute: 'lost' })
+  await makeReversed('pur_6', { cents: 0n, dispute: 'won' })
   const listed = async (...args: readonly string[]) => {
     const { out } = await line.run('purchase', 'list', ...args)
     return cells(out).map((row) => [row[0], row[4], row[6]])
   }
   expect(await listed('--state', 'credited')).toEqual([
     ['ID', 'STATE', 'REFUND OR DISPUTE'],
+    ['pur_6', 'credited', 'dispute won'],
+    ['pur_5', 'credited', 'dispute lost, $25.00'],
     ['pur_4', 'credited', 'disputed, $25.00'],
     ['pur_3', 'credited', 'refunded, $25.00'],
     ['pur_2', 'credited', 'partly refunded, $3.33'],
@@ -111,6 +116,8 @@ test('refunded and disputed purchases are listed with their amounts, and each ki
   const ids = async (reversal: string) =>
     (await listed('--reversal', reversal)).slice(1).map(([id]) => id)
   expect(await ids('disputed')).toEqual(['pur_4'])
+  expect(await ids('dispute_lost')).toEqual(['pur_5'])
+  expect(await ids('dispute_won')).toEqual(['pur_6'])
   expect(await ids('refunded')).toEqual(['pur_3'])
   expect(await ids('partly_refunded,disputed')).toEqual(['pur_4', 'pur_2'])
   const shown = cells((await line.run('purchase', 'show', 'pur_2')).out)

@@ -23,7 +23,7 @@ const PURCHASES = shownRows(listedPurchaseShape, {
   },
 })
 
-/** `partly refunded, $3.33`; `-` where there was neither a refund nor a dispute. */
+/** `partly refunded, $3.33`, `dispute won`; `-` where there was neither a refund nor a dispute. */
 function reversalText({
   reversal,
   reversed,
@@ -31,7 +31,9 @@ function reversalText({
   readonly reversal: Reversal | null
   readonly reversed: number
 }): string {
-  return reversal === null ? '-' : `${reversal.replaceAll('_', ' ')}, ${showMicros(reversed)}`
+  if (reversal === null) return '-'
+  const word = reversal.replaceAll('_', ' ')
+  return reversed === 0 ? word : `${word}, ${showMicros(reversed)}`
 }
 
 /** Cents as dollars; other currencies in their smallest unit. */

@@ -109,6 +109,18 @@ export async function listOpen(db: Kysely<Tables>): Promise<readonly PurchaseRow
   return rows.map((row) => PURCHASES.read(row))
 }
 
+/** The purchases whose dispute is open: the first ten thousand. */
+export async function listDisputed(db: Kysely<Tables>): Promise<readonly PurchaseRow[]> {
+  const rows = await db
+    .selectFrom('purchases')
+    .selectAll()
+    .where(IS_REVERSED)
+    .where(REVERSED_AS.disputed)
+    .limit(OPEN_MAX)
+    .execute()
+  return rows.map((row) => PURCHASES.read(row))
+}
+
 // Literals, because the index of pending purchases is chosen by the text of the query.
 const isOneOf = (states: readonly PurchaseState[]) =>
   sql<boolean>`(${sql.join(
@@ -137,12 +149,16 @@ export async function listPending(
 }
 
 // A literal, because the index of refunded and disputed purchases is chosen by the text of the query.
-const IS_REVERSED = sql<boolean>`(reversed_micros > 0 or disputed = 1)`
+const IS_REVERSED = sql<boolean>`(reversed_micros > 0 or dispute is not null)`
+
+const IS_REFUNDED = sql`(dispute is null or dispute = 'won') and reversed_micros`
 
 const REVERSED_AS: Readonly<Record<Reversal, RawBuilder<boolean>>> = {
-  disputed: sql`disputed = 1`,
-  refunded: sql`(disputed = 0 and reversed_micros = credit_micros)`,
-  partly_refunded: sql`(disputed = 0 and reversed_micros < credit_micros)`,
+  disputed: sql`dispute = 'open'`,
+  dispute_lost: sql`dispute = 'lost'`,
+  dispute_won: sql`(dispute = 'won' and reversed_micros = 0)`,
+  refunded: sql`(${IS_REFUNDED} = credit_micros)`,
+  partly_refunded: sql`(${IS_REFUNDED} between 1 and credit_micros - 1)`,
 }
 
 const isReversedAs = (reversals: readonly Reversal[]) =>

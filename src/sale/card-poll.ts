@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { findPurchase, findPurchaseOfPayment, listOpen } from '../ledger/purchases.ts'
+import { findPurchase, findPurchaseOfPayment, listDisputed, listOpen } from '../ledger/purchases.ts'
 import { Passes } from '../store/passes.ts'
 import type { PurchaseRow, SaleCursorRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
@@ -13,6 +13,9 @@ const POLL_MS = 60_000
 
 /** The shortest time between two looks, even if many messages arrive. */
 const REST_MS = 1_000
+
+/** How long a payment with an open dispute needs no look: reports name its end, but only for 30 days. */
+const DISPUTED_LOOK_MS = 24 * 60 * 60_000
 
 /** Reports may become visible later than others that are newer. */
 const REPORTS_LATE_SECONDS = 10 * 60
@@ -31,7 +34,8 @@ interface CardPollInput {
 
 /**
  * Looks once a minute, and after a call of `ring`, at open payments and at payments whose change the provider reports, so
- * that a payment is found without any message. Several gateways repeat the work, which does no harm.
+ * that a payment is found without any message; once a day at those with an open dispute. Several gateways repeat the work,
+ * which does no harm.
  */
 export class CardPoll {
   readonly #input: CardPollInput
@@ -40,7 +44,7 @@ export class CardPoll {
   readonly #followed = new Map<string, number>()
   /** The position that this process has stored last; null: none. */
   #storedPosition: number | null = null
-  /** When each open purchase was last looked at. */
+  /** When each open or disputed purchase was last looked at. */
   readonly #lookedAtMs = new Map<string, number>()
   #isPassing = false
   #isRequested = false
@@ -154,7 +158,8 @@ export class CardPoll {
 
   async #lookAtOpen(): Promise<void> {
     const { db, sale, method, clock, onFailure } = this.#input
-    const open = (await listOpen(db)).filter(({ source }) => method.has(source))
+    const waiting = [...(await listOpen(db)), ...(await listDisputed(db))]
+    const open = waiting.filter(({ source }) => method.has(source))
     const sources = new Set(open.map(({ source }) => source))
     for (const source of this.#lookedAtMs.keys()) {
       if (!sources.has(source)) this.#lookedAtMs.delete(source)
@@ -172,12 +177,14 @@ export class CardPoll {
     }
   }
 
-  #isDue({ source, expiresAtMs }: PurchaseRow, nowMs: number): boolean {
+  #isDue({ source, state, expiresAtMs }: PurchaseRow, nowMs: number): boolean {
     const lookedAtMs = this.#lookedAtMs.get(source)
     if (lookedAtMs === undefined) return true
     // Also where the clock was set back.
     const agoMs = Math.abs(nowMs - lookedAtMs)
-    if (agoMs >= this.#input.method.provider.lookIntervalMs) return true
+    const { lookIntervalMs } = this.#input.method.provider
+    if (agoMs >= (state === 'open' ? lookIntervalMs : DISPUTED_LOOK_MS)) return true
+    if (state !== 'open') return false
     return expiresAtMs !== null && lookedAtMs < expiresAtMs && nowMs >= expiresAtMs
   }
 }

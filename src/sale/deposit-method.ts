@@ -85,7 +85,7 @@ export class TokenDeposits implements DepositMethod {
       paid: { currency, units: transfer.units },
       reversedUnits: 0n,
       paymentRef: null,
-      isDisputed: false,
+      dispute: null,
       judgment,
     }
   }

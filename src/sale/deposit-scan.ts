@@ -263,7 +263,7 @@ export class DepositScan {
         paid: { currency: coin.symbol, units },
         reversedUnits: 0n,
         paymentRef: null,
-        isDisputed: false,
+        dispute: null,
         judgment,
       },
       approved: false,

@@ -161,12 +161,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const sale = saleBy({ ...FAKED, begin: beginFaked, look: async () => found })
     const { source } = await begin(sale)
     await sale.look(source)
-    found = { ...found, isDisputed: true }
+    found = { ...found, dispute: 'open' }
     const token = { id: null, name: 'ADMIN_API_TOKEN' }
     const by = { id: 'act_1', token, action: 'creditPurchase' }
     expect(await sale.approve(source, by)).toMatchObject({
       isChanged: true,
-      purchase: { state: 'held', disputed: true },
+      purchase: { state: 'held', dispute: 'open' },
     })
     const actions = bench.store.db.selectFrom('operator_actions').selectAll()
     expect(await actions.execute()).toEqual([])
@@ -227,7 +227,7 @@ function paidOf(currency: string, units: bigint) {
     paid: { currency, units },
     reversedUnits: 0n,
     paymentRef: null,
-    isDisputed: false,
+    dispute: null,
     netUnits: units,
     doubt: null,
   } satisfies CardFact

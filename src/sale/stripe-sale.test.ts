@@ -141,22 +141,38 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test.each([
-    ['needs_response', 0, true],
-    ['under_review', 0, true],
-    ['lost', 0, true],
-    ['won', CREDIT, false],
-    ['prevented', CREDIT, false],
-    ['warning_needs_response', CREDIT, false],
-    ['warning_closed', CREDIT, false],
-  ] as const)('a dispute that is %s leaves %i', async (status, left, disputed) => {
+    ['needs_response', 0, 'open'],
+    ['under_review', 0, 'open'],
+    ['lost', 0, 'lost'],
+    ['won', CREDIT, 'won'],
+    ['prevented', CREDIT, 'won'],
+    ['warning_needs_response', CREDIT, null],
+    ['warning_closed', CREDIT, null],
+  ] as const)(
+    'a dispute that is %s leaves %i of the credit, and is %s',
+    async (status, left, dispute) => {
+      const { source, pass } = await bench.paid()
+      stripe.dispute(source, 'needs_response')
+      await pass()
+      expect(await bench.balance()).toBe(0)
+      stripe.dispute(source, status)
+      await pass()
+      expect(await bench.balance()).toBe(left)
+      expect(await bench.purchase(source)).toMatchObject({ dispute })
+    },
+  )
+
+  test('the end of a dispute whose report is gone is found by a look once a day', async () => {
     const { source, pass } = await bench.paid()
     stripe.dispute(source, 'needs_response')
     await pass()
-    expect(await bench.balance()).toBe(0)
-    stripe.dispute(source, status)
+    stripe.dispute(source, 'lost')
+    stripe.forgetEvents()
     await pass()
-    expect(await bench.balance()).toBe(left)
-    expect(await bench.purchase(source)).toMatchObject({ disputed })
+    expect(await bench.purchase(source)).toMatchObject({ dispute: 'open' })
+    stripe.nowMs += 24 * 3_600_000
+    await pass()
+    expect(await bench.purchase(source)).toMatchObject({ dispute: 'lost', reversals: 1 })
   })
 
   test('a dispute of a refunded payment removes no credit twice', async () => {

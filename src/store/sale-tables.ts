@@ -1,8 +1,7 @@
 import { ZERO_MICROS } from '../vocabulary/money.ts'
-import { PURCHASE_STATES } from '../vocabulary/purchase.ts'
+import { DISPUTES, PURCHASE_STATES } from '../vocabulary/purchase.ts'
 import {
   amount,
-  flag,
   integer,
   oneOf,
   orNull,
@@ -43,8 +42,8 @@ export const PURCHASES = new Table('purchases', {
     reversals: startsAs(0, integer),
     /** The provider's name of the payment, by which it reports refunds and disputes. */
     payment_ref: orNull(text),
-    /** Whether a dispute of its payment is open or lost. */
-    disputed: startsAs(false, flag),
+    /** The state of the disputes of its payment; null: it was never disputed. */
+    dispute: orNull(oneOf(DISPUTES)),
     /** The payment; null until it is made. */
     paid: together({ paid_currency: text, paid_units: wholeNumber }),
     /** Why it is held or was dismissed. */

@@ -153,7 +153,7 @@ CREATE TABLE purchases (
   source text not null unique, credit_micros bigint not null, created_at_ms bigint not null,
   expires_at_ms bigint, state text not null, reversed_micros bigint default 0 not null,
   reversals bigint default 0 not null, payment_ref text, paid_currency text, paid_units text, note text,
-  credited_at_ms bigint, price_units text, disputed bigint default 0 not null, "receipt_number" bigint, "tax_units" text,
+  credited_at_ms bigint, price_units text, "receipt_number" bigint, "tax_units" text, "dispute" text,
   constraint purchases_reversed check (credit_micros > 0 and 0 <= reversed_micros and reversed_micros <= credit_micros
     and (reversals = 0 or state = 'credited') and (reversed_micros = 0 or reversals > 0)),
   constraint purchases_credited check ((state = 'credited') = (credited_at_ms is not null)
@@ -288,7 +288,7 @@ CREATE INDEX purchases_pending on purchases (state, account_id, id)
   where state = 'open' or state = 'held' or state = 'below_minimum';
 CREATE UNIQUE INDEX "purchases_receipt_number" on "purchases" ("receipt_number");
 CREATE INDEX purchases_reversed on purchases (account_id, id)
-      where reversed_micros > 0 or disputed = 1;
+      where reversed_micros > 0 or dispute is not null;
 CREATE INDEX refusals_hours on refusals (hour);
 CREATE INDEX requests_account_id_id on requests (account_id, id);
 CREATE INDEX requests_api_key_id_id on requests (api_key_id, id);

@@ -160,18 +160,27 @@ describe('the units of removed credit', () => {
 })
 
 test.each([
-  [0, false, null],
-  [1, false, 'partly_refunded'],
-  [999, false, 'partly_refunded'],
-  [1_000, false, 'refunded'],
-  [1_000, true, 'disputed'],
-  [400, true, 'disputed'],
+  [0, null, null],
+  [1, null, 'partly_refunded'],
+  [999, null, 'partly_refunded'],
+  [1_000, null, 'refunded'],
+  [1_000, 'open', 'disputed'],
+  [400, 'open', 'disputed'],
   // For a purchase on hold, whose credit was never added.
-  [0, true, 'disputed'],
-] as const)('a purchase of 1000 with %s removed, disputed: %s, is %s', (reversed, disputed, is) => {
-  const reversedMicros = micros(reversed)
-  expect(reversalOf({ creditMicros: micros(1_000), reversedMicros, disputed })).toBe(is)
-})
+  [0, 'open', 'disputed'],
+  [1_000, 'lost', 'dispute_lost'],
+  [400, 'lost', 'dispute_lost'],
+  [0, 'won', 'dispute_won'],
+  // The credit that a refund removed is still gone.
+  [400, 'won', 'partly_refunded'],
+  [1_000, 'won', 'refunded'],
+] as const)(
+  'a purchase of 1000 with %s removed and a dispute that is %s is %s',
+  (reversed, dispute, is) => {
+    const reversedMicros = micros(reversed)
+    expect(reversalOf({ creditMicros: micros(1_000), reversedMicros, dispute })).toBe(is)
+  },
+)
 
 describe('a receipt', () => {
   test('has the year in which the purchase was credited, and at least four digits', () => {

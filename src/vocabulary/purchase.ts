@@ -35,23 +35,49 @@ export const REVERSALS = [
   'refunded',
   /** A part of it is refunded. */
   'partly_refunded',
-  /** A dispute of it is open or lost. */
+  /** A dispute of it is open. */
   'disputed',
+  /** A dispute of it is lost, and none is open. */
+  'dispute_lost',
+  /** A dispute of it is won, and nothing is refunded. */
+  'dispute_won',
 ] as const
 
-/** The effect of refunds and disputes on a purchase; null: none. A dispute outranks a refund of the same payment. */
+/** The state of the disputes of a payment. */
+export type Dispute = (typeof DISPUTES)[number]
+
+/** Every such state, in the order in which one outranks another of the same payment. */
+export const DISPUTES = [
+  /** The bank has not decided: the payment is taken back for now. */
+  'open',
+  /** The bank has decided for the cardholder: the payment is gone. */
+  'lost',
+  /** The bank has decided for the seller, or the dispute was prevented. */
+  'won',
+] as const
+
+/**
+ * The effect of refunds and disputes on a purchase; null: none. A dispute that is open or lost outranks a refund of the
+ * same payment, and a refund outranks a won dispute.
+ */
 export function reversalOf({
   creditMicros,
   reversedMicros,
-  disputed,
+  dispute,
 }: {
   readonly creditMicros: Micros
   readonly reversedMicros: Micros
-  readonly disputed: boolean
+  readonly dispute: Dispute | null
 }): Reversal | null {
-  if (disputed) return 'disputed'
-  if (reversedMicros === 0) return null
+  if (dispute === 'open') return 'disputed'
+  if (dispute === 'lost') return 'dispute_lost'
+  if (reversedMicros === 0) return dispute === 'won' ? 'dispute_won' : null
   return reversedMicros < creditMicros ? 'partly_refunded' : 'refunded'
+}
+
+/** Whether a dispute takes the payment back: it is open or lost. */
+export function takesBack(dispute: Dispute | null): boolean {
+  return dispute === 'open' || dispute === 'lost'
 }
 
 /** The cause of a change of a purchase's credit after it was added. */
@@ -110,8 +136,8 @@ export type PurchaseFact =
       readonly reversedUnits: bigint
       /** The provider's name of the payment, by which it reports refunds and disputes; null: none. */
       readonly paymentRef: string | null
-      /** Whether a dispute of it is open or lost. */
-      readonly isDisputed: boolean
+      /** Null: it was never disputed. */
+      readonly dispute: Dispute | null
       readonly judgment: PaymentJudgment
     }
 

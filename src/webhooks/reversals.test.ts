@@ -76,7 +76,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await expectSent({
       ...{ amount: -300, reversal: 'partly_refunded', reversed: 300, remaining: 700, balance: 700 },
     })
-    await find('P', { back: 10n, isDisputed: true })
+    await find('P', { back: 10n, dispute: 'open' })
     await expectSent({
       ...{ amount: -700, reversal: 'disputed', reversed: 1_000, remaining: 0, balance: 0 },
     })

@@ -91,6 +91,12 @@ test('a purchase, its refund, a dispute and its end are seen by the buyer and th
   await row('Purchase').getByText('Disputed').waitFor()
   await expectReceipt(page, ['Disputed', '$0.00'], /^Refund$/, /^Dispute$/)
 
+  await atStripe(() => stripe.dispute(source, 'lost'))
+  await seesPurchase('Dispute lost', '$25.00 removed, $0.00 left')
+  await show(`${account}/credit`)
+  await row('Purchase').getByText('Dispute lost').waitFor()
+  await expectReceipt(page, ['Dispute lost', '$0.00'], /^Refund$/, /^Dispute$/)
+
   await atStripe(() => stripe.dispute(source, 'won'))
   await seesPurchase('Partly refunded', '$10.00 removed, $15.00 left')
   await show(`${account}/credit?list=top-ups`)

@@ -36,7 +36,7 @@ test.each(TEST_DATABASES)(
       ...{ creditMicros: micros(1_000), priceUnits: null, seenReversals: 0, approved: false },
       fact: {
         ...{ kind: 'paid', paid: { currency: 'usd', units: 10n }, reversedUnits: 0n },
-        ...{ paymentRef: null, isDisputed: false, judgment: { kind: 'credit' } },
+        ...{ paymentRef: null, dispute: null, judgment: { kind: 'credit' } },
       },
     })
     const numberOf = async (id: string) => (await getPurchase(store.db, id))?.receiptNumber

@@ -119,7 +119,7 @@ async function addRecords({ storeUrl, accountId, apiKeyId }: RecordsInput) {
     ...{ creditMicros: micros(25_000_000), priceUnits: 2_500n },
     fact: {
       ...{ kind: 'paid', paid: { currency: 'usd', units: 2_400n }, reversedUnits: 0n },
-      ...{ paymentRef: null, isDisputed: false },
+      ...{ paymentRef: null, dispute: null },
       judgment: { kind: 'hold', reason: 'a dollar short', worthMicros: micros(24_000_000) },
     },
   })

@@ -16,6 +16,7 @@ import {
   type ReversalCause,
   reversalReference,
   reversedCredit,
+  takesBack,
 } from '../../vocabulary/purchase.ts'
 import type { ActionSubject } from '../operator-actions.ts'
 import type { NamedRows, UnitOfWork } from '../work.ts'
@@ -251,7 +252,7 @@ function purchaseAfter(row: PurchaseRow, input: PostPurchaseInput, nowMs: number
           note: fact.judgment.kind === 'hold' ? fact.judgment.reason : row.note,
           creditedAtMs: state === 'credited' ? nowMs : null,
         }
-  const known = moved.disputed === fact.isDisputed ? moved : { ...moved, disputed: fact.isDisputed }
+  const known = moved.dispute === fact.dispute ? moved : { ...moved, dispute: fact.dispute }
   if (state !== 'credited') return known
   const reversedMicros = reversedCredit({
     creditMicros: known.creditMicros,
@@ -344,8 +345,8 @@ function postChanges(
  */
 function causeOf(before: PurchaseRow, after: PurchaseRow): ReversalCause | null {
   const isRemoved = after.reversedMicros > before.reversedMicros
-  const wasDisputed = before.state === 'credited' && before.disputed
-  if (after.disputed) return isRemoved && !wasDisputed ? 'dispute' : null
+  const wasDisputed = before.state === 'credited' && takesBack(before.dispute)
+  if (takesBack(after.dispute)) return isRemoved && !wasDisputed ? 'dispute' : null
   if (wasDisputed) return isRemoved ? null : 'dispute_won'
   return isRemoved ? 'refund' : 'refund_failed'
 }

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
+import type { Dispute } from '../../vocabulary/purchase.ts'
 import type { PostPurchaseInput } from '../rules/post-purchase.ts'
 import type { StoreBench } from './store-bench.ts'
 
@@ -27,7 +28,7 @@ export function paidLook(
       paid: { currency: 'usd', units: 10n },
       reversedUnits,
       paymentRef: null,
-      isDisputed: false,
+      dispute: null,
       judgment: { kind: 'credit' },
     },
     approved: false,
@@ -38,8 +39,8 @@ export function paidLook(
 export interface FoundPayment {
   /** How many of its ten units have gone back. Default: none. */
   readonly back?: bigint
-  /** Whether a dispute of it is open or lost. Default: false. */
-  readonly isDisputed?: boolean
+  /** The state of its dispute. Default: it was never disputed. */
+  readonly dispute?: Dispute
   /** Default: `A`. */
   readonly accountId?: string
 }
@@ -48,11 +49,12 @@ export interface FoundPayment {
 export async function postLook(
   bench: StoreBench,
   name: string,
-  { back = 0n, isDisputed = false, accountId = 'A' }: FoundPayment = {},
+  { back = 0n, dispute, accountId = 'A' }: FoundPayment = {},
 ): Promise<void> {
   const row = await bench.purchase(`play:${name}`)
   const { fact, ...input } = paidLook(name, { accountId, reversedUnits: back })
-  const found = fact.kind === 'paid' ? { ...fact, isDisputed, paymentRef: `pi_${name}` } : fact
+  const found =
+    fact.kind === 'paid' ? { ...fact, dispute: dispute ?? null, paymentRef: `pi_${name}` } : fact
   const seenReversals = row?.reversals ?? 0
   const { kind } = await bench.ledger.postPurchase({ ...input, seenReversals, fact: found })
   expect(kind).toBe('posted')

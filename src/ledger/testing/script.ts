@@ -226,7 +226,7 @@ function factOf(words: Words): PurchaseFact {
     paid: { currency: 'usd', units: BigInt(units ?? '') },
     reversedUnits: BigInt(after(words, 'back') ?? 0),
     paymentRef: null,
-    isDisputed: words.includes('disputed'),
+    dispute: words.includes('disputed') ? 'open' : null,
     judgment: judgmentOf(words),
   }
 }
@@ -248,8 +248,8 @@ async function runLand(bench: Bench, [look = '', approved]: Words): Promise<stri
 }
 
 function purchaseText(row: PurchaseRow): string {
-  const { state, creditMicros, reversedMicros, reversals, disputed } = row
-  return `${state} ${creditMicros} back ${reversedMicros} in ${reversals}${disputed ? ' disputed' : ''}`
+  const { state, creditMicros, reversedMicros, reversals, dispute } = row
+  return `${state} ${creditMicros} back ${reversedMicros} in ${reversals}${dispute === null ? '' : ' disputed'}`
 }
 
 async function runOpen(bench: Bench, words: Words): Promise<string> {

@@ -195,7 +195,7 @@ export const reversalField = z
   .enum(REVERSALS)
   .nullable()
   .describe(
-    '`refunded`: everything that was paid. `partly_refunded`: a part of it. `disputed`: a dispute is open or lost. Null: neither a refund nor a dispute counts now.',
+    '`refunded`: everything that was paid. `partly_refunded`: a part of it. `disputed`: a dispute is open. `dispute_lost`: a dispute is lost, and none is open. `dispute_won`: a dispute is won, and nothing is refunded. Null: there was neither.',
   )
 
 /** A purchase as its account sees it. */

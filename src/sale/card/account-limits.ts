@@ -103,7 +103,7 @@ async function isDisputed(db: Kysely<Tables>, accountId: string): Promise<boolea
     .selectFrom('purchases')
     .select('id')
     .where('account_id', '=', accountId)
-    .where('disputed', '=', 1)
+    .where('dispute', 'in', ['open', 'lost'])
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

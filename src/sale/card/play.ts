@@ -66,7 +66,7 @@ export class PlayCard implements CardProvider {
           paid: { currency: 'usd', units: BigInt(checkout.cents) },
           reversedUnits: 0n,
           paymentRef: checkout.id,
-          isDisputed: false,
+          dispute: null,
           netUnits: BigInt(checkout.cents),
           doubt: null,
         }

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type Stripe from 'stripe'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import { type Micros, micros } from '../../vocabulary/money.ts'
-import { formatUnits } from '../../vocabulary/purchase.ts'
+import { DISPUTES, type Dispute, formatUnits, takesBack } from '../../vocabulary/purchase.ts'
 import {
   type CardAsked,
   type CardChange,
@@ -135,7 +135,9 @@ export class StripeCard implements CardProvider {
     // Money that is on its way is not credited until it arrives.
     if (checkout.payment_status === 'unpaid') return { kind: 'open' }
     const charge = chargeOf(checkout)
-    const disputedUnits = charge?.disputed ? await this.#disputed(charge) : 0n
+    const { dispute, units: disputedUnits } = charge?.disputed
+      ? await this.#disputed(charge)
+      : { dispute: null, units: 0n }
     const refundedUnits = BigInt(charge?.amount_refunded ?? 0)
     const paymentRef = idOf(checkout.payment_intent)
     return {
@@ -148,7 +150,7 @@ export class StripeCard implements CardProvider {
       taxUnits: BigInt(checkout.total_details?.amount_tax ?? 0),
       reversedUnits: refundedUnits + disputedUnits,
       paymentRef,
-      isDisputed: disputedUnits > 0n,
+      dispute,
       netUnits: netUnitsOf(checkout, charge),
       doubt: doubtOf({ checkout, charge, purchaseId: id, isLive: this.#isLive }),
     }
@@ -162,15 +164,22 @@ export class StripeCard implements CardProvider {
     )
   }
 
-  /** The units that disputes take now: inquiries take nothing, and won disputes are returned. */
-  async #disputed(charge: Stripe.Charge): Promise<bigint> {
+  /** The state of the disputes, and the units that they take now: won disputes are returned. Inquiries are none. */
+  async #disputed(
+    charge: Stripe.Charge,
+  ): Promise<{ readonly dispute: Dispute | null; readonly units: bigint }> {
     const disputes = await this.#ask((stripe) =>
       stripe.disputes.list({ charge: charge.id, limit: 100 }),
     )
-    const taken = disputes.data.filter(
-      ({ status }) => !status.startsWith('warning_') && status !== 'won' && status !== 'prevented',
-    )
-    return taken.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
+    const known = disputes.data.flatMap(({ status, amount }) => {
+      const dispute = disputeOf(status)
+      return dispute === null ? [] : [{ dispute, units: BigInt(amount) }]
+    })
+    const taken = known.filter(({ dispute }) => takesBack(dispute))
+    return {
+      dispute: DISPUTES.find((state) => known.some(({ dispute }) => dispute === state)) ?? null,
+      units: taken.reduce((sum, { units }) => sum + units, 0n),
+    }
   }
 
   async *changedSince(position: number | null): AsyncIterable<CardChange> {
@@ -249,6 +258,13 @@ function chargeOf({ payment_intent: intent }: Stripe.Checkout.Session): Stripe.C
   if (intent === null || typeof intent === 'string') return null
   const { latest_charge: charge } = intent
   return charge === null || typeof charge === 'string' ? null : charge
+}
+
+/** Null: an inquiry. A status that is not known here counts as open: its money is not there. */
+function disputeOf(status: string): Dispute | null {
+  if (status.startsWith('warning_')) return null
+  if (status === 'lost') return 'lost'
+  return status === 'won' || status === 'prevented' ? 'won' : 'open'
 }
 
 function idOf(named: string | { readonly id: string } | null | undefined): string | null {

@@ -60,7 +60,7 @@ export class ModelCard implements CardProvider {
       paid: { currency: 'usd', units: payment.cents },
       reversedUnits: payment.backCents,
       paymentRef: `ref of ${source}`,
-      isDisputed: false,
+      dispute: null,
       netUnits: payment.cents,
       doubt: null,
     }

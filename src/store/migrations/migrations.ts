@@ -22,6 +22,7 @@ import { up as keyCounts } from './0044-key-counts.ts'
 import { up as searches } from './0045-searches.ts'
 import { up as lostChanges } from './0046-lost-changes.ts'
 import { up as newestNotes } from './0047-newest-notes.ts'
+import { up as disputes } from './0048-disputes.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 45, name: 'searches', up: searches },
   { number: 46, name: 'lost-changes', up: lostChanges },
   { number: 47, name: 'newest-notes', up: newestNotes },
+  { number: 48, name: 'disputes', up: disputes },
 ]
 
 /** The newest schema that this program knows. */

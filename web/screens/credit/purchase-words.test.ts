@@ -23,13 +23,15 @@ test('a refund is a payment below zero', () => {
   expect(paidText({ currency: 'usd', units: '-1000' })).toBe('−\u2060$10.00')
 })
 
-test('a purchase that was refunded or is disputed is no longer called credited', () => {
+test('a purchase that was refunded or disputed is no longer called credited', () => {
   const wordOf = (state: string, reversal: Parameters<typeof purchaseWords>[0]['reversal']) =>
     purchaseWords({ state, reversal }).word
   expect(wordOf('credited', null)).toBe('Credited')
   expect(wordOf('credited', 'partly_refunded')).toBe('Partly refunded')
   expect(wordOf('credited', 'refunded')).toBe('Refunded')
   expect(wordOf('credited', 'disputed')).toBe('Disputed')
+  expect(wordOf('credited', 'dispute_lost')).toBe('Dispute lost')
+  expect(wordOf('credited', 'dispute_won')).toBe('Dispute won')
   // An operator still decides about it.
   expect(wordOf('held', 'disputed')).toBe('Paid, being checked')
 })

@@ -44,6 +44,8 @@ export const REVERSAL_WORDS: Readonly<Record<Reversal, StateWords>> = {
   refunded: { word: 'Refunded', tone: 'off' },
   partly_refunded: { word: 'Partly refunded', tone: 'off' },
   disputed: { word: 'Disputed', tone: 'bad' },
+  dispute_lost: { word: 'Dispute lost', tone: 'off' },
+  dispute_won: { word: 'Dispute won', tone: 'good' },
 }
 
 const CAUSE_NAMES: Readonly<Record<ReversalCause, string>> = {
