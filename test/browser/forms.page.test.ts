@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn } from './stand-in.ts'
 import { FACTORS, HELIX, KEYS, ME, NEW_RECOVERY_CODES } from './stand-in-data.ts'
+import { WEBHOOKS } from './stand-in-operator.ts'
 
 /** Forms in dialogs: what they say is wrong, where they say it, and what ends them. */
 
@@ -172,6 +173,66 @@ describe('a form', () => {
     await page.keyboard.press('Enter')
     await page.getByText(/^Key “.*” is ready$/).waitFor()
   })
+})
+
+test('settings can be saved only while they differ from what the server has', async ({
+  page,
+  server,
+}) => {
+  server.answer(`/operator/accounts/${HELIX.id}`, json(HELIX))
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/settings`)
+  const saves = page.getByRole('button', { name: /^Save / })
+  await saves.first().waitFor()
+  const able = async () => {
+    const names = await saves.evaluateAll((all) =>
+      all.filter((one) => one.ariaDisabled !== 'true').map((one) => one.ariaLabel),
+    )
+    return names
+  }
+  expect([await saves.count(), await able()]).toEqual([5, []])
+  const change = async (label: string, save: string) => {
+    const field = page.getByLabel(label, { exact: true })
+    const before = await field.inputValue()
+    await field.fill('7')
+    expect(await able()).toEqual([save])
+    await field.fill(before)
+    expect(await able()).toEqual([])
+  }
+  await change('Name', 'Save account')
+  await change('Low-credit alert', 'Save fee and alert')
+  await change('Requests a minute', 'Save models, allowance and limits')
+  await change('Tax ID', 'Save billing details')
+  await change('Notes', 'Save metadata')
+  const low = page.getByLabel('Low-credit alert')
+  await low.focus()
+  await page.keyboard.press('Enter')
+  await low.fill('50')
+  server.answer(`/operator/accounts/${HELIX.id}`, json({ ...HELIX, low_balance: 50_000_000 }))
+  await page.getByRole('button', { name: 'Save fee and alert' }).click()
+  await page.getByText('Settings saved.').waitFor()
+  await expect.poll(able).toEqual([])
+  expect(server.asked.filter((one) => one.startsWith('PATCH'))).toHaveLength(1)
+})
+
+test('a key and a webhook can be saved only once something was changed', async ({
+  page,
+  server,
+}) => {
+  const save = page.getByRole('dialog').getByRole('button', { name: 'Save' })
+  await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+  await page.getByRole('button', { name: `Actions for ${KEYS[0]?.name}` }).click()
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  expect(await save.isDisabled()).toBe(true)
+  await page.getByLabel('Credit limit').fill('77')
+  expect(await save.isDisabled()).toBe(false)
+  await page.goto(`${server.address}/app/operator/webhooks/${WEBHOOKS[0]?.id}`)
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  expect(await save.isDisabled()).toBe(true)
+  const event = page.getByRole('checkbox', { name: 'balance.low' })
+  await event.uncheck()
+  expect(await save.isDisabled()).toBe(false)
+  await event.check()
+  expect(await save.isDisabled()).toBe(true)
 })
 
 test('a save of settings undoes no change that another operator has made meanwhile', async ({

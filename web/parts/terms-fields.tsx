@@ -31,11 +31,10 @@ interface TypedProps {
 export function useTerms(before: Terms): {
   readonly terms: Terms | null
   readonly fields: TypedProps
-  readonly forget: () => void
-} {
-  const { texts: typed, type: onType, forget } = useTyped(typedTerms(before, ownTimeZone()))
+} & Pick<ReturnType<typeof useTyped>, 'isChanged' | 'forget'> {
+  const { texts: typed, type: onType, ...rest } = useTyped(typedTerms(before, ownTimeZone()))
   const { terms, faults } = readTerms(typed)
-  return { terms, fields: { typed, onType, faults, isOpen: hasTerms(before) }, forget }
+  return { terms, fields: { typed, onType, faults, isOpen: hasTerms(before) }, ...rest }
 }
 
 interface TermsFieldsProps extends TypedProps {

@@ -7,9 +7,15 @@ import { useUnsaved } from './unsaved.ts'
  */
 export function useTyped<Texts extends object>(current: Texts) {
   const [typed, setTyped] = useState<Partial<Texts>>({})
-  useUnsaved(Object.keys(typed).length > 0)
+  const texts = { ...current, ...typed }
+  const isChanged = Object.entries(texts).some(
+    ([name, text]) => text !== Reflect.get(current, name),
+  )
+  useUnsaved(isChanged)
   return {
-    texts: { ...current, ...typed },
+    texts,
+    /** Whether a save would change something: a typed text differs from that of the server. */
+    isChanged,
     type: <Name extends keyof Texts>(name: Name, text: Texts[Name]) =>
       setTyped((before) => ({ ...before, [name]: text })),
     /** Called once the texts were saved: what was typed since then stays. */

@@ -89,6 +89,7 @@ export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
       before={apiKey}
       spentMicros={apiKey.spend}
       submit="Save"
+      isChange={(fields) => Object.keys(changedFields(apiKey, fields)).length > 0}
       write={change}
       onSubmit={change.mutate}
       onClose={onClose}

@@ -24,6 +24,8 @@ interface KeyFormProps {
   /** Its spend; null for a new key. */
   readonly spentMicros: number | null
   readonly submit: string
+  /** Whether there is something to send in these fields. Default: there always is. */
+  readonly isChange?: (fields: KeyFields) => boolean
   readonly write: { readonly error: Error | null; readonly isPending: boolean }
   readonly onSubmit: (fields: KeyFields) => void
   readonly onClose: () => void
@@ -31,7 +33,8 @@ interface KeyFormProps {
 
 /** Name, limit, expiry and terms of a key, with what the server refuses at its field. */
 export function KeyForm(props: KeyFormProps) {
-  const { before, write, onSubmit } = props
+  const { before, write, onSubmit, isChange = () => true } = props
+  const [name, setName] = useState(before.name)
   const [limit, setLimit] = useState(
     before.credit_limit === null ? '' : typedMoney(before.credit_limit),
   )
@@ -45,25 +48,30 @@ export function KeyForm(props: KeyFormProps) {
   const limitMicros = limit.trim() === '' ? null : readMoney(limit)
   const isLimitWrong = limit.trim() !== '' && limitMicros === null
   const refusal = refusalOf(write.error, ['name', 'credit_limit', 'expires_at'], isTermsField)
-  const send = (typed: FormData) => {
-    if (isLimitWrong || terms === null) return
-    const name = String(typed.get('name')).trim()
+  const read = (): KeyFields | null => {
+    if (isLimitWrong || terms === null) return null
     const expires_at = expiryTime(expiry, currentTime())
-    onSubmit({ name, credit_limit: limitMicros, expires_at, ...terms })
+    return { name: name.trim(), credit_limit: limitMicros, expires_at, ...terms }
   }
+  const typed = read()
   return (
     <FormDialog
       title={props.title}
       submit={props.submit}
       write={write}
       problem={refusal.rest}
-      onSubmit={send}
+      isReady={typed === null || isChange(typed)}
+      onSubmit={() => {
+        const sent = read()
+        if (sent !== null) onSubmit(sent)
+      }}
       onClose={props.onClose}
     >
       <Field
         label="Name"
         name="name"
-        defaultValue={before.name}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
         required
         maxLength={100}
         autoComplete="off"

@@ -39,6 +39,8 @@ interface SectionProps {
   readonly title: string
   readonly note: string
   readonly change: ReturnType<typeof useChange>
+  /** Whether there is something to save. */
+  readonly isChanged: boolean
   /** A refusal that belongs to no single field; null: none. */
   readonly problem: string | null
   /** Nothing is sent where a field is wrong. */
@@ -46,10 +48,10 @@ interface SectionProps {
   readonly children: ReactNode
 }
 
-function Section({ title, note, change, problem, onSave, children }: SectionProps) {
+function Section({ title, note, change, isChanged, problem, onSave, children }: SectionProps) {
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    onSave()
+    if (isChanged) onSave()
   }
   return (
     <section className="card" aria-label={title}>
@@ -66,7 +68,7 @@ function Section({ title, note, change, problem, onSave, children }: SectionProp
               type="submit"
               className="btn pri"
               aria-label={`Save ${title.toLowerCase()}`}
-              aria-disabled={change.isPending}
+              aria-disabled={change.isPending || !isChanged}
             >
               Save
             </button>
@@ -100,7 +102,7 @@ function Contact({ account }: { readonly account: Account }) {
   const change = useChange(account)
   const refusal = refusalOf(change.error, ['name', 'email', 'external_id'])
   const { name, email, external_id } = account
-  const { texts, type, forget } = useTyped({
+  const { texts, isChanged, type, forget } = useTyped({
     name,
     email: email ?? '',
     external_id: external_id ?? '',
@@ -125,7 +127,7 @@ function Contact({ account }: { readonly account: Account }) {
     <Section
       title="Account"
       note="The name, the contact, and the ID of the account in another system."
-      change={change}
+      {...{ change, isChanged }}
       problem={refusal.rest}
       onSave={save}
     >
@@ -145,7 +147,7 @@ function Contact({ account }: { readonly account: Account }) {
 function Money({ account }: { readonly account: Account }) {
   const change = useChange(account)
   const refusal = refusalOf(change.error, ['fee_basis_points', 'low_balance'])
-  const { texts, type, forget } = useTyped({
+  const { texts, isChanged, type, forget } = useTyped({
     fee: typedPercent(account.fee_basis_points),
     low: account.low_balance === null ? '' : typedMoney(account.low_balance),
   })
@@ -156,7 +158,7 @@ function Money({ account }: { readonly account: Account }) {
     <Section
       title="Fee and alert"
       note="The fee on the provider cost, and when low credit is reported."
-      change={change}
+      {...{ change, isChanged }}
       problem={refusal.rest}
       onSave={() => {
         if (feeBps === undefined || lowMicros === undefined) return
@@ -191,13 +193,13 @@ function Money({ account }: { readonly account: Account }) {
 function Terms({ account }: { readonly account: Account }) {
   const change = useChange(account)
   const refusal = refusalOf(change.error, [], isTermsField)
-  const { terms, fields, forget } = useTerms(account)
+  const { terms, fields, isChanged, forget } = useTerms(account)
   const { isOpen: _, ...typed } = fields
   return (
     <Section
       title="Models, allowance and limits"
       note="They apply to all keys of the account together."
-      change={change}
+      {...{ change, isChanged }}
       problem={refusal.rest}
       onSave={() => {
         if (terms !== null) change.mutate(changedTerms(account, terms), { onSuccess: forget })
@@ -212,7 +214,7 @@ function Billing({ account }: { readonly account: Account }) {
   const change = useChange(account)
   const refusal = refusalOf(change.error, ['billing'])
   const { billing } = account
-  const { texts, type, forget } = useTyped({
+  const { texts, isChanged, type, forget } = useTyped({
     name: billing?.name ?? '',
     address: billing?.address ?? '',
     tax_id: billing?.tax_id ?? '',
@@ -233,7 +235,7 @@ function Billing({ account }: { readonly account: Account }) {
     <Section
       title="Billing details"
       note="The buyer on receipts. If empty, receipts have the name and email of the account."
-      change={change}
+      {...{ change, isChanged }}
       problem={refusal.at('billing') ?? refusal.rest}
       onSave={save}
     >
@@ -248,7 +250,7 @@ function Metadata({ account }: { readonly account: Account }) {
   const id = useId()
   const change = useChange(account)
   const refusal = refusalOf(change.error, ['metadata'])
-  const { texts, type, forget } = useTyped({ notes: typedMetadata(account.metadata) })
+  const { texts, isChanged, type, forget } = useTyped({ notes: typedMetadata(account.metadata) })
   const metadata = readMetadata(texts.notes)
   const error =
     metadata === null ? 'Type a name, a colon and a text on each line.' : refusal.at('metadata')
@@ -256,7 +258,7 @@ function Metadata({ account }: { readonly account: Account }) {
     <Section
       title="Metadata"
       note="Your own notes. Members of the account can read them."
-      change={change}
+      {...{ change, isChanged }}
       problem={refusal.rest}
       onSave={() => {
         if (metadata !== null) change.mutate({ metadata }, { onSuccess: forget })

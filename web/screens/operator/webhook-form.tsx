@@ -87,7 +87,11 @@ interface WebhookFormProps {
 }
 
 function WebhookForm({ before, title, submit, change, onClose }: WebhookFormProps) {
+  const [url, setUrl] = useState(before.url)
   const [events, setEvents] = useState(before.events)
+  const isChanged =
+    url.trim() !== before.url ||
+    new Set(events).symmetricDifference(new Set(before.events)).size > 0
   const refusal = refusalOf(change.error, ['url'])
   return (
     <FormDialog
@@ -95,15 +99,16 @@ function WebhookForm({ before, title, submit, change, onClose }: WebhookFormProp
       submit={submit}
       write={change}
       problem={refusal.rest ?? (events.length === 0 ? 'Choose at least one event.' : null)}
-      isReady={events.length > 0}
-      onSubmit={(fields) => change.mutate({ url: String(fields.get('url')).trim(), events })}
+      isReady={events.length > 0 && isChanged}
+      onSubmit={() => change.mutate({ url: url.trim(), events })}
       onClose={onClose}
     >
       <Field
         label="Address"
         name="url"
         type="url"
-        defaultValue={before.url}
+        value={url}
+        onChange={({ target }) => setUrl(target.value)}
         placeholder="https://"
         required
         maxLength={2000}
