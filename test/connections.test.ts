@@ -103,6 +103,23 @@ describe('requests that are sent ahead of their turn', () => {
     expect(text.lastIndexOf('HTTP/1.1')).toBeLessThan(text.search(/connection: close/i))
   })
 
+  test.each([
+    [
+      'a body that is not read',
+      `POST /v1/none HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      404,
+    ],
+  ])('are not run behind %s, whose answer ends the connection', async (_, first, httpStatus) => {
+    const to = await startJourneyWorld({ upstream: answerOk })
+    const socket = dial(to, first + posted(CHAT_BODY).repeat(2))
+    const text = await received(socket, () => false)
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${httpStatus} `))
+    expect(text).toMatch(/\r\nconnection: close\r\n/i)
+    expect(count(text, /HTTP\/1\.1 /g)).toBe(1)
+    await to.inference.idle()
+    expect(to.ended).toEqual([])
+  })
+
   test('are not all kept in memory while the first one runs', async () => {
     const to = await startJourneyWorld({ upstream: (socket) => socket.resume() })
     const socket = dial(to, posted(STREAM_BODY).repeat(10_000))

@@ -175,7 +175,9 @@ export class Connections {
   /** Calls back when it is this request's turn on its connection, usually at once. */
   take(clientRequest: ClientRequest, client: ServerResponse, serve: () => void): void {
     const { socket } = clientRequest
-    if (this.#refused.has(socket)) return
+    // An answer that ends the connection is the last one on it: what comes behind it is not run, since no client would
+    // get its answer.
+    if (this.#refused.has(socket) || !socket.writable) return
     clientRequest.shareThread(this.#input.threadShare)
     const earlier = this.#unanswered.get(socket)
     if (earlier === undefined) {
@@ -188,7 +190,7 @@ export class Connections {
       return
     }
     earlier.client.once('close', () => {
-      if (!socket.destroyed) serve()
+      if (socket.writable) serve()
     })
     this.#add({ count: earlier.count + 1, clientRequest, client })
   }
