@@ -23,11 +23,18 @@ export function exactCell(value: Decimal): ExactDecimal {
   return { decimal: formatDecimal(value) }
 }
 
+// The characters that begin a formula; those of East Asia are as wide as an ideograph.
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
+
+// Where columns are separated by semicolons, as in Germany, a spreadsheet divides a cell at these, quoted or not.
+const FORMULA_WITHIN = /([;\t\r\n]["' ]*)(?=[=+\-@＝＋－＠])/g
+
 /** Marks text that a spreadsheet would run as a formula as text. */
 function cellText(cell: CsvCell): string {
   if (cell === null) return ''
   if (typeof cell === 'number') return String(cell)
   if (typeof cell === 'object') return cell.decimal
-  const guarded = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
+  const marked = cell.replace(FORMULA_WITHIN, "$1'")
+  const guarded = FORMULA.test(marked) ? `'${marked}` : marked
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded
 }

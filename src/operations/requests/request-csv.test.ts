@@ -54,13 +54,25 @@ test('a file has the requests of one account, newest first, with exact dollars',
   expect(rest).toEqual([''])
 })
 
-test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1'])(
+test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t1', '＝1+1', '＠SUM(A1)'])(
   '%j is not a formula to a spreadsheet',
   async (modelId) => {
     await change(modelId)
     expect((await lines({ accountId: 'A' }))[1]).toContain(`,'${modelId},`)
   },
 )
+
+test.each([
+  ['a;=1+1', "a;'=1+1"],
+  ['a;"=1+1', `"a;""'=1+1"`],
+  ['a; @SUM(A1);-1', "a; '@SUM(A1);'-1"],
+  ['a\n+1', `"a\n'+1"`],
+  ['a;b', 'a;b'],
+  ['a-1', 'a-1'],
+])('%j is no formula where semicolons separate columns', async (modelId, cell) => {
+  await change(modelId)
+  expect((await lines({ accountId: 'A' }))[1]).toContain(`,${cell},`)
+})
 
 test('cells with commas, quotes and line ends stay one cell', async () => {
   await change('a,"b"\nc')
