@@ -145,3 +145,19 @@ test('a provider that keeps the connection open after the last event does not ke
   await peerLeft(await provider.promise)
   expect(await to.onlyRequest()).toMatchObject({ errorCode: null })
 })
+
+test('a provider that sends comments without end after the last event does not keep the client waiting', async () => {
+  const left = Promise.withResolvers<void>()
+  const to = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      void peerLeft(socket).then(left.resolve)
+      socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}${chunk(EVENT)}${chunk('data: [DONE]\n\n')}`)
+      const timer = setInterval(() => socket.write(chunk(': still here\n\n')), 100)
+      socket.once('close', () => clearInterval(timer))
+    },
+  })
+  await readAll(silentClient(to, STREAM_BODY))
+  await left.promise
+  expect(await to.onlyRequest()).toMatchObject({ errorCode: null })
+})

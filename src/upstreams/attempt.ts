@@ -70,6 +70,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #written = false
   #stage: AttemptStage = 'beforeHeaders'
   #ended = false
+  /** Whether the answer has had its last event. */
+  #isOver = false
   #stallTimeoutMs: number
   #silenceTimer: NodeJS.Timeout
   #totalTimer: NodeJS.Timeout | null = null
@@ -122,8 +124,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
-  /** The answer has had its last event: the end must follow within a short time. */
+  /** The answer has had its last event: the end must follow within a short time, even while more data arrives. */
   expectEnd(): void {
+    this.#isOver = true
     this.#stallTimeoutMs = Math.min(this.#stallTimeoutMs, END_TIMEOUT_MS)
     if (this.#ended || this.#controller?.paused === true) return
     clearTimeout(this.#silenceTimer)
@@ -156,7 +159,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return
-    this.#silenceTimer.refresh()
+    if (!this.#isOver) this.#silenceTimer.refresh()
     this.#observer.onResponseData(chunk)
   }
 
