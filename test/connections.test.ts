@@ -105,8 +105,18 @@ describe('requests that are sent ahead of their turn', () => {
 
   test.each([
     [
+      'a head that is refused',
+      `POST /v1/none HTTP/1.1\r\nhost: x\r\nhost: y\r\ncontent-length: 0\r\n\r\n`,
+      400,
+    ],
+    [
       'a body that is not read',
       `POST /v1/none HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      404,
+    ],
+    [
+      'a body that was not asked for',
+      `POST /v1/none HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n{}`,
       404,
     ],
   ])('are not run behind %s, whose answer ends the connection', async (_, first, httpStatus) => {
@@ -297,6 +307,29 @@ describe('a client that sends Expect: 100-continue', () => {
     const answer = await send(to, { method: 'POST', headers: asking, body: CHAT_BODY })
     expect(answer).toMatchObject({ httpStatus: 401, continued: false })
   })
+
+  test.each([
+    ['POST /v1/chat/completions', 401],
+    ['POST /v1/none', 404],
+    ['GET /v1/models', 200],
+    ['DELETE /healthz', 404],
+  ])(
+    'and is answered without, by %s, sends its next request on another connection: it would be read as the body',
+    async (line, httpStatus) => {
+      const to = await startJourneyWorld({
+        upstream: () => {},
+        replace: () => ({ authenticate: () => Promise.reject(new Problem('invalid_api_key')) }),
+      })
+      const socket = dial(
+        to,
+        `${line} HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 40\r\n\r\n`,
+      )
+      const text = await received(socket, (sofar) => /\r\n\r\n\{.*\}$/s.test(sofar))
+      socket.destroy()
+      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${httpStatus} `))
+      expect(text).toMatch(/\r\nconnection: close\r\n/i)
+    },
+  )
 
   test('is refused without uploading if its body would be too large', async () => {
     const to = await startJourneyWorld({ upstream: () => {} })

@@ -282,6 +282,70 @@ test.each([
   expect(answer).toContain(envelope)
 })
 
+const HEADS: readonly (readonly [string, string])[] = [
+  ['two hosts', 'HTTP/1.1\r\nhost: a.example\r\nHost: b.example'],
+  ['the same host twice', 'HTTP/1.1\r\nhost: a.example\r\nhost: a.example'],
+  ['two hosts', 'HTTP/1.0\r\nhost: a.example\r\nhost: b.example'],
+  ['a host that is two', 'HTTP/1.1\r\nhost: a.example, b.example'],
+  ['a host with a user', 'HTTP/1.1\r\nhost: ada@a.example'],
+  ['a host with a path', 'HTTP/1.1\r\nhost: a.example/b'],
+  ['a host with two ports', 'HTTP/1.1\r\nhost: a.example:1:2'],
+  [
+    'an encoding of its body before the chunks',
+    `HTTP/1.1\r\nhost: x\r\n${encoded('gzip, chunked')}`,
+  ],
+  ['chunks twice', `HTTP/1.1\r\nhost: x\r\n${encoded('chunked, chunked')}`],
+  ['an empty encoding', `HTTP/1.1\r\nhost: x\r\n${encoded(', chunked')}`],
+  ['chunks, which HTTP/1.0 does not have', `HTTP/1.0\r\nhost: x\r\n${encoded('chunked')}`],
+  ['another version of HTTP', 'HTTP/2.0\r\nhost: x'],
+  ['another version of HTTP', 'HTTP/0.9\r\nhost: x'],
+]
+
+function encoded(coding: string): string {
+  return `transfer-encoding: ${coding}`
+}
+
+test.each(HEADS)(
+  'a head with %s is answered 400, and the connection ends: nothing behind it is read as a request (%j)',
+  async (_, rest) => {
+    const body = rest.includes('transfer-encoding')
+      ? `\r\n\r\n${VALID.length.toString(16)}\r\n${VALID}\r\n0\r\n\r\n`
+      : `\r\ncontent-length: ${VALID.length}\r\n\r\n${VALID}`
+    const next = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'
+    for (const path of ['/v1/chat/completions', '/v1/messages', '/app/api/start', '/v1/models']) {
+      const [answer, ...more] = (
+        await rawExchange([`POST ${path} ${rest}\r\nx-api-key: ${apiKey}${body}${next}`])
+      ).split(/(?=HTTP\/1\.1 )/)
+      expect(answer).toMatch(/^HTTP\/1\.1 400 .*\r\nconnection: close\r\n/is)
+      const envelope = path === '/v1/messages' ? '"type":"error"' : '"code":"bad_request"'
+      expect(answer).toContain(envelope)
+      expect(more).toEqual([])
+    }
+  },
+)
+
+test.each([
+  '',
+  'localhost',
+  'my_service:8080',
+  '[::1]:443',
+  '[fe80::1%25eth0]',
+  'xn--bcher-kva.example.',
+  '10.0.0.1:',
+])('the host %j is one', async (host) => {
+  const answer = await rawExchange([
+    `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+  ])
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('chunks are read whatever the case of their name', async () => {
+  const answer = await rawExchange([
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-api-key: ${apiKey}\r\nconnection: close\r\ntransfer-encoding: Chunked\r\n\r\n${VALID.length.toString(16)}\r\n${VALID}\r\n0\r\n\r\n`,
+  ])
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+})
+
 test('no method or content-type causes an answer of 500, with or without a route', async () => {
   // CONNECT asks for a tunnel: Node closes the connection.
   const methods = METHODS.filter((method) => method !== 'CONNECT')

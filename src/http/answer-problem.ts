@@ -78,7 +78,7 @@ export function answerProblem(input: AnswerProblemInput): void {
   if (client.destroyed) return
   const body = Buffer.from(errorEnvelope(family, { problem, requestId }), 'utf8')
   const headers = problemHeaders(input, body.length)
-  if (!isUploading(clientRequest)) {
+  if (!isUploading(clientRequest, client)) {
     client.writeHead(problem.httpStatus, headers)
     client.end(body)
     return
@@ -88,9 +88,10 @@ export function answerProblem(input: AnswerProblemInput): void {
   drain(clientRequest, () => client.end())
 }
 
-/** Whether so much of the body may still come that the connection is closed instead of kept. */
-function isUploading({ complete, headers }: IncomingMessage): boolean {
+/** Whether the body may still come, and the connection is closed after it: also where so much of it may come. */
+function isUploading({ complete, headers }: IncomingMessage, client: ServerResponse): boolean {
   if (complete) return false
+  if (client.getHeader('connection') === 'close') return true
   const declaredBytes = Number(headers['content-length'] ?? 0)
   return headers['transfer-encoding'] !== undefined || declaredBytes > SMALL_BODY_BYTES_MAX
 }

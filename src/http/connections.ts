@@ -43,6 +43,22 @@ export class ClientRequest extends http.IncomingMessage {
   }
 
   /**
+   * Why a head that Node's parser takes must be refused; null: it need not be. Another server could read such a head in
+   * another way, and then see other requests on the connection than this one (RFC 9112, 2.3, 3.2 and 6.1).
+   */
+  get headFault(): string | null {
+    if (this.httpVersionMajor !== 1) return 'The supported versions of HTTP are 1.0 and 1.1.'
+    if (this.lacksHost) return 'The request has no `host` header.'
+    const hosts = countHosts(this.rawHeaders)
+    if (hosts > 1) return 'The request has more than one `host` header.'
+    if (hosts === 1 && !HOST.test(this.headers.host ?? '')) return 'The `host` header is no host.'
+    const coding = this.headers['transfer-encoding']
+    if (coding === undefined) return null
+    if (this.httpVersion === '1.0') return 'HTTP/1.0 has no `transfer-encoding`.'
+    return /^chunked$/i.test(coding) ? null : 'The supported transfer-encoding is chunked, once.'
+  }
+
+  /**
    * Replaces a target that is a whole URL, which every server must accept, by the URL's path. The URL's host then
    * replaces the header's (RFC 9112, 3.2.2).
    */
@@ -120,16 +136,45 @@ export class ClientRequest extends http.IncomingMessage {
   }
 }
 
+// A name, an IPv4 address or an IPv6 address in brackets, and a port. Empty: the client's URL has no host.
+const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\w:.%~-]+\])(?::\d*)?$/i
+
+/** How many of these names, with a value after each, are `host`. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
+}
+
 /** Why the reading of a request ended before its body was whole; null: the client left. */
 export function breakOfBody({ errored }: IncomingMessage): Problem | null {
   return errored instanceof Problem ? errored : null
 }
 
 /** Whether the client waits for `100 Continue` before it sends its body. */
-export function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return (
     headers.expect !== undefined && httpVersion === '1.1' && /100-continue/i.test(headers.expect)
   )
+}
+
+/** Asks a client that waits for `100 Continue` for its body, which is about to be read. */
+export function askForBody(clientRequest: IncomingMessage, client: ServerResponse): void {
+  if (!expectsContinue(clientRequest)) return
+  client.removeHeader('connection')
+  client.writeContinue()
+}
+
+/**
+ * Takes a request whose client waits for `100 Continue`: unless {@link askForBody} is called, its answer ends the
+ * connection. Some clients and proxies send no body after such an answer but the next request, which would be read as
+ * the body.
+ */
+export function endUnlessAsked(client: ServerResponse): void {
+  client.setHeader('connection', 'close')
 }
 
 /** The requests of one connection whose answers are not complete yet. */

@@ -9,7 +9,7 @@ import type { HoldEstimate } from '../ledger/rules/open-hold.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
-import { expectsContinue } from './connections.ts'
+import { askForBody } from './connections.ts'
 import { readBody } from './read-body.ts'
 
 interface InferenceInput {
@@ -234,9 +234,7 @@ function bodyReader(
       bytesMax: format.bodyBytesMax,
       timeoutMs: bodyTimeoutMs,
       account,
-      beforeReading: () => {
-        if (expectsContinue(clientRequest)) client.writeContinue()
-      },
+      beforeReading: () => askForBody(clientRequest, client),
     })
     await bodyHasCome()
     return bytes

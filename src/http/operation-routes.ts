@@ -8,7 +8,7 @@ import { canBeEmpty } from '../operations/check-input.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import type { Access } from './access.ts'
-import { expectsContinue } from './connections.ts'
+import { askForBody } from './connections.ts'
 import { UnknownRoute } from './known-routes.ts'
 import { readBody } from './read-body.ts'
 
@@ -121,9 +121,7 @@ export async function readJson(
   const bytes = await readBody(clientRequest, {
     bytesMax: BODY_BYTES_MAX,
     timeoutMs,
-    beforeReading: () => {
-      if (expectsContinue(clientRequest)) client.writeContinue()
-    },
+    beforeReading: () => askForBody(clientRequest, client),
   })
   if (bytes.length === 0 && canBeEmpty(clientRequest.method ?? '', shape)) return {}
   return parseJsonBody(bytes).root

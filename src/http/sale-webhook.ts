@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
-import { expectsContinue } from './connections.ts'
+import { askForBody } from './connections.ts'
 import { readBody } from './read-body.ts'
 
 /** A route for the messages of a payment's provider. */
@@ -22,9 +22,7 @@ export function registerWebhook(app: FastifyInstance, input: WebhookInput): void
     const body = await readBody(raw, {
       bytesMax: BODY_BYTES_MAX,
       timeoutMs: input.bodyTimeoutMs,
-      beforeReading: () => {
-        if (expectsContinue(raw)) reply.raw.writeContinue()
-      },
+      beforeReading: () => askForBody(raw, reply.raw),
     }).catch((cause: unknown) => {
       const isTooLarge = cause instanceof Problem && cause.code === 'request_too_large'
       throw isTooLarge ? refused('The message is over 256 KB.') : cause

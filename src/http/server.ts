@@ -8,7 +8,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { Access } from './access.ts'
 import { answerProblem, problemOf, STORE_AWAY } from './answer-problem.ts'
-import { ClientRequest, Connections } from './connections.ts'
+import { ClientRequest, Connections, endUnlessAsked } from './connections.ts'
 import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
 import { KnownRoutes, UnknownRoute } from './known-routes.ts'
@@ -81,14 +81,17 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const familyOf = familyFinder(formats, input.publicNames)
   const connections = new Connections({ threadShare: input.threadShare, ids, familyOf })
   const health = createHealth({ ids, readiness })
-  const refuseHostless = (clientRequest: ClientRequest, client: ServerResponse): void =>
+  const refuseHead: NodeServerInput['refuseHead'] = (clientRequest, { client, message }) => {
+    // Where its body ends is not certain.
+    client.setHeader('connection', 'close')
     answerProblem({
       clientRequest,
       client,
       requestId: ids.next('req'),
-      problem: new Problem('bad_request', { message: 'The request has no `host` header.' }),
+      problem: new Problem('bad_request', { message }),
       family: familyOf(clientRequest.url ?? ''),
     })
+  }
   const app = Fastify({
     logger: false,
     genReqId: () => ids.next('req'),
@@ -101,7 +104,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     schemaController: { compilersFactory: NO_SCHEMAS },
     clientErrorHandler: (error, socket) => connections.refuse(error, socket),
     serverFactory: (serveRest) =>
-      nodeServer({ inference, health, connections, refuseHostless, serveRest }),
+      nodeServer({ inference, health, connections, refuseHead, serveRest }),
     frameworkErrors: ({ code }, { raw, id }, reply) => {
       reply.hijack()
       if (code === 'FST_ERR_BAD_URL' && routes.has(raw)) {
@@ -190,16 +193,21 @@ interface NodeServerInput {
   readonly inference: Inference
   readonly health: Health
   readonly connections: Connections
-  readonly refuseHostless: (clientRequest: ClientRequest, client: ServerResponse) => void
+  /** Answers a head with a fault, and ends its connection. */
+  readonly refuseHead: (
+    clientRequest: ClientRequest,
+    refused: { readonly client: ServerResponse; readonly message: string },
+  ) => void
   readonly serveRest: (clientRequest: IncomingMessage, client: ServerResponse) => void
 }
 
 function nodeServer(input: NodeServerInput): Server {
-  const { inference, health, connections, refuseHostless, serveRest } = input
+  const { inference, health, connections, refuseHead, serveRest } = input
   const onRequest = (clientRequest: ClientRequest, client: ServerResponse<ClientRequest>): void =>
     connections.take(clientRequest, client, () => {
       clientRequest.takePathOfUrl()
-      if (clientRequest.lacksHost) return refuseHostless(clientRequest, client)
+      const message = clientRequest.headFault
+      if (message !== null) return refuseHead(clientRequest, { client, message })
       if (inference.serve(clientRequest, client)) return
       client.setTimeout(ANSWER_STALL_TIMEOUT_MS)
       if (health.serve(clientRequest, client)) return
@@ -218,7 +226,13 @@ function nodeServer(input: NodeServerInput): Server {
     onRequest,
   )
   // `100 Continue` is sent once the body is about to be read; a refusal is sent without it.
-  server.on('checkContinue', onRequest)
+  server.on(
+    'checkContinue',
+    (clientRequest: ClientRequest, client: ServerResponse<ClientRequest>) => {
+      endUnlessAsked(client)
+      onRequest(clientRequest, client)
+    },
+  )
   // Other expectations are ignored: Node would answer them without an error envelope.
   server.on('checkExpectation', onRequest)
   return server
