@@ -167,6 +167,29 @@ describe('a provider that answers', () => {
     expect(headers).toMatchObject({ 'x-service-cost': '1050', 'content-type': 'application/json' })
   })
 
+  test.each([
+    ['whole', CHAT_BODY, '{"id":"gen-1","usage":USAGE}', ''],
+    [
+      'streamed',
+      STREAM_BODY,
+      'data: {"id":"gen-1","choices":[],"usage":USAGE}\n\ndata: [DONE]\n\n',
+      '\r\ncontent-type: text/event-stream',
+    ],
+  ])(
+    '%s, with a billion tokens and no cost, charges nothing until the provider was asked for it',
+    async (_, body, answer, type) => {
+      const usage = '{"prompt_tokens":999999999,"completion_tokens":999999999}'
+      const written = answerOf(`200 OK${type}`, answer.replace('USAGE', usage))
+      const to = await startJourneyWorld({ upstream: answering(written) })
+      expect((await post(to, body)).httpStatus).toBe(200)
+      expect(await to.onlyRequest()).toMatchObject({
+        state: 'unresolved',
+        backedChargeMicros: 0,
+        generationId: 'gen-1',
+      })
+    },
+  )
+
   test('with its own headers relays only the listed ones, and none that cannot be written', async () => {
     const more = [
       'x-should-retry: true',

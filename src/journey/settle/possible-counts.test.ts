@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Decimal } from '../../vocabulary/money.ts'
 import { NOTHING_REPORTED, type Outcome } from '../../vocabulary/outcome.ts'
 import { NO_MEDIA } from '../../vocabulary/testing/no-media.ts'
 import { usageOf } from '../../vocabulary/testing/token-usage.ts'
@@ -96,8 +97,25 @@ test('an ending without counts is unchanged', () => {
   expect(withPossibleCounts(UNCOUNTED, both)).toBe(UNCOUNTED)
 })
 
-test('counts are kept if the provider reports the cost or can be asked for it', () => {
+describe('counts that are too large', () => {
   const usage = usageOf('1,000,000,000 out')
-  const outcome: Outcome = { kind: 'completed', reported: { ...NOTHING_REPORTED, usage } }
-  expect(withPossibleCounts(outcome, { call: callWith(), offer: OFFER })).toBe(outcome)
+  const both = { call: callWith(), offer: OFFER }
+  const withCost = (costUsd: Decimal | null): Outcome => ({
+    kind: 'completed',
+    reported: { ...NOTHING_REPORTED, usage, costUsd, generationId: 'gen-1' },
+  })
+
+  test('are kept if the provider states the cost', () => {
+    const outcome = withCost({ digits: 9n, exponent: -3 })
+    expect(withPossibleCounts(outcome, both)).toBe(outcome)
+  })
+
+  test.each([
+    ['no cost', null],
+    ['a cost above any real one', { digits: 1n, exponent: 12 }],
+  ])('are ignored with %s, also if the provider can be asked for it later', (_, costUsd) => {
+    const outcome = withCost(costUsd)
+    const kept = { ...NOTHING_REPORTED, costUsd, generationId: 'gen-1' }
+    expect(withPossibleCounts(outcome, both)).toEqual({ kind: 'completed', reported: kept })
+  })
 })

@@ -1,14 +1,24 @@
 import { SIXTIETHS } from '../../formats/token-guess.ts'
 import { tokenPricesAt } from '../../upstreams/listing/price-table.ts'
 import { type Call, type PixelSize, TOOL_STEPS_DEFAULT } from '../../vocabulary/call.ts'
-import { type Decimal, decimalOfPicos, type Picos } from '../../vocabulary/money.ts'
+import {
+  chargeForStatedCost,
+  type Decimal,
+  decimalOfPicos,
+  type Picos,
+} from '../../vocabulary/money.ts'
 import {
   answerTokensMax,
   CONTEXT_TOKENS_UNKNOWN,
   type Offer,
   type PriceTable,
 } from '../../vocabulary/offer.ts'
-import { type Outcome, promptTokensOf, type TokenUsage } from '../../vocabulary/outcome.ts'
+import {
+  type Outcome,
+  promptTokensOf,
+  type Reported,
+  type TokenUsage,
+} from '../../vocabulary/outcome.ts'
 import { sizeOutput, sizePrompt } from '../hold-size/token-size.ts'
 
 /** Counts, and the prices that they are billed at. */
@@ -187,15 +197,24 @@ interface Counted {
 }
 
 /**
- * The outcome of an attempt, without its counts if they are its cost and the call can't have used so many tokens: a
- * provider that counts wrong would otherwise charge thousands of dollars to an account that has cents.
+ * The outcome of an attempt, without its counts if the charge would follow them and the call can't have used so many
+ * tokens: a provider that counts wrong would otherwise charge thousands of dollars to an account that has cents. That
+ * the provider can be asked for the cost later is no help: until then, or for ever if it never answers, the account
+ * would owe them.
  */
 export function withPossibleCounts(outcome: Outcome, counted: Counted): Outcome {
   if (outcome.kind === 'neverOpened') return outcome
-  const { usage, countsAreCost } = outcome.reported
-  if (countsAreCost !== true || usage === null || isPossible(usage, counted)) return outcome
+  const { usage } = outcome.reported
+  if (usage === null || isCostStated(outcome.reported, counted)) return outcome
+  if (isPossible(usage, counted)) return outcome
   const { countsAreCost: _, ...reported } = outcome.reported
   return { ...outcome, reported: { ...reported, usage: null } }
+}
+
+/** Whether the provider states a cost that can be charged, so that no charge follows the counts. */
+function isCostStated({ costUsd, countsAreCost }: Reported, { offer }: Counted): boolean {
+  if (costUsd === null || countsAreCost === true) return false
+  return chargeForStatedCost(costUsd, offer.feeBasisPoints) !== null
 }
 
 // The bounds are wide, because counts that are not believed are not charged: true counts must stay within them even if
