@@ -138,6 +138,12 @@ describe('a gateway that sells credit', () => {
     })
   })
 
+  test('has no parameters in its list of methods, and refuses unknown ones', async () => {
+    expect(await admin.get('/v1/credit?currency=eur', null)).toEqual(
+      refusal(400, 'invalid_parameter', 'currency'),
+    )
+  })
+
   test('refuses any other method', async () => {
     const quoted = await admin.get('/v1/credit/quote?amount=10000000&method=cash', null)
     expect(quoted).toEqual(refusal(404, 'not_found', 'method'))

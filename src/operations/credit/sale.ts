@@ -28,6 +28,7 @@ function offers({ methods, seller }: Sale) {
     method: 'GET',
     paths: { anyone: '/v1/credit' },
     summary: 'The methods of buying credit, and the seller.',
+    query: z.strictObject({}),
     answers: { 200: saleShape },
     async run() {
       const offered = await Promise.all(methods.map(offerOf))
