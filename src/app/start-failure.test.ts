@@ -1,5 +1,8 @@
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
+import { openStore } from '../store/open-store.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
+import { createPostgresDatabase } from '../store/testing/postgres.ts'
 import { readConfig } from './config.ts'
 import { startFailureOf } from './start-failure.ts'
 
@@ -19,4 +22,30 @@ test('a database that takes no writes is refused with the primary server named',
   const config = readConfig({ DATABASE_URL: 'postgres://tollgate@db/tollgate' })
   const failure = startFailureOf(new StoreUnavailable('db:5432 is read-only'), config)
   expect(failure?.message).toMatch(/db:5432 is read-only\. It may be a standby: .*primary server/)
+})
+
+test('a user of PostgreSQL without the right to make tables is refused with the commands that give it', async () => {
+  const database = await createPostgresDatabase()
+  const url = new URL(database.url)
+  const user = `${url.pathname.slice(1)}_user`
+  const owner = new Client(database.url)
+  await owner.connect()
+  await owner.query(
+    `drop schema public cascade; create schema public; create role ${user} login password 'x'`,
+  )
+  url.username = user
+  url.password = 'x'
+  const config = readConfig({ DATABASE_URL: url.href })
+  const messageOf = async () => {
+    const refused = await openStore({ url: url.href }).catch((error: unknown) => error)
+    return startFailureOf(refused, config)?.message
+  }
+  const advice = 'Its user must own the database and the tables in it; docs/scale.md'
+  expect(await messageOf()).toContain(`no schema has been selected to create in. ${advice}`)
+  await owner.query('grant usage on schema public to public')
+  expect(await messageOf()).toContain(`permission denied for schema public. ${advice}`)
+  await owner.query('revoke usage on schema public from public')
+  await owner.query(`drop role ${user}`)
+  await owner.end()
+  await database.remove()
 })

@@ -1,4 +1,5 @@
 import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
+import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { type Config, storeUrlOf } from './config.ts'
 
@@ -69,6 +70,10 @@ function hostSetting(host: string, { HOST, METRICS_HOST }: Config): string {
 // Error codes of a folder or a file that can't be made or opened.
 const FILE_CODES = ['EACCES', 'EEXIST', 'EISDIR', 'ENOTDIR', 'EPERM', 'EROFS', 'ENOSPC']
 
+// Insufficient privilege, and no schema to create in. Since PostgreSQL 15, only the owner of a database may create tables
+// in it by default.
+const RIGHTS_STATES: ReadonlySet<string | null> = new Set(['42501', '3F000'])
+
 function storeFailure(error: SystemError, config: Config): string | null {
   const { code, message } = error
   const url = storeUrlOf(config)
@@ -78,9 +83,15 @@ function storeFailure(error: SystemError, config: Config): string | null {
   if (file !== null && !isStoreFile) {
     return `${file} cannot be written: ${fileMessage}. Check that this user can write there.`
   }
+  const lacksRight = RIGHTS_STATES.has(sqlStateOf(error))
   const isOther = !(error instanceof StoreUnavailable) && code !== 'ERR_SQLITE_ERROR'
-  if (isOther && !isStoreFile) return null
-  const advice = location.kind === 'postgres' ? postgresAdvice(message) : sqliteAdvice(message)
+  if (isOther && !isStoreFile && !lacksRight) return null
+  const advice =
+    location.kind === 'sqlite'
+      ? sqliteAdvice(message)
+      : lacksRight
+        ? 'Its user must own the database and the tables in it; docs/scale.md has the commands that create both.'
+        : postgresAdvice(message)
   return `the store ${showDatabaseUrl(url)} cannot be used: ${message}. ${advice}`
 }
 

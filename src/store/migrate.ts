@@ -3,7 +3,7 @@ import { isPostgres } from './is-postgres.ts'
 import { type Migration, newestOf } from './migrations/migrations.ts'
 import type { Tables } from './schema.ts'
 
-/** This program can't use the store's schema; the message says what to do. */
+/** This program can't use the store's schema or its encoding; the message says what to do. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch'
 }
@@ -140,6 +140,25 @@ export async function allowOlderPrograms(trx: Kysely<Tables>): Promise<void> {
   )
 }
 
+// The second stores bytes as they are.
+const ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII'])
+
+/**
+ * Throws `SchemaMismatch` if a PostgreSQL database can't hold every character: names would be refused, and API keys,
+ * because the shown part of a key has an ellipsis.
+ */
+async function refuseOtherEncodings(db: Kysely<Tables>): Promise<void> {
+  const { rows } = await sql<{
+    readonly encoding: string
+  }>`select current_setting('server_encoding') as encoding`.execute(db)
+  const { encoding = '' } = rows[0] ?? {}
+  if (ENCODINGS.has(encoding)) return
+  throw new SchemaMismatch(
+    `the database is encoded as ${encoding}, which lacks most characters: drop it, and create it again with ` +
+      '`createdb --encoding=UTF8 --template=template0`',
+  )
+}
+
 async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
   if (isPostgres(db)) {
     // Looks along the search path only, and not in the schema of another program on the same database.
@@ -174,6 +193,7 @@ export async function bringUpToDate(
   refuseNewer(version, migrations, input.findCopy?.(newest))
   refuseOlder(version, migrations)
   if (version === newest) return
+  if (version === 0 && isPostgres(db)) await refuseOtherEncodings(db)
   if (version > 0) {
     if (migrateStore !== 'always') {
       throw new SchemaMismatch(

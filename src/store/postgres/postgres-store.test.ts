@@ -52,6 +52,33 @@ test('programs that start at once on an empty database make its tables once', as
   expect(rows).toEqual(MIGRATIONS.map(({ number }) => ({ number })))
 })
 
+test('a new store is refused in a database whose encoding lacks characters, and made in one that keeps bytes', async () => {
+  const admin = new Client(database.url)
+  await admin.connect()
+  for (const [encoding, refusal] of [
+    [
+      'LATIN1',
+      /^the database is encoded as LATIN1, .*`createdb --encoding=UTF8 --template=template0/,
+    ],
+    ['SQL_ASCII', null],
+  ] as const) {
+    const url = new URL(database.url)
+    url.pathname += `_${encoding.toLowerCase()}`
+    const name = url.pathname.slice(1)
+    await admin.query(
+      `create database ${name} template template0 encoding '${encoding}' locale 'C'`,
+    )
+    if (refusal === null) await (await openStore({ url: url.href })).close()
+    else {
+      const opening = openStore({ url: url.href })
+      await expect(opening).rejects.toThrow(SchemaMismatch)
+      await expect(opening).rejects.toThrow(refusal)
+    }
+    await admin.query(`drop database ${name}`)
+  }
+  await admin.end()
+})
+
 test('tables of another program with the name of ours are not taken for ours', async () => {
   await empty()
   const client = new Client(database.url)
