@@ -24,7 +24,7 @@ test('a database that takes no writes is refused with the primary server named',
   expect(failure?.message).toMatch(/db:5432 is read-only\. It may be a standby: .*primary server/)
 })
 
-test('a user of PostgreSQL without the right to make tables is refused with the commands that give it', async () => {
+test('a PostgreSQL user without the right to make tables, or without a database, is pointed to the commands for both', async () => {
   const database = await createPostgresDatabase()
   const url = new URL(database.url)
   const user = `${url.pathname.slice(1)}_user`
@@ -44,6 +44,10 @@ test('a user of PostgreSQL without the right to make tables is refused with the 
   expect(await messageOf()).toContain(`no schema has been selected to create in. ${advice}`)
   await owner.query('grant usage on schema public to public')
   expect(await messageOf()).toContain(`permission denied for schema public. ${advice}`)
+  url.pathname += '_none'
+  expect(await messageOf()).toMatch(
+    / does not exist\. Create it with the commands in docs\/scale\.md/,
+  )
   await owner.query('revoke usage on schema public from public')
   await owner.query(`drop role ${user}`)
   await owner.end()

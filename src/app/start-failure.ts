@@ -108,6 +108,9 @@ function fileFailureOf(error: SystemError): { path: string | null; message: stri
 function postgresAdvice(message: string): string {
   if (/is a pooler|pooling mode/.test(message))
     return 'docs/scale.md has the settings of PgBouncer.'
+  if (/database ".*" does not exist/.test(message)) {
+    return 'Create it with the commands in docs/scale.md, or correct its name in DATABASE_URL.'
+  }
   return message.includes('is read-only')
     ? 'It may be a standby: promote it, or name the primary server in DATABASE_URL (docs/scale.md).'
     : 'Check that the database is running and that DATABASE_URL is right, then try again.'
