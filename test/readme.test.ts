@@ -73,6 +73,11 @@ test('the SDK snippet of README streams an answer', async () => {
   expect(stdout.length).toBeGreaterThan(0)
 })
 
+test('the file that README asks a reader to save is ignored by git, and so by Biome', () => {
+  const [, name = ''] = /save this here as `([^`]+)`/.exec(README) ?? []
+  expect(readFileSync(join(ROOT, '.gitignore'), 'utf8').split('\n')).toContain(`/${name}`)
+})
+
 test('the commands of README list requests, audit, and create an account with credit and a key', async () => {
   const commands = [...README.matchAll(/^npx tollgate (.+)$/gm)].map(([, line = '']) => line)
   expect(commands).toHaveLength(5)
