@@ -32,7 +32,7 @@ test('on an empty folder the printed curl line completes a chat, and the request
   expect(again.greeting).not.toContain('sk-tollgate-')
   const [account = ''] = /acct_\w+/.exec(server.greeting) ?? []
   expect(again.greeting).toContain(`tollgate is ready at ${again.address}. `)
-  expect(again.greeting).toContain(`\n  npx tollgate key create ${account}\n`)
+  expect(again.greeting).toContain(`\n  tollgate key create ${account}\n`)
   expect(await again.stop('SIGINT')).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
 })
@@ -67,12 +67,28 @@ test('a server on a real upstream prints how to create an account only while non
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-live-'))
   const env = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1', UPSTREAM_API_KEY: 'real' }
   const first = await serve({ folder, env })
-  expect(first.greeting).toContain('npx tollgate account create "Ada Lovelace"')
+  expect(first.greeting).toContain('\n  tollgate account create "Ada Lovelace"\n')
   await first.stop('SIGTERM')
   await tollgate(['account', 'create', 'Ada'], { folder, env })
   const second = await serve({ folder, env })
   expect(second.greeting).not.toContain('account create')
   await second.stop('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a server that npm or npx started prints its commands with npx, and any other server without', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-typed-'))
+  const byNpx = { npm_lifecycle_event: 'npx' }
+  const first = await serve({ folder, env: byNpx })
+  expect(first.greeting).toContain('\n  npx tollgate request list\n')
+  await first.stop('SIGTERM')
+  const second = await serve({ folder })
+  expect(second.greeting).toMatch(/\n {2}tollgate key create acct_\w+\n/)
+  await second.stop('SIGTERM')
+  const created = await tollgate(['account', 'create', 'Ada'], { folder })
+  expect(created.notes).toContain('\n    tollgate credit add acct_')
+  const createdByNpx = await tollgate(['account', 'create', 'Bob'], { folder, env: byNpx })
+  expect(createdByNpx.notes).toContain('\n    npx tollgate credit add acct_')
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -12,6 +12,7 @@ import {
   keyLimitsOf,
   pageUrlOf,
   storeUrlOf,
+  typedName,
 } from './config.ts'
 import { configuredUpstreams } from './configured-upstreams.ts'
 import { mailSettingsOf } from './settings/mail-settings.ts'
@@ -41,6 +42,7 @@ export async function runCommandLine({ args, ...input }: CommandLineInput): Prom
       const config = configFromEnvironment()
       return {
         storeUrl: storeUrlOf(config),
+        typedName: typedName(),
         keyTag: config.TOLLGATE_KEY_TAG,
         keyLimits: keyLimitsOf(config),
         pageUrl: pageUrlOf(config),

@@ -365,6 +365,11 @@ export function environment(): Readonly<Record<string, string | undefined>> {
   return process.env
 }
 
+/** How a person types this program: npm names the running script, and `npx` for npx, in a variable. */
+export function typedName(): string {
+  return process.env['npm_lifecycle_event'] === undefined ? 'tollgate' : 'npx tollgate'
+}
+
 /** Whether an upstream is configured; else the simulator answers. */
 export function isLive(config: Config): boolean {
   return namesUpstream(config)

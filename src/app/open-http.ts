@@ -301,7 +301,7 @@ function mailChecks(
   if (outbox === null) return []
   const { failure } = outbox
   if (failure === null) return [{ name: 'email', fault: null }]
-  const warning = `The last email could not be sent: ${failure}. Check SMTP_URL with "npx tollgate mail test".`
+  const warning = `The last email could not be sent: ${failure}. Check SMTP_URL with "tollgate mail test".`
   return [{ name: 'email', fault: null, warning }]
 }
 

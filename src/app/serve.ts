@@ -14,6 +14,7 @@ import {
   SETTINGS,
   shortTokenWarnings,
   storeUrlOf,
+  typedName,
 } from './config.ts'
 import { configuredUpstreams, oneUpstream, unreadKeyNote } from './configured-upstreams.ts'
 import { type Gateway, startGateway } from './gateway.ts'
@@ -103,12 +104,14 @@ async function openSimulator(
 // The texts of a start have at most 80 characters in a line, as a terminal has.
 const PLAY = 'The built-in simulator answers:\nno model runs, and all money is play money.'
 
-const NO_ACCOUNT_YET = `
+function noAccountNote(): string {
+  return `
 There is no account yet. Create one in another terminal: the command prints the
 next steps.
 
-  npx tollgate account create "Ada Lovelace"
+  ${typedName()} account create "Ada Lovelace"
 `
+}
 
 function setupNote(setupLink: string): string {
   return `
@@ -134,7 +137,7 @@ async function greet({
   const { address, store } = server
   const [account] = (await listAccounts(store.db, { limit: 1 })).accounts
   if (mode === 'live') {
-    if (account === undefined) terminal.note(NO_ACCOUNT_YET)
+    if (account === undefined) terminal.note(noAccountNote())
     return
   }
   if (account !== undefined) {
@@ -143,7 +146,7 @@ tollgate is ready at ${address}. ${PLAY}
 
 Keys are shown once. For another one, in another terminal:
 
-  npx tollgate key create ${account.id}
+  ${typedName()} key create ${account.id}
 `)
     return
   }
@@ -161,7 +164,7 @@ Try it:
 
 Then see its charge, in another terminal:
 
-  npx tollgate request list
+  ${typedName()} request list
 
 Every endpoint, with a command to paste: ${address}/docs
 `)

@@ -6,7 +6,7 @@ import { listShape } from '../operations/fields.ts'
 import { FEE_BASIS_POINTS_MAX, showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
 import { allowanceText, limitOptions } from './limits.ts'
-import { type CommandGroup, show } from './operation-command.ts'
+import { type CommandGroup, showNamed } from './operation-command.ts'
 import { REFUSALS_COMMAND, STATEMENT_COMMAND } from './reports.ts'
 import {
   BILLING_OPTION,
@@ -142,12 +142,12 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         'tollgate account create "Ada Lovelace" --email ada@example.com',
         'tollgate account create Ada --external-id customer-42 --metadata plan=gold',
       ],
-      show: show(accountShape, (made) => ({
+      show: showNamed(accountShape, async (made, { settings: { typedName } }) => ({
         ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
         note: `
   Next, add credit, in dollars, and create a key:
-    npx tollgate credit add ${made.id} 25 --reference invoice-1
-    npx tollgate key create ${made.id}`,
+    ${typedName} credit add ${made.id} 25 --reference invoice-1
+    ${typedName} key create ${made.id}`,
       })),
     },
     {

@@ -30,6 +30,8 @@ export interface CommandContext {
 /** The part of the environment that commands read. */
 export interface CommandSettings {
   readonly storeUrl: string
+  /** How a person types the program: `tollgate` or `npx tollgate`. */
+  readonly typedName: string
   /** The `<tag>` of new API keys. */
   readonly keyTag: string
   /** The limits of keys without their own. */

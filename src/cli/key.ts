@@ -84,9 +84,10 @@ export const KEY_COMMANDS: CommandGroup = {
         'tollgate key create Ada --name ci --models-allow "nova/*"',
         'tollgate key create Ada --allowance 5/day',
       ],
-      show: showNamed(createdApiKeyShape, async ({ id, key }, { named }) => ({
+      show: showNamed(createdApiKeyShape, async ({ id, key }, { named, settings }) => ({
         out: key,
-        note: `Created ${await named.apiKey(id)}. This is the only time its text is shown.`,
+        note: `Created ${await named.apiKey(id)}. This is the only time its text is shown.
+Clients send it to ${settings.pageUrl}/v1 (docs/clients.md).`,
       })),
     },
     {

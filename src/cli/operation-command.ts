@@ -74,6 +74,7 @@ interface ShowInput {
   readonly sent: Sent
   /** The names of things that the response has the IDs of. */
   readonly named: Named
+  readonly settings: Pick<CommandSettings, 'typedName' | 'pageUrl'>
 }
 
 /** Shows an answer of a shape. */
@@ -142,6 +143,7 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const { out, note, noteUnsent, failure } = await row.show(answered, {
         sent,
         named: namedIn(opened.store.db),
+        settings: input.settings(),
       })
       const shown = typeof out === 'string' ? out : out(terminal.columnsMax)
       terminal.out(isJson && !isText ? JSON.stringify(answered.body) : shown)

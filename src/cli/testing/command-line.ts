@@ -61,6 +61,7 @@ export function openCommandLine(
   writeFileSync(storeFile, '')
   const storeUrl = settings.storeUrl ?? `sqlite:${storeFile}`
   const whole = {
+    typedName: 'npx tollgate',
     keyTag: 'tollgate',
     keyLimits: { requestsPerMinuteMax: 300, inFlightMax: 8, accountKeysMax: 1_000 },
     pageUrl: 'http://localhost:8787',

@@ -129,7 +129,7 @@ function SignInAgain({ me, onRight, onClose }: StepProps) {
       {start?.mail === false && start.providers.length === 0 && (
         <p>
           To reset your sign-in, ask an operator to run{' '}
-          <span className="mono">npx tollgate user reset</span>.
+          <span className="mono">tollgate user reset</span>.
         </p>
       )}
       <footer>

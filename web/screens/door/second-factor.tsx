@@ -40,7 +40,7 @@ export function ShowFactor() {
       )}
       <p className="note mt-4">
         Lost your second factor? Use a recovery code. Without one, the operator makes a link with{' '}
-        <span className="mono">npx tollgate user reset</span>.
+        <span className="mono">tollgate user reset</span>.
       </p>
       <Leave />
     </Door>

@@ -68,7 +68,7 @@ function Lost() {
   return (
     <p className="note mt-4">
       Lost your password? The operator can make a link with{' '}
-      <span className="mono">npx tollgate user reset</span>.
+      <span className="mono">tollgate user reset</span>.
     </p>
   )
 }

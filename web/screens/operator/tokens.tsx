@@ -30,7 +30,7 @@ export function TokensScreen() {
       <ScreenTop title="Admin tokens" />
       <p className="note mb-4">
         Programs call /v1/admin with these tokens. The token in the settings is not listed. Create
-        tokens on the gateway’s machine: <code>npx tollgate token create</code>.
+        tokens on the gateway’s machine: <code>tollgate token create</code>.
       </p>
       <ListCard
         label="Admin tokens"
