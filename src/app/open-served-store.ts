@@ -6,9 +6,11 @@ import type { LedgerLimits } from '../ledger/ledger.ts'
 import { listStoreGaps, recordStoreGap, removeOldMarks } from '../ledger/store-gaps.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import type { StoreGapRow } from '../store/gap-tables.ts'
+import type { MigratedSchemas } from '../store/migrate.ts'
 import { openStore } from '../store/open-store.ts'
 import { refuseSharedSessions } from '../store/postgres/postgres-servers.ts'
 import { claimUpstream } from '../store/settings.ts'
+import { findCopyAside } from '../store/sqlite/backup.ts'
 import { BeatFile } from '../store/sqlite/beat-file.ts'
 import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Store } from '../store/store.ts'
@@ -51,7 +53,7 @@ export async function openServedStore(
     closing.defer(() => lock.release())
     beatFile?.check()
   } else await refuseSharedSessions(location.url)
-  const store = await openStore({ url, clock, migrateStore: 'always' })
+  const store = await openMigrated(wiring, url)
   closing.defer(() => store.close())
   await claimUpstream(store.db, markOf(configured))
   const instanceId = ids.next('inst')
@@ -95,6 +97,29 @@ export async function openServedStore(
   // Heartbeats have the time of this clock.
   await removeOldMarks(store.db, instance.nowMs())
   return { store, ledger, instanceId, isAlive: () => instance.isAlive(), storeClock: instance }
+}
+
+/** Opens the store and migrates it if needed, which the log says before and after. By position: the wiring, and its URL. */
+async function openMigrated({ clock, log }: Wiring, url: string): Promise<Store> {
+  const migrated: MigratedSchemas[] = []
+  const store = await openStore({
+    url,
+    clock,
+    migrateStore: 'always',
+    onMigration(schemas) {
+      migrated.push(schemas)
+      log.info(
+        schemas,
+        'the store is of an older version and is migrated now, which can take minutes; a SQLite file is copied first',
+      )
+    },
+  })
+  const { location } = store
+  for (const schemas of migrated) {
+    const copy = location.kind === 'sqlite' ? findCopyAside(location.file, schemas.from) : null
+    log.info({ ...schemas, copy }, 'the store is migrated')
+  }
+  return store
 }
 
 function limitsOf(config: Config): LedgerLimits {

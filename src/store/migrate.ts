@@ -175,6 +175,14 @@ export interface UpToDateInput {
   readonly migrateStore: 'ifEmpty' | 'always'
   readonly migrations: readonly Migration[]
   readonly nowMs: number
+  /** Called before a store with tables is copied aside and migrated, which can take minutes. */
+  readonly onMigration?: (schemas: MigratedSchemas) => void
+}
+
+/** The schema of a store before and after a migration. */
+export interface MigratedSchemas {
+  readonly from: number
+  readonly to: number
 }
 
 /** Makes the tables of an empty store, and migrates an older one if `migrateStore` says so. Throws `SchemaMismatch`. */
@@ -201,6 +209,7 @@ export async function bringUpToDate(
           'start `tollgate serve` once, which migrates it',
       )
     }
+    input.onMigration?.({ from: version, to: newest })
     await input.beforeMigration?.(version)
   }
   await migrate(db, migrations, nowMs)

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { parseDatabaseUrl } from './database-url.ts'
+import type { MigratedSchemas } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
 import { openPostgresStore } from './postgres/postgres-store.ts'
 import { openSqliteStore } from './sqlite/sqlite-store.ts'
@@ -15,6 +16,8 @@ export interface OpenStoreInput {
    * `always` migrates an older one, only for `serve`, and copies a SQLite file aside before it does.
    */
   readonly migrateStore?: 'ifEmpty' | 'always'
+  /** Called before a store with tables is copied aside and migrated, which can take minutes. */
+  readonly onMigration?: (schemas: MigratedSchemas) => void
   /** Default all that the program has. */
   readonly migrations?: readonly Migration[]
   /** SQLite: how long a statement waits for another process's write. Default 5,000. */
@@ -35,6 +38,7 @@ export function openStore(input: OpenStoreInput = {}): Promise<Store> {
     migrateStore: input.migrateStore ?? 'ifEmpty',
     migrations: input.migrations ?? MIGRATIONS,
     nowMs: (input.clock ?? systemClock).nowMs(),
+    ...(input.onMigration && { onMigration: input.onMigration }),
   }
   const { busyTimeoutMs, searchTimeoutMs = SEARCH_TIMEOUT_MS_DEFAULT } = input
   return location.kind === 'postgres'

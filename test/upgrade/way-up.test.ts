@@ -128,7 +128,7 @@ async function expectCharged(answered: readonly string[]): Promise<void> {
 const OLDER_PROGRAM =
   /the store has schema \d+ and this program knows none above 26: run the newer program, or stop it and restore/
 
-test('on SQLite, this version replaces a running 0.2.0, and the copy that it made restores 0.2.0', async () => {
+test('on SQLite, this version replaces a running 0.2.0, and the copy that its log names restores 0.2.0', async () => {
   await openDatabase('SQLite')
   const file = database.url.replace('sqlite:', '')
   const old = await start('0.2.0')
@@ -142,6 +142,10 @@ test('on SQLite, this version replaces a running 0.2.0, and the copy that it mad
   const answeredByOld = crowd.requestIds.length
 
   const current = await start('this')
+  expect(JSON.parse(await current.logged('is migrated now'))).toMatchObject({ from: 26 })
+  expect(JSON.parse(await current.logged('the store is migrated'))).toMatchObject({
+    copy: `${file}.before-27`,
+  })
   crowd.moveTo([current.address])
   await crowd.answered(60)
   for (const args of [['serve'], ['audit']]) {
