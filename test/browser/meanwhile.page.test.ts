@@ -6,7 +6,7 @@ import { DAY_MS, HELIX, KEYS, NOW } from './stand-in-data.ts'
 import { WEBHOOKS } from './stand-in-operator.ts'
 import { begunAt } from './stand-in-sale.ts'
 
-/** What happens elsewhere while the page is open: a sign-out, an upgrade, another operator's change, a model that leaves. */
+/** Events elsewhere while the page is open: a sign-out, an upgrade, another operator's change, a model that leaves. */
 
 const at = (section: string) => `${HELIX.id}/${section}`
 
@@ -317,4 +317,30 @@ test('a person who comes back from the payment page by Back can open it again', 
   await page.getByRole('button', { name: 'Continue to payment' }).click()
   await page.getByRole('button', { name: 'Opening the payment' }).waitFor()
   expect(server.asked.filter((call) => call.startsWith('POST'))).toHaveLength(2)
+})
+
+test('Back closes a form that its button opened, and undoes a filter', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('dialog', { name: 'Create key' }).waitFor()
+  await page.goBack()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+  await page.goto(`${server.address}/app/operator/accounts`)
+  await page.getByRole('button', { name: 'In debt' }).click()
+  await page.waitForURL('**/operator/accounts?state=in_debt')
+  await page.getByRole('searchbox').fill('tern')
+  await page.waitForURL('**/operator/accounts?state=in_debt&search=tern')
+  await page.goBack()
+  await page.waitForURL('**/operator/accounts')
+})
+
+test('a passkey of another address of tollgate is named at the sign-in', async ({
+  page,
+  server,
+}) => {
+  const factor_needed = { email: 'mira@helix.example', kinds: [] }
+  server.answer('/start', json({ ...START, signed_in: false, factor_needed }))
+  await page.goto(`${server.address}/app/second-factor`)
+  await page.getByText('Your passkey belongs to another address of tollgate.').waitFor()
 })

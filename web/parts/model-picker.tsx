@@ -10,7 +10,7 @@ interface ModelPickerProps {
   readonly models: readonly Model[]
   readonly value: string
   readonly onChange: (modelId: string) => void
-  /** What is wrong with the value; null: nothing. */
+  /** The fault of the value; null: there is none. */
   readonly error: string | null
 }
 

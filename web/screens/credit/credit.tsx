@@ -23,7 +23,8 @@ export function CreditScreen() {
     void navigate({
       search: ({ open: _, receipt: __, ...before }) =>
         form === null ? before : { ...before, open: form },
-      replace: true,
+      // Back closes the form.
+      replace: form === null,
       resetScroll: false,
     })
   return (

@@ -38,6 +38,12 @@ export function ShowFactor() {
           {(wrong) => <CodeField autoFocus hasApp={kinds.includes('app')} error={wrong('code')} />}
         </DoorForm>
       )}
+      {kinds.length === 0 && (
+        <p className="note mt-4">
+          Your passkey belongs to another address of tollgate. Sign in there, or use a recovery
+          code.
+        </p>
+      )}
       <p className="note mt-4">
         Lost your second factor? Use a recovery code. Without one, the operator makes a link with{' '}
         <span className="mono">tollgate user reset</span>.

@@ -27,8 +27,9 @@ export function KeysScreen() {
   const [made, setMade] = useState<CreatedApiKey | null>(null)
   const [copied, setCopied] = useState<string | null>(null)
   const setCreating = (isCreating: boolean) =>
+    // Back closes the form.
     change(({ create: _, ...rest }) => (isCreating ? { ...rest, create: true } : rest), {
-      replace: true,
+      replace: !isCreating,
     })
   return (
     <>

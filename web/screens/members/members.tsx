@@ -29,7 +29,8 @@ import { useMemberWrite } from './use-member-write.ts'
 export function MembersScreen() {
   const { search, change } = useScreenSearch<MembersSearch>()
   const setInviting = (isInviting: boolean) =>
-    change(() => (isInviting ? { invite: true } : {}), { replace: true })
+    // Back closes the form.
+    change(() => (isInviting ? { invite: true } : {}), { replace: !isInviting })
   // Only in the memory of this page, until it is left.
   const [made, setMade] = useState<NewInvitation | null>(null)
   return (

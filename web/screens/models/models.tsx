@@ -52,7 +52,11 @@ export function ModelsScreen() {
       {query.data !== undefined && search.model !== undefined && opened === undefined && (
         <Gone modelId={search.model} onClose={close} />
       )}
-      <ModelFilters models={models} search={search} onChange={change} />
+      <ModelFilters
+        models={models}
+        search={search}
+        onChange={(part) => change(part, { replace: 'find' in part })}
+      />
       <div className={opened === undefined ? 'act' : 'act open'}>
         <ListCard
           label="Models"

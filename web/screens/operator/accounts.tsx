@@ -27,8 +27,9 @@ export function AccountsScreen() {
   const asked = accountsInput(search.trim(), { state, sort, span })
   const csv = hrefOf('operator', 'listAccounts', { ...asked, format: 'csv' })
   const navigate = route.useNavigate()
-  const change = (next: AccountsSearch) =>
-    void navigate({ search: next, replace: true, resetScroll: false })
+  // Back undoes a choice and closes the form; a typed letter is no step.
+  const change = (next: AccountsSearch, { replace = false } = {}) =>
+    void navigate({ search: next, replace, resetScroll: false })
   const sortBy = (order: AccountsOrder | undefined) => change(withPart(filters, { sort: order }))
   return (
     <>
@@ -66,7 +67,7 @@ export function AccountsScreen() {
       />
       {create && (
         <CreateAccount
-          onClose={() => change(filters)}
+          onClose={() => change(filters, { replace: true })}
           onMade={({ id }) =>
             void navigate({
               to: '/operator/accounts/$account',
@@ -81,7 +82,7 @@ export function AccountsScreen() {
 
 interface FiltersProps {
   readonly filters: AccountsSearch
-  readonly onChange: (filters: AccountsSearch) => void
+  readonly onChange: (filters: AccountsSearch, options?: { readonly replace: boolean }) => void
 }
 
 function Filters({ filters, onChange }: FiltersProps) {
@@ -92,7 +93,9 @@ function Filters({ filters, onChange }: FiltersProps) {
         label="Name, email or ID"
         placeholder="Search by name, email or ID"
         value={search}
-        onChange={(text) => onChange(withPart(filters, { search: textOf(text) }))}
+        onChange={(text) =>
+          onChange(withPart(filters, { search: textOf(text) }), { replace: true })
+        }
       />
       <Segments
         label="State"

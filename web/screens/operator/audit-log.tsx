@@ -29,7 +29,7 @@ export function AuditLogScreen() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const change = (part: AuditLogSearch) =>
-    void navigate({ search: { ...search, ...part }, replace: true, resetScroll: false })
+    void navigate({ search: { ...search, ...part }, resetScroll: false })
   return (
     <>
       <ScreenTop title="Audit log">

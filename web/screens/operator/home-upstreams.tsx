@@ -53,7 +53,7 @@ export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
   )
 }
 
-/** Those that are not healthy, then those with the most requests: with many, Home is not the list of all of them. */
+/** First upstreams that are not healthy, then those with the most requests: with many, Home is not the list of all of them. */
 function worthALook(upstreams: readonly ListedUpstream[]): readonly ListedUpstream[] {
   if (upstreams.length <= SHOWN_MAX) return upstreams
   const isWell = ({ state }: ListedUpstream) => Number(state === 'healthy')

@@ -49,9 +49,7 @@ export function PurchasesScreen() {
           label="List"
           options={LISTS}
           value={list}
-          onChange={(next) =>
-            void navigate({ search: next === 'held' ? {} : { list: next }, replace: true })
-          }
+          onChange={(next) => void navigate({ search: next === 'held' ? {} : { list: next } })}
         />
       </ScreenTop>
       <ListCard
