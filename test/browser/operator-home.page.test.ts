@@ -5,7 +5,7 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { ACCOUNTS, HEALTH } from './stand-in-operator.ts'
-import { OPERATOR_REPORT } from './stand-in-usage.ts'
+import { OPERATOR_REPORT, TOP_UPS } from './stand-in-usage.ts'
 
 /** Home of operators. */
 
@@ -107,6 +107,19 @@ test('figures of upstreams that could not be read are dashes, not zeros', async 
     '–',
     '–',
   ])
+})
+
+test('top-ups are less what refunds and disputes removed, and both amounts are below', async ({
+  page,
+  server,
+}) => {
+  server.answer('/operator/top-ups', json({ ...TOP_UPS, reversed: 250_000_000 }))
+  await page.goto(`${server.address}/app/operator`)
+  await page.getByText('$11,200.00', { exact: true }).waitFor()
+  await page.getByText('$11,450.00 added, $250.00 refunded or disputed').waitFor()
+  server.answer('/operator/top-ups', json({ ...TOP_UPS, amount: 0, reversed: 30_000_000 }))
+  await page.reload()
+  await page.getByText(/^−\u2060?\$30\.00$/).waitFor()
 })
 
 test('the side bar marks Home only on Home', async ({ page, server }) => {

@@ -357,6 +357,7 @@ export const TOP_UPS: TopUps = {
   from: USAGE_BY_TAG.from,
   to: USAGE_BY_TAG.to,
   amount: 11_450_000_000,
+  reversed: 0,
   top_ups: 2,
   purchases: 29,
   codes: 6,

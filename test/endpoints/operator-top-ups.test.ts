@@ -16,6 +16,7 @@ test('operators read the top-ups of a range, of all accounts and of one', async 
   expect(await read('')).toMatchObject({
     object: 'top_ups',
     amount: 7_000_000,
+    reversed: 0,
     top_ups: 2,
     purchases: 0,
     codes: 0,

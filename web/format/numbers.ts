@@ -43,7 +43,7 @@ export function percentOf(basisPoints: number): string {
 
 /** `12% more than`, `as much as`, `5.0 times as much as`; null if there was nothing before. */
 export function change(now: number, before: number): string | null {
-  if (before === 0) return null
+  if (before <= 0) return null
   const ratio = now / before
   if (ratio >= 3) {
     return `${ratio >= 10 ? count(Math.round(ratio)) : ratio.toFixed(1)} times as much as`

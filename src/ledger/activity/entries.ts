@@ -128,10 +128,12 @@ export async function findCredit(
 /** Paid credit that was added, and how often, by the kinds of the entries that added it. */
 interface TopUps {
   readonly amountMicros: Micros
+  /** What refunds and disputes removed, less what was added again; below zero: more was added again. */
+  readonly reversedMicros: Micros
   readonly entries: { readonly [Kind in EntryKind]?: number }
 }
 
-/** Adds up the paid credit that was added in a range. Later refunds do not reduce the sum. */
+/** Adds up the paid credit that was added in a range, and what refunds and disputes removed in it, whenever it was added. */
 export async function sumTopUps(
   db: Kysely<Tables>,
   {
@@ -155,14 +157,16 @@ export async function sumTopUps(
       fn.sum<number>(sql<number>`cast(amount_micros as double precision)`).as('amount'),
     ])
     .where(BOUGHT)
-    .where('kind', 'in', PAID_KINDS)
     .where('created_at_ms', '>=', fromMs)
     .where('created_at_ms', '<', toMs)
     .groupBy('kind')
   const query = accountId === null ? all : all.where('account_id', '=', accountId)
   const rows = await query.execute()
+  const paid = rows.filter(({ kind }) => PAID_KINDS.some((paidKind) => paidKind === kind))
+  const sumOf = (some: typeof rows) => some.reduce((sum, { amount }) => sum + amount, 0)
   return {
-    amountMicros: cappedMicros(rows.reduce((sum, { amount }) => sum + amount, 0)),
-    entries: Object.fromEntries(rows.map(({ kind, entries }) => [kind, Number(entries)])),
+    amountMicros: cappedMicros(sumOf(paid)),
+    reversedMicros: cappedMicros(sumOf(paid) - sumOf(rows)),
+    entries: Object.fromEntries(paid.map(({ kind, entries }) => [kind, Number(entries)])),
   }
 }

@@ -298,7 +298,8 @@ function topUps({ store, clock }: OperationParts) {
     name: 'getTopUps',
     method: 'GET',
     paths: { operator: '/app/api/operator/top-ups' },
-    summary: 'The paid credit that was added in a range, to all accounts or to one.',
+    summary:
+      'The paid credit that was added in a range, and what refunds and disputes removed, of all accounts or of one.',
     query: z.strictObject({
       from: momentField.optional(),
       to: momentField.optional(),
@@ -308,12 +309,13 @@ function topUps({ store, clock }: OperationParts) {
     async run({ reader, query: { account = null, ...asked } }) {
       const { fromMs, toMs } = chartRange(asked, clock.nowMs())
       const range = { accountId: account, fromMs, toMs }
-      const { amountMicros, entries } = await sumTopUps(store.pages(reader), range)
+      const { amountMicros, reversedMicros, entries } = await sumTopUps(store.pages(reader), range)
       return {
         object: 'top_ups',
         from: timeAnswer(fromMs),
         to: timeAnswer(toMs),
         amount: amountMicros,
+        reversed: reversedMicros,
         top_ups: entries.top_up ?? 0,
         purchases: entries.purchase ?? 0,
         codes: entries.activation ?? 0,
@@ -330,6 +332,9 @@ const topUpsShape = z
     to: timeField,
     amount: moneyField.describe(
       'The paid credit that was added, in micro-dollars, without deducting refunds and disputes.',
+    ),
+    reversed: moneyField.describe(
+      'What refunds and disputes removed in the range, in micro-dollars, less what was added again; below zero: more was added again.',
     ),
     top_ups: z.int().describe('How many times operators and programs added credit.'),
     purchases: z.int().describe('The number of purchases that were credited.'),

@@ -22,7 +22,7 @@ interface MarginFiguresProps {
   readonly totals: MarginTotals
   /** The period that it is compared with; null: none. */
   readonly before: MarginTotals | null
-  /** Paid credit that was added; undefined: it is not read yet. Default: the free credit that was used, in its place. */
+  /** Paid credit that came in; undefined: it is not read yet. Default: the free credit that was used, in its place. */
   readonly topUps?: { readonly now: TopUps | undefined; readonly before: TopUps | undefined }
   /** The period. */
   readonly range: DateRange
@@ -107,10 +107,15 @@ function topUpsOf({ now, before }: NonNullable<MarginFiguresProps['topUps']>): F
     ...(now.purchases === 0 ? [] : [counted(now.purchases, 'purchase')]),
     ...(now.codes === 0 ? [] : [counted(now.codes, 'code')]),
   ].join(', ')
-  const changed = before === undefined ? null : shortChange(now.amount, before.amount)
-  const value = money(now.amount)
+  const net = ({ amount, reversed }: TopUps) => amount - reversed
+  const value = money(net(now))
+  if (now.reversed !== 0) {
+    const change = `${money(Math.abs(now.reversed))} ${now.reversed > 0 ? 'refunded or disputed' : 'returned'}`
+    return { title, value, note: `${money(now.amount)} added, ${change}`, more: parts }
+  }
+  const changed = before === undefined ? null : shortChange(net(now), net(before))
   if (before === undefined || changed === null) return { title, value, note: parts }
-  return { title, value, note: `${changed} ${money(before.amount)}`, more: parts }
+  return { title, value, note: `${changed} ${money(net(before))}`, more: parts }
 }
 
 /** By position: the figures, and those that they are compared with. */
