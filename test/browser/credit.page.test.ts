@@ -21,6 +21,7 @@ import {
   OFFERS,
   PENDING,
   PURCHASES,
+  QUOTE,
   RECEIPT,
   REFUNDED_RECEIPT,
 } from './stand-in-sale.ts'
@@ -162,6 +163,18 @@ const SALE_SCREENS: readonly Screen[] = [
     path: buy,
     act: deposit,
     text: 'Send only USDC on Base to this address.',
+  },
+  {
+    name: 'credit-deposit-fee',
+    path: buy,
+    before(server) {
+      const methods = METHODS.map((one) => ({ ...one, fee_bps: 300 }))
+      server.answer('/v1/credit', json({ ...OFFERS, methods }))
+      const pay = { currency: 'USDC', amount: '1.030928', units: '1030928' }
+      server.answer('/v1/credit/quote', json({ ...QUOTE, credit: 1_000_000, pay, fee_bps: 300 }))
+    },
+    act: deposit,
+    text: '1.030928 USDC, for $1.00 of credit',
   },
   {
     name: 'credit-deposit-loading',

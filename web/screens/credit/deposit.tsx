@@ -69,15 +69,18 @@ export function Deposit({ method, onClose }: DepositProps) {
   )
 }
 
-// A typical amount: the rate is the same for all amounts.
-const EXAMPLE_MICROS = 10_000_000
-
+/** The least deposit, in tokens: the fee and the rate are in its quote. */
 function Terms({ method }: { method: DepositMethod }) {
-  const quote = useQuery(quoteQuery(method.id, EXAMPLE_MICROS))
+  const quote = useQuery(quoteQuery(method.id, method.minimum))
+  const least =
+    quote.data && `${quote.data.pay.amount.replace(/0{1,4}$/, '')} ${method.token}, for `
   return (
     <dl className="kv">
       <dt>At least</dt>
-      <dd>{money(method.minimum)} of credit</dd>
+      <dd>
+        {least}
+        {money(method.minimum)} of credit
+      </dd>
       <dt>Rate</dt>
       <dd aria-live="polite">
         {quote.data !== undefined ? (
@@ -91,7 +94,7 @@ function Terms({ method }: { method: DepositMethod }) {
       {method.fee_bps > 0 && (
         <>
           <dt>Fee</dt>
-          <dd>{percentOf(method.fee_bps)}</dd>
+          <dd>{percentOf(method.fee_bps)} of the deposit</dd>
         </>
       )}
       <dt>Credited</dt>
