@@ -12,12 +12,15 @@ import { moment } from './table.ts'
 const WEBHOOKS = shownRows(webhookShape, {
   list: 'deliveries',
   none: 'no webhooks: create one with `tollgate webhook create https://…`',
-  cut: ['URL', 'EVENTS'],
+  cut: ['URL', 'EVENTS', 'FAILURE'],
   columns: {
     ID: ({ id }) => id,
     URL: ({ url }) => url,
     EVENTS: ({ events }) => events.join(),
-    STATE: ({ disabled }) => (disabled ? 'disabled' : 'active'),
+    STATE: ({ disabled, failing }) =>
+      disabled ? 'disabled' : failing === null ? 'active' : 'failing',
+    FAILURE: ({ failing }) =>
+      failing === null ? '-' : `since ${moment(failing.since)}: ${failing.failure}`,
   },
 })
 

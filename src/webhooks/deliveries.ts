@@ -100,6 +100,35 @@ export async function listDeliveries(
   return { deliveries, nextCursor: rows.length > limit ? (deliveries.at(-1)?.id ?? null) : null }
 }
 
+/** Since when messages to a webhook fail, and why the latest attempt at the newest of them did. */
+export interface Failing {
+  /** When the oldest message was created that was tried in vain since the newest delivered one. */
+  readonly sinceMs: number
+  readonly failure: string
+}
+
+/** Null: the newest message that was tried is delivered, or none was tried. */
+export async function failingOf(db: Kysely<Tables>, webhookId: string): Promise<Failing | null> {
+  const tried = db
+    .selectFrom('webhook_deliveries')
+    .select(['id', 'state', 'failure', 'created_at_ms'])
+    .where('webhook_id', '=', webhookId)
+    .where('attempts', '>', 0)
+    .limit(1)
+  const newest = await tried.orderBy('id', 'desc').executeTakeFirst()
+  if (newest === undefined || newest.state === 'delivered') return null
+  const delivered = await tried
+    .where('state', '=', 'delivered')
+    .orderBy('id', 'desc')
+    .executeTakeFirst()
+  const first = await tried
+    .where('id', '>', delivered?.id ?? '')
+    .orderBy('id')
+    .executeTakeFirst()
+  const { created_at_ms: sinceMs } = first ?? newest
+  return { sinceMs, failure: newest.failure ?? 'not delivered' }
+}
+
 /** More than this process sends to one webhook at the same time, so that another process leaves it something. */
 const CANDIDATES = 8
 

@@ -246,6 +246,7 @@ export const WEBHOOKS: readonly Webhook[] = [
     url: 'https://desk.helix.example/hooks/tollgate?team=platform-and-billing-of-helix',
     events: ['balance.low', 'key.limit_near', 'request.unresolved'],
     disabled: false,
+    failing: { since: ago(7 * 3_600_000), failure: 'answered with 503' },
     created_at: ago(40 * DAY_MS),
   },
   {
@@ -254,6 +255,7 @@ export const WEBHOOKS: readonly Webhook[] = [
     url: 'https://pager.example/v2/events',
     events: ['upstream.away', 'audit.difference'],
     disabled: true,
+    failing: null,
     created_at: ago(3 * DAY_MS),
   },
 ]

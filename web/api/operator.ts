@@ -236,12 +236,6 @@ export function deliveriesQuery(webhookId: string) {
   }
 }
 
-/** The newest message to a webhook. */
-export function newestDeliveryQuery(webhookId: string) {
-  const newest = read('listDeliveries', { webhook_id: webhookId, limit: 1 })
-  return { ...newest, refetchInterval: 4 * LIVE_MS }
-}
-
 /** The usage of all accounts over time, with cost and margin. `compare`: null: no comparison. */
 export function operatorUsageQuery(
   span: TimeSpan,

@@ -3,7 +3,7 @@ import { recordAction } from '../../ledger/operator-actions.ts'
 import type { WebhookDeliveryRow, WebhookRow } from '../../store/webhook-tables.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { WEBHOOK_EVENTS } from '../../vocabulary/webhook-event.ts'
-import { addMessage, listDeliveries } from '../../webhooks/deliveries.ts'
+import { addMessage, type Failing, failingOf, listDeliveries } from '../../webhooks/deliveries.ts'
 import {
   changeWebhook,
   createWebhook,
@@ -75,7 +75,7 @@ function create(parts: OperationParts) {
     async run({ by, body: { url, events } }) {
       await noteConditions({ db: store.db, ids, clock }, events, null)
       const webhook = await createWebhook({ db: store.db, ids, clock }, { url, events, by })
-      return { ...webhookAnswer(webhook), secret: webhook.secret }
+      return { ...webhookAnswer(webhook, null), secret: webhook.secret }
     },
   })
 }
@@ -90,8 +90,12 @@ function list({ store }: OperationParts) {
     summary: 'All webhooks, oldest first, without their secrets.',
     answers: { 200: listShape(webhookShape) },
     async run({ reader, caller }) {
-      const webhooks = await listWebhooks(readsFor({ caller, reader }, store))
-      return listAnswer(webhooks.map(webhookAnswer), null)
+      const db = readsFor({ caller, reader }, store)
+      const answers: z.infer<typeof webhookShape>[] = []
+      for (const webhook of await listWebhooks(db)) {
+        answers.push(webhookAnswer(webhook, await failingOf(db, webhook.id)))
+      }
+      return listAnswer(answers, null)
     },
   })
 }
@@ -126,7 +130,7 @@ function change(parts: OperationParts) {
       await noteConditions({ db: store.db, ids, clock }, begins, webhook)
       const changed = await changeWebhook({ db: store.db, clock }, { webhookId, ...body, by })
       if (changed === null) throw notFound('webhook', webhookId)
-      return webhookAnswer(changed)
+      return webhookAnswer(changed, await failingOf(store.db, webhookId))
     },
   })
 }
@@ -218,6 +222,17 @@ export const webhookShape = z
       .describe(
         'Whether the webhook gets no messages, because an admin disabled it or it answered 410.',
       ),
+    failing: z
+      .object({
+        since: timeField.describe(
+          'When the oldest message was created that could not be delivered since the last delivery.',
+        ),
+        failure: z.string().describe('Why the latest attempt at the newest of them failed.'),
+      })
+      .nullable()
+      .describe(
+        'The failure of its messages; null: the newest message that was tried is delivered, or none was tried.',
+      ),
     created_at: timeField,
   })
   .meta({ id: 'Webhook' })
@@ -269,10 +284,16 @@ export const deliveryShape = z
   })
   .meta({ id: 'WebhookDelivery' })
 
-function webhookAnswer(row: WebhookRow): z.infer<typeof webhookShape> {
-  const { id, url, disabled, createdAtMs } = row
-  const events = [...eventsOf(row)]
-  return { id, object: 'webhook', url, events, disabled, created_at: timeAnswer(createdAtMs) }
+function webhookAnswer(row: WebhookRow, failing: Failing | null): z.infer<typeof webhookShape> {
+  return {
+    id: row.id,
+    object: 'webhook',
+    url: row.url,
+    events: [...eventsOf(row)],
+    disabled: row.disabled,
+    failing: failing && { since: timeAnswer(failing.sinceMs), failure: failing.failure },
+    created_at: timeAnswer(row.createdAtMs),
+  }
 }
 
 function deliveryAnswer(row: WebhookDeliveryRow): z.infer<typeof deliveryShape> {

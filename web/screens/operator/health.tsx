@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answer, asOperator } from '../../api/calls.ts'
-import { type Health, healthQuery, maintenanceQuery } from '../../api/operator.ts'
+import { type Health, healthQuery, maintenanceQuery, webhooksQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { ago } from '../../format/time.ts'
@@ -13,6 +14,7 @@ import { ScreenTop } from '../../shell/account-screen.tsx'
 import { AuditCard } from './audit-card.tsx'
 import { CHECKS } from './checks.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
+import { failingWords } from './webhook-state.tsx'
 
 /** The ledger audit, readiness, the catalog and maintenance. */
 export function HealthScreen() {
@@ -75,6 +77,7 @@ function Readiness({ health }: { health: Health }) {
             </span>
           </li>
         ))}
+        <FailingWebhooks />
       </ul>
       <p className="note px-[18px] pt-1 pb-[18px]">
         tollgate {version} on {store === 'sqlite' ? 'SQLite' : 'PostgreSQL'},{' '}
@@ -83,6 +86,24 @@ function Readiness({ health }: { health: Health }) {
       </p>
       <Costs costs={health.costs} />
     </>
+  )
+}
+
+function FailingWebhooks() {
+  const { data } = useQuery(webhooksQuery)
+  const now = useNow()
+  return data?.data.map(({ id, url, disabled, failing }) =>
+    disabled || failing === null ? null : (
+      <li key={id}>
+        <span className="chip wait">Warning</span>
+        <span className="min-w-0">
+          <Link className="link" to="/operator/webhooks/$id" params={{ id }}>
+            Webhook {new URL(url).host}
+          </Link>
+          <span className="two">failing {failingWords(failing, now)}</span>
+        </span>
+      </li>
+    ),
   )
 }
 

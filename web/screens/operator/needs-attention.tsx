@@ -1,9 +1,8 @@
-import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import {
   accountsQuery,
   auditQuery,
   healthQuery,
-  newestDeliveryQuery,
   purchasesQuery,
   unsettledQuery,
   upstreamsQuery,
@@ -48,8 +47,6 @@ function useKnown() {
   const health = useQuery(healthQuery)
   const audit = useQuery(auditQuery)
   const webhooks = useQuery(webhooksQuery)
-  const listed = webhooks.data?.data ?? []
-  const newest = useQueries({ queries: listed.map(({ id }) => newestDeliveryQuery(id)) })
   const reads = [upstreams, held, unsettled, debtors, low, health, webhooks]
   const known: Known = {
     upstreams: upstreams.data?.data,
@@ -59,10 +56,7 @@ function useKnown() {
     low: low.data?.pages[0],
     health: health.data,
     audit: audit.data,
-    webhooks: listed.map((webhook, place) => ({
-      webhook,
-      newest: newest[place]?.data?.data[0],
-    })),
+    webhooks: webhooks.data?.data,
   }
   const failed = reads.flatMap(({ data, error, refetch }) =>
     data === undefined && error !== null ? [{ error, refetch }] : [],

@@ -36,15 +36,9 @@ const WEBHOOK: Webhook = {
   url: 'https://desk.example/hooks',
   events: ['balance.low'],
   disabled: false,
+  failing: null,
   created_at: '2026-11-21T22:05:00.000Z',
 }
-
-const delivery = (fields: { state: 'waiting' | 'delivered' | 'failed'; attempts: number }) => ({
-  ...{ id: 'msg_1', object: 'webhook_delivery' as const, event: 'balance.low' as const },
-  ...{ http_status: 503, failure: 'answered with 503', created_at: '2026-11-21T22:05:00.000Z' },
-  ...{ next_attempt_at: null, ended_at: null },
-  ...fields,
-})
 
 test('nothing needs attention while all is well', () => {
   expect(attentionOf({ ...NOTHING, upstreams: [HEALTHY] })).toEqual([])
@@ -72,17 +66,16 @@ test.for([
   },
 )
 
-test.for([
-  ['failed', 10, 1],
-  ['waiting', 3, 1],
-  ['waiting', 0, 0],
-  ['delivered', 2, 0],
-] as const)(
-  'a webhook whose newest message is %s after %i attempts is reported %i times',
-  ([state, attempts, reported]) => {
-    const webhooks = [{ webhook: WEBHOOK, newest: delivery({ state, attempts }) }]
-    expect(attentionOf({ ...NOTHING, webhooks })).toHaveLength(reported)
-    const disabled = [{ webhook: { ...WEBHOOK, disabled: true }, newest: webhooks[0]?.newest }]
-    expect(attentionOf({ ...NOTHING, webhooks: disabled })).toEqual([])
-  },
-)
+test('a webhook whose messages fail is reported while it is enabled', () => {
+  const failing = { since: '2026-11-21T22:05:00.000Z', failure: 'answered with 503' }
+  const reportsOf = (fields: Partial<Webhook>) =>
+    attentionOf({ ...NOTHING, webhooks: [{ ...WEBHOOK, ...fields }] }).map(({ title, note }) => [
+      title,
+      note.replace(/Since .*(?=: )/, 'Since then'),
+    ])
+  expect(reportsOf({})).toEqual([])
+  expect(reportsOf({ failing })).toEqual([
+    ['Webhook desk.example is failing', 'Since then: answered with 503.'],
+  ])
+  expect(reportsOf({ failing, disabled: true })).toEqual([])
+})

@@ -2,7 +2,6 @@ import type { Page } from '../../api/answers.ts'
 import { currentTime } from '../../api/clock.ts'
 import type {
   Audit,
-  Delivery,
   Health,
   ListedAccount,
   ListedPurchase,
@@ -28,8 +27,7 @@ export interface Known {
   readonly health: Health | undefined
   /** The last audit of this browser; undefined: none was run. */
   readonly audit: Audit | undefined
-  /** Each webhook with its newest message; undefined: it has none, or it is not read yet. */
-  readonly webhooks: readonly { readonly webhook: Webhook; readonly newest: Delivery | undefined }[]
+  readonly webhooks: readonly Webhook[] | undefined
 }
 
 /** The items that need attention, the most urgent first. */
@@ -40,7 +38,7 @@ export function attentionOf(known: Known): readonly Need[] {
     ...(known.health === undefined ? [] : ofHealth(known.health)),
     ...(known.held === undefined ? [] : ofPurchases(known.held)),
     ...(known.unsettled === undefined ? [] : ofUnsettled(known.unsettled)),
-    ...known.webhooks.flatMap(ofWebhook),
+    ...(known.webhooks ?? []).flatMap(ofWebhook),
     ...(known.debtors ?? []).map(ofDebtor),
     ...(known.low === undefined ? [] : ofLow(known.low)),
   ]
@@ -177,13 +175,10 @@ function countedOf(rows: number, hasMore: boolean, noun: string): string {
   return hasMore ? `${rows} or more ${noun}s` : counted(rows, noun)
 }
 
-function ofWebhook({ webhook, newest }: Known['webhooks'][number]): readonly Need[] {
-  const { id, url, disabled } = webhook
-  const isFailing =
-    newest?.state === 'failed' || (newest?.state === 'waiting' && newest.attempts > 0)
-  if (disabled || newest === undefined || !isFailing) return []
+function ofWebhook({ id, url, disabled, failing }: Webhook): readonly Need[] {
+  if (disabled || failing === null) return []
   const link = { to: '/operator/webhooks/$id', params: { id } } as const
-  const note = `Its newest message: ${newest.failure ?? 'not delivered'}.`
+  const note = `Since ${shortTime(failing.since)}: ${failing.failure}.`
   return [
     { tone: 'wait', icon: 'send', title: `Webhook ${new URL(url).host} is failing`, note, link },
   ]

@@ -17,6 +17,7 @@ import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 import { ChangeWebhook } from './webhook-form.tsx'
+import { failingWords, WebhookChip } from './webhook-state.tsx'
 
 const route = getRouteApi('/operator/webhooks/$id')
 
@@ -58,16 +59,16 @@ export function OneWebhookScreen() {
   )
 }
 
-function Facts({ webhook: { id, url, events, disabled, created_at: createdAt } }: WebhookProps) {
+function Facts({ webhook }: WebhookProps) {
+  const { id, url, events, disabled, failing, created_at: createdAt } = webhook
   const now = useNow()
   return (
     <p className="note mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
-      <span className={`chip ${disabled ? 'off' : 'good'}`}>
-        {disabled ? 'Disabled' : 'Active'}
-      </span>
+      <WebhookChip webhook={webhook} />
+      {!disabled && failing !== null && <span>{failingWords(failing, now)}</span>}
       <span className="mono wrap-anywhere">{url}</span>
       <span>for {events.join(', ')}</span>
-      <span>since {dayOf(new Date(createdAt), now)}</span>
+      <span>created {dayOf(new Date(createdAt), now)}</span>
       <span className="idl">
         <span className="mono">{id}</span>
         <CopyButton text={id} label="Copy the webhook ID" bare />

@@ -6,10 +6,12 @@ import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
+import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { CreateWebhook } from './webhook-form.tsx'
+import { failingWords, WebhookChip } from './webhook-state.tsx'
 
 /** The webhooks, to which events are posted, and the form for a new one. */
 export function WebhooksScreen() {
@@ -72,7 +74,8 @@ function WebhookTable() {
 }
 
 function WebhookListRow({ webhook }: { webhook: Webhook }) {
-  const { id, url, events, disabled } = webhook
+  const { id, url, events, disabled, failing } = webhook
+  const now = useNow()
   return (
     <tr className={disabled ? 'dim' : ''}>
       <td className="wide">
@@ -82,9 +85,10 @@ function WebhookListRow({ webhook }: { webhook: Webhook }) {
       </td>
       <td className="wide text-ink-2">{events.join(', ')}</td>
       <td>
-        <span className={`chip ${disabled ? 'off' : 'good'}`}>
-          {disabled ? 'Disabled' : 'Active'}
-        </span>
+        <WebhookChip webhook={webhook} />
+        {!disabled && failing !== null && (
+          <span className="two wrap-anywhere">{failingWords(failing, now)}</span>
+        )}
       </td>
       <td className="end text-ink-2">
         <span className="only-s dimmed">Created </span>
