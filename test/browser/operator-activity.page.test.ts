@@ -63,13 +63,16 @@ test('on a phone, models are whole', async ({ pages, server }) => {
   expect(cut).toBe(0)
 })
 
-test('on a laptop, the filters are in one row', async ({ pages, server }) => {
-  const { page } = await pages.of('laptop')
-  await page.goto(`${server.address}/app/${ACTIVITY}`)
-  const filters = page.getByRole('group', { name: 'Filters' })
-  const first = await filters.getByRole('button', { name: 'Date range' }).boundingBox()
-  expect((await filters.boundingBox())?.height).toBe(first?.height)
-})
+test.for(['laptop', 'tablet'] as const)(
+  'on a %s, the filters are in one row',
+  async (width, { pages, server }) => {
+    const { page } = await pages.of(width)
+    await page.goto(`${server.address}/app/${ACTIVITY}`)
+    const filters = page.getByRole('group', { name: 'Filters' })
+    const first = await filters.getByRole('button', { name: 'Date range' }).boundingBox()
+    expect((await filters.boundingBox())?.height).toBe(first?.height)
+  },
+)
 
 test('next to an open request, models and accounts of the list are not cut', async ({
   page,
