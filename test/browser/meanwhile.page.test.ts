@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
+import { expectGoodPage } from './chromium.ts'
 import { test } from './page-test.ts'
 import { EMPTY, json, type StandIn } from './stand-in.ts'
 import { DAY_MS, HELIX, KEYS, NOW } from './stand-in-data.ts'
@@ -102,7 +103,8 @@ describe('a session that ends', () => {
     await page.getByText('Open in Activity').waitFor()
     signOut(server, '/playground/estimate')
     await draft.fill('half a thought')
-    await page.getByRole('alert', { name: 'Signed out' }).waitFor()
+    await page.getByRole('main').getByRole('alert', { name: 'Signed out' }).waitFor()
+    await expectGoodPage(page)
     await page.getByText('Say hello.', { exact: true }).waitFor()
     expect(await draft.inputValue()).toBe('half a thought')
   })

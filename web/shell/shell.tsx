@@ -38,7 +38,6 @@ export function Shell() {
               Simulator: no real models, play money.
             </aside>
           )}
-          <SessionBand />
           <Main place={place} />
         </div>
         <TabBar navigation={navigation} onHelp={help} />
@@ -61,6 +60,7 @@ function Main({ place }: { place: Place }) {
   }, [path])
   return (
     <main id="main" ref={ref} tabIndex={-1}>
+      <SessionBand />
       {place.kind === 'account' ? <OfAccount accountId={place.accountId} /> : <Outlet />}
     </main>
   )
