@@ -128,7 +128,7 @@ export async function findCredit(
 /** Paid credit that was added, and how often, by the kinds of the entries that added it. */
 interface TopUps {
   readonly amountMicros: Micros
-  /** What refunds and disputes removed, less what was added again; below zero: more was added again. */
+  /** Credit that refunds and disputes removed, less credit that was added again; below zero: more was added again. */
   readonly reversedMicros: Micros
   readonly entries: { readonly [Kind in EntryKind]?: number }
 }

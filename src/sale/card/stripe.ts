@@ -260,11 +260,11 @@ function chargeOf({ payment_intent: intent }: Stripe.Checkout.Session): Stripe.C
   return charge === null || typeof charge === 'string' ? null : charge
 }
 
-/** Null: an inquiry. A status that is not known here counts as open: its money is not there. */
-function disputeOf(status: string): Dispute | null {
-  if (status.startsWith('warning_')) return null
-  if (status === 'lost') return 'lost'
-  return status === 'won' || status === 'prevented' ? 'won' : 'open'
+/** Null: an inquiry. A state that is not known here counts as open: its money is not there. */
+function disputeOf(stripeState: string): Dispute | null {
+  if (stripeState.startsWith('warning_')) return null
+  if (stripeState === 'lost') return 'lost'
+  return stripeState === 'won' || stripeState === 'prevented' ? 'won' : 'open'
 }
 
 function idOf(named: string | { readonly id: string } | null | undefined): string | null {
