@@ -217,7 +217,8 @@ function logRefresh(log: Logger, outcome: RefreshOutcome): void {
     )
     return
   }
-  const { models, skipped, doubtedIds, storeFailure } = outcome
+  const { models, skipped, doubts, storeFailure } = outcome
+  const doubtedIds = doubts.map(({ modelId }) => modelId)
   log.info({ models, skipped: skipped.length, doubtedIds }, 'catalog refreshed')
   if (storeFailure !== null) {
     log.error({ cause: String(storeFailure) }, 'the refreshed catalog could not be stored')

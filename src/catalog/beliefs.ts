@@ -1,5 +1,6 @@
 import { buildPriceTable, priceReadingOf } from '../upstreams/listing/price-table.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PriceTable } from '../vocabulary/offer.ts'
+import { priceFall, tokensFall } from './fall-words.ts'
 
 /** The figures of a model that size a hold: its prices, its context window and its longest answer. */
 export type HoldFigures = Pick<Offer, 'prices' | 'contextTokens' | 'outputTokensMax'>
@@ -17,8 +18,8 @@ const REFRESHES_TO_BELIEVE_FALL = 3
  * counts are kept in memory only; a restart begins again.
  */
 export class Beliefs {
-  /** Model id → name of a figure → refreshes in a row that doubted it. */
-  readonly #doubts = new Map<string, ReadonlyMap<string, number>>()
+  /** Model id → name of a figure → how it is doubted. */
+  readonly #doubts = new Map<string, ReadonlyMap<string, Doubt>>()
 
   /** The figures to size holds with from now on. Call once for each model and refresh. */
   weigh({
@@ -31,12 +32,12 @@ export class Beliefs {
     readonly listed: HoldFigures
   }): HoldFigures {
     const seenBefore = this.#doubts.get(modelId)
-    const doubts = new Map<string, number>()
-    const isDoubted: IsDoubted = ({ figure, isSteepFall }) => {
+    const doubts = new Map<string, Doubt>()
+    const isDoubted: IsDoubted = ({ figure, isSteepFall, why }) => {
       if (!isSteepFall) return false
-      const refreshes = (seenBefore?.get(figure) ?? 0) + 1
+      const refreshes = (seenBefore?.get(figure)?.refreshes ?? 0) + 1
       if (refreshes >= REFRESHES_TO_BELIEVE_FALL) return false
-      doubts.set(figure, refreshes)
+      doubts.set(figure, { refreshes, why: why() })
       return true
     }
     const weighed: HoldFigures = {
@@ -53,6 +54,12 @@ export class Beliefs {
     return this.#doubts.has(modelId)
   }
 
+  /** The doubted figures of a model in words, separated by commas; empty: none is. */
+  whyDoubted(modelId: string): string {
+    const doubts = [...(this.#doubts.get(modelId)?.values() ?? [])]
+    return doubts.flatMap(({ why }) => (why === null ? [] : [why])).join(', ')
+  }
+
   /** Forgets models that are no longer listed, so that memory is bounded by the catalog. */
   keepOnly(modelIds: ReadonlySet<string>): void {
     for (const modelId of this.#doubts.keys()) {
@@ -61,8 +68,19 @@ export class Beliefs {
   }
 }
 
+interface Doubt {
+  /** How many in a row doubted the figure. */
+  readonly refreshes: number
+  readonly why: string | null
+}
+
 /** Whether a figure stays as it was. Call it once for each figure. */
-type IsDoubted = (fall: { readonly figure: string; readonly isSteepFall: boolean }) => boolean
+type IsDoubted = (fall: {
+  readonly figure: string
+  readonly isSteepFall: boolean
+  /** The fall in words; null: another figure is the same. */
+  readonly why: () => string | null
+}) => boolean
 
 interface Weighing<Listed> {
   readonly listed: Listed
@@ -80,7 +98,12 @@ function weighPrices(
     const [oldPrice, newPrice] = [before(name, step), now(name, step)]
     const figure = step === null ? name : `${name} above ${step}`
     const isSteepFall = newPrice * BigInt(DOUBTED_FALL) < oldPrice
-    return isDoubted({ figure, isSteepFall }) ? oldPrice : newPrice
+    // A cache price that is not listed is the input price.
+    const isInput = name.startsWith('cache') && oldPrice === before('input', step)
+    const isSame = isInput && newPrice === now('input', step)
+    const why = () =>
+      isSame ? null : priceFall(name, { above: step, before: oldPrice, now: newPrice })
+    return isDoubted({ figure, isSteepFall, why }) ? oldPrice : newPrice
   })
 }
 
@@ -97,6 +120,7 @@ function weighTokens(
   const { contextTokens } = isDoubted({
     figure: 'contextTokens',
     isSteepFall: windowNow * DOUBTED_FALL <= windowBefore,
+    why: () => tokensFall('context window', { before: windowBefore, now: windowNow }),
   })
     ? believed
     : listed
@@ -105,6 +129,7 @@ function weighTokens(
   const { outputTokensMax } = isDoubted({
     figure: 'outputTokensMax',
     isSteepFall: answerNow * DOUBTED_FALL <= answerBefore,
+    why: () => tokensFall('maximum output', { before: answerBefore, now: answerNow }),
   })
     ? believed
     : listed

@@ -40,7 +40,7 @@ describe('a refresh', () => {
       kind: 'refreshed',
       models: 1,
       skipped: [],
-      doubtedIds: [],
+      doubts: [],
       storeFailure: null,
     })
     expect(inputPrice(process)).toBe(3_000_000n)
@@ -135,11 +135,13 @@ describe('a price', () => {
     const seen: unknown[] = []
     for (let refresh = 0; refresh < 3; refresh++) {
       const outcome = await refreshWith(process, upstreamList(priced('0.00000003')))
-      seen.push([inputPrice(process), outcome.kind === 'refreshed' && outcome.doubtedIds])
+      seen.push([inputPrice(process), outcome.kind === 'refreshed' && outcome.doubts])
     }
+    const why = 'the input price fell from $3.00 to $0.03 per million tokens'
+    const doubts = [{ modelId: 'acme/sage-pro', why }]
     expect(seen).toEqual([
-      [3_000_000n, ['acme/sage-pro']],
-      [3_000_000n, ['acme/sage-pro']],
+      [3_000_000n, doubts],
+      [3_000_000n, doubts],
       [30_000n, []],
     ])
   })
@@ -173,7 +175,7 @@ describe('a context window and a longest answer', () => {
     for (const listing of listings) {
       const outcome = await refreshWith(process, listing)
       const { contextTokens, outputTokensMax } = process.catalog.offerFor('acme/sage-pro', 'chat')
-      const doubted = outcome.kind === 'refreshed' && outcome.doubtedIds.length > 0
+      const doubted = outcome.kind === 'refreshed' && outcome.doubts.length > 0
       seen.push([contextTokens, outputTokensMax, doubted])
     }
     return seen

@@ -35,7 +35,7 @@ export type RefreshOutcome =
       readonly models: number
       readonly skipped: readonly SkippedRow[]
       /** Models with a price, a window or a longest answer whose steep fall is not believed yet. */
-      readonly doubtedIds: readonly string[]
+      readonly doubts: readonly { readonly modelId: string; readonly why: string }[]
       /** Why the refresh could not be stored, though it counts in memory; null: it was. */
       readonly storeFailure: unknown
     }
@@ -226,7 +226,10 @@ export class CatalogRefresher {
       kind: 'refreshed',
       models: rows.length,
       skipped: parsed.skipped,
-      doubtedIds: rows.map((row) => row.offer.modelId).filter((id) => this.#beliefs.doubts(id)),
+      doubts: this.doubtedIds.map((modelId) => ({
+        modelId,
+        why: this.#beliefs.whyDoubted(modelId),
+      })),
       storeFailure,
     }
   }

@@ -42,7 +42,7 @@ export class CatalogRefreshers {
       failed,
       models: this.#catalog.modelIds.size,
       skipped: refreshed.flatMap(({ skipped }) => skipped),
-      doubtedIds: refreshed.flatMap(({ doubtedIds }) => doubtedIds),
+      doubts: refreshed.flatMap(({ doubts }) => doubts),
       storeFailure:
         refreshed.find(({ storeFailure }) => storeFailure !== null)?.storeFailure ?? null,
     }

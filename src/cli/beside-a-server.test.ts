@@ -186,7 +186,7 @@ test('the catalog is listed with prices per million tokens, and refreshed', asyn
   const refreshed = await line.run('catalog', 'refresh')
   expect(refreshed).toMatchObject({
     exitCode: 0,
-    out: expect.stringMatching(/^\d+ models, \d+ rows? skipped, 0 prices doubted\n$/),
+    out: expect.stringMatching(/^\d+ models, \d+ rows? skipped, 0 models doubted\n$/),
     notes: 'fetching models …\n',
   })
   const models = Number(/^\d+/.exec(refreshed.out)?.[0])
@@ -204,6 +204,26 @@ test('the catalog is listed with prices per million tokens, and refreshed', asyn
   ])
   const listed = await line.json('catalog', 'list')
   expect(listed['data']).toContainEqual(served)
+})
+
+test('a refresh names each doubted model with what fell, and says what to do', async () => {
+  await line.run('catalog', 'refresh')
+  const { db } = world.gateway.store
+  const models = await db.selectFrom('catalog_models').selectAll().execute()
+  const { item_json: item = '' } = models.find(({ id }) => id === 'sim/text') ?? {}
+  const [, tokens] = /"contextTokens":(\d+)/.exec(item) ?? []
+  const stored = item.replace(`"contextTokens":${tokens}`, `"contextTokens":${tokens}0`)
+  await db
+    .updateTable('catalog_models')
+    .set({ item_json: stored })
+    .where('id', '=', 'sim/text')
+    .execute()
+  const { out, notes } = await line.run('catalog', 'refresh')
+  const [before, now] = [Number(`${tokens}0`), Number(tokens)].map((n) => n.toLocaleString('en-US'))
+  expect(out).toMatch(/, 1 model doubted\n/)
+  expect(out).toContain(`sim/text: the context window fell from ${before} to ${now} tokens\n`)
+  expect(notes).toContain('three times in a row')
+  expect((await line.json('catalog', 'refresh'))['doubts']).toMatchObject([{ model: 'sim/text' }])
 })
 
 test('a failed refresh reports it and changes nothing; without a provider it is refused', async () => {

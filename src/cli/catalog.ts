@@ -33,14 +33,19 @@ sooner after a failure. Health on the page and POST /v1/admin/catalog/refresh
 make it fetch them now.`,
   examples: ['tollgate catalog refresh'],
   progress: (models) => `fetched the prices of ${counted(models, 'imageModel')}`,
-  show: show(catalogRefreshShape, ({ models, skipped, doubted }) => ({
-    out: listed([
+  show: show(catalogRefreshShape, ({ models, skipped, doubts }) => {
+    const counts = listed([
       [models, 'model'],
       [skipped.length, 'skippedRow'],
-      [doubted.length, 'price'],
-    ]),
-  })),
+      [doubts.length, 'doubtedModel'],
+    ])
+    const lines = doubts.map(({ model, why }) => `${model}: ${why}`)
+    return { out: [counts, ...lines].join('\n'), ...(doubts.length > 0 && { note: DOUBTED }) }
+  }),
 }
+
+const DOUBTED =
+  'Holds use the earlier figures of these models until a running server has read the new ones three times in a row. Compare them with the prices of the provider: if they are right, there is nothing to do; if not, report them to the provider.'
 
 /**
  * `tollgate catalog`: the models on sale, as the store has them. `list` is no operation: over HTTP it is

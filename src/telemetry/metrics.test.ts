@@ -213,7 +213,7 @@ test('a model that has left the catalog loses its series at the next refresh', a
   metrics.catalogRefreshed({ kind: 'failed', cause: null }, 'second')
   expect(await metrics.render()).toContain('acme/gone')
   metrics.catalogRefreshed(
-    { kind: 'refreshed', models: 1, skipped: [], doubtedIds: [], storeFailure: null },
+    { kind: 'refreshed', models: 1, skipped: [], doubts: [], storeFailure: null },
     'openrouter',
   )
   expect(await linesOf('tollgate_catalog_refreshes_total')).toEqual([

@@ -123,7 +123,7 @@ async function recordedRefresh(
       ? {
           outcome: 'refreshed',
           models: outcome.models,
-          doubted: outcome.doubtedIds.length,
+          doubted: outcome.doubts.length,
           failed: outcome.failed.length,
         }
       : { outcome: 'failed' }
@@ -243,6 +243,11 @@ export const catalogRefreshShape = z
       .describe(
         'Models with a doubted figure: a price, context window or maximum output that fell to a tenth or less.',
       ),
+    doubts: z
+      .array(z.object({ model: z.string(), why: z.string() }))
+      .describe(
+        'The same models with what fell, in words. Holds use the earlier figure until three refreshes in a row by one process have the new one.',
+      ),
     skipped: z
       .array(
         z.object({
@@ -267,7 +272,8 @@ function catalogRefreshAnswer(
     object: 'catalog_refresh',
     models: outcome.models,
     stored: outcome.storeFailure === null,
-    doubted: [...outcome.doubtedIds],
+    doubted: outcome.doubts.map(({ modelId }) => modelId),
+    doubts: outcome.doubts.map(({ modelId, why }) => ({ model: modelId, why })),
     skipped: outcome.skipped.map(({ modelId, why }) => ({ model: modelId, why })),
     failed: outcome.failed.map(({ upstream, why }) => ({ upstream, why })),
   }
