@@ -1,4 +1,4 @@
-import { type Letter, letterOf } from '../mail/letter.ts'
+import { type Letter, letterOf, momentText } from '../mail/letter.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import type { AlertAbout } from './about.ts'
@@ -89,9 +89,9 @@ function textOf(about: AlertAbout, account: string): AlertText {
     case 'free_credit_ends': {
       const { amountMicros, endsAtMs } = about
       return {
-        subject: `Free credit expires on ${moment(endsAtMs)}`,
+        subject: `Free credit expires on ${momentText(endsAtMs)}`,
         words: [
-          `${dollars(amountMicros)} of free credit of ${account} expires then unless it is used.`,
+          `${dollars(amountMicros)} of free credit of ${account} expires on ${momentText(endsAtMs)} unless it is used.`,
         ],
         link: { words: 'See the credit', page: 'credit' },
       }
@@ -102,7 +102,7 @@ function textOf(about: AlertAbout, account: string): AlertText {
       const { amountMicros, reference, balanceMicros } = about
       const removed = `An operator of the gateway removed ${dollars(amountMicros)} of paid credit from ${account}`
       return {
-        subject: 'Credit was removed',
+        subject: `${dollars(amountMicros)} of credit was removed`,
         words: [`${removed}, with the reference "${reference}".`, ...balanceWords(balanceMicros)],
         link: { words: 'See the credit', page: 'credit' },
       }
@@ -215,7 +215,7 @@ function allowanceWords({
   readonly code: string
 }): readonly string[] {
   const spent = `${of} spent ${dollars(spendMicros)} of the allowance of ${dollars(allowanceMicros)}.`
-  const resets = `It resets on ${moment(resetsAtMs)}.`
+  const resets = `It resets on ${momentText(resetsAtMs)}.`
   return step === 100
     ? [`${spent} ${resets}`, `Requests are refused with ${code} until then.`]
     : [`${spent} ${resets}`]
@@ -229,12 +229,7 @@ function dollars(amountMicros: number): string {
   return `$${whole.toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`
 }
 
-/** "2027-01-01", in UTC. */
+/** "2027-01-01 UTC". */
 function dayOf(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10)
-}
-
-/** "2027-01-01 00:00 UTC": an email does not know the reader's time zone. */
-function moment(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return `${new Date(atMs).toISOString().slice(0, 10)} UTC`
 }

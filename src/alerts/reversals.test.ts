@@ -282,7 +282,7 @@ test.each<[string, AlertLetter['about'], string]>([
       ...{ remainingMicros: 70_000_000, balanceMicros: 12_500_000 },
     },
     `A purchase was partly refunded (Ada)
-A part of the purchase of $100.00 on 2027-01-01 was refunded: $30.00 of credit was removed from the account "Ada". $70.00 of this purchase remains.
+A part of the purchase of $100.00 on 2027-01-01 UTC was refunded: $30.00 of credit was removed from the account "Ada". $70.00 of this purchase remains.
 
 The account has $12.50 of paid credit.`,
   ],
@@ -293,7 +293,7 @@ The account has $12.50 of paid credit.`,
       balanceMicros: -40_000_000,
     },
     `A purchase was refunded (Ada)
-The purchase of $100.00 on 2027-01-01 was refunded: $100.00 of credit was removed from the account "Ada".
+The purchase of $100.00 on 2027-01-01 UTC was refunded: $100.00 of credit was removed from the account "Ada".
 
 The account owes $40.00.
 
@@ -303,7 +303,7 @@ Requests that need paid credit are refused with insufficient_credit until credit
     'a dispute',
     { ...reversal, amountMicros: -100_000_000, cause: 'dispute' },
     `The payment of a purchase is disputed (Ada)
-The payment of the purchase of $100.00 on 2027-01-01 is disputed: $100.00 of credit was removed from the account "Ada". It is added again if the bank decides against the dispute.
+The payment of the purchase of $100.00 on 2027-01-01 UTC is disputed: $100.00 of credit was removed from the account "Ada". It is added again if the bank decides against the dispute.
 
 The account has no paid credit.
 
@@ -316,7 +316,7 @@ Requests that need paid credit are refused with insufficient_credit until credit
       ...{ remainingMicros: 100_000_000, balanceMicros: 100_000_000 },
     },
     `The dispute of a purchase is over (Ada)
-The bank decided against the dispute of the purchase of $100.00 on 2027-01-01: $100.00 of credit was added to the account "Ada" again. $100.00 of this purchase remains.
+The bank decided against the dispute of the purchase of $100.00 on 2027-01-01 UTC: $100.00 of credit was added to the account "Ada" again. $100.00 of this purchase remains.
 
 The account has $100.00 of paid credit.`,
   ],
@@ -327,7 +327,7 @@ The account has $100.00 of paid credit.`,
       ...{ remainingMicros: 100_000_000, balanceMicros: 30_000_000 },
     },
     `The refund of a purchase failed (Ada)
-A refund of the purchase of $100.00 on 2027-01-01 failed: $30.00 of credit was added to the account "Ada" again. $100.00 of this purchase remains.
+A refund of the purchase of $100.00 on 2027-01-01 UTC failed: $30.00 of credit was added to the account "Ada" again. $100.00 of this purchase remains.
 
 The account has $30.00 of paid credit.`,
   ],
@@ -335,7 +335,7 @@ The account has $30.00 of paid credit.`,
     'a change whose cause is unknown',
     { ...reversal, amountMicros: -20_000_000, cause: null, balanceMicros: 1_000_000 },
     `Credit of a purchase was removed (Ada)
-The purchase of $100.00 on 2027-01-01 was refunded or disputed: $20.00 of credit was removed from the account "Ada".
+The purchase of $100.00 on 2027-01-01 UTC was refunded or disputed: $20.00 of credit was removed from the account "Ada".
 
 The account has $1.00 of paid credit.`,
   ],
@@ -345,7 +345,7 @@ The account has $1.00 of paid credit.`,
       ...{ kind: 'removal', amountMicros: 25_000_000, reference: 'chargeback-1042' },
       balanceMicros: -5_000_000,
     },
-    `Credit was removed (Ada)
+    `$25.00 of credit was removed (Ada)
 An operator of the gateway removed $25.00 of paid credit from the account "Ada", with the reference "chargeback-1042".
 
 The account owes $5.00.

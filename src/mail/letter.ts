@@ -27,12 +27,12 @@ export function letterOf({
     to,
     subject: oneLine(subject),
     text: `${parts.map(textOf).join('\n\n')}\n`,
-    html: `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(oneLine(subject))}</title></head><body style="${BODY}">${parts.map(htmlOf).join('')}</body></html>`,
+    html: `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${escaped(oneLine(subject))}</title></head><body style="${BODY}">${parts.map(htmlOf).join('')}</body></html>`,
   }
 }
 
-const BODY =
-  'font:15px/22px sans-serif;color:#1b1e1c;max-width:480px;margin:24px auto;padding:0 16px'
+// Without a colour of its own, the text has that of the reader's theme, which can be dark.
+const BODY = 'font:15px/22px sans-serif;max-width:480px;margin:24px auto;padding:0 16px'
 const BUTTON =
   'display:inline-block;padding:10px 16px;border-radius:8px;background:#0b6b55;color:#fff;text-decoration:none'
 
@@ -49,6 +49,11 @@ function htmlOf(part: Part): string {
   }
   const url = escaped(part.url)
   return `<p><a href="${url}" style="${BUTTON}">${escaped(part.words)}</a></p><p style="font-size:13px;word-break:break-all">${url}</p>`
+}
+
+/** "2027-01-01 00:00 UTC": an email does not know the reader's time zone. */
+export function momentText(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 /** A line break in a name would begin a header, or a paragraph that looks like the gateway's own. */
@@ -70,7 +75,11 @@ function escaped(text: string): string {
 
 const words = (text: string): Part => ({ kind: 'words', words: text })
 
-const NOT_ASKED = 'If you did not ask for this, ignore it: it cannot be used without this email.'
+/** By position: what the email has that works. */
+const notAsked = (what: string): Part =>
+  words(
+    `If you did not ask for this email, ignore it: nothing changes until the ${what} in it is used.`,
+  )
 
 /** The letter of `tollgate mail test`. */
 export function testLetter({
@@ -82,7 +91,7 @@ export function testLetter({
 }): Letter {
   return letterOf({
     to,
-    subject: 'Test email of your gateway',
+    subject: 'Test email from your gateway',
     parts: [
       words(
         'Your gateway can send email. This is the test email that you asked for. Links in its emails open the page at the address below.',
@@ -124,7 +133,7 @@ export function signInLetter({
             ),
           ]
         : []),
-      words(NOT_ASKED),
+      notAsked('code or the link'),
     ],
   })
 }
@@ -148,7 +157,7 @@ export function signUpLetter({
       ),
       { kind: 'code', code },
       { kind: 'link', words: 'Sign up', url },
-      words(NOT_ASKED),
+      notAsked('code or the link'),
     ],
   })
 }
@@ -177,7 +186,7 @@ export function resetLetter({
             ),
           ]
         : []),
-      words(NOT_ASKED),
+      notAsked('link'),
     ],
   })
 }
@@ -187,17 +196,19 @@ export function invitationLetter({
   to,
   url,
   accountName,
+  expiresAtMs,
 }: {
   readonly to: string
   readonly url: string
   readonly accountName: string | null
+  readonly expiresAtMs: number
 }): Letter {
   const what = accountName === null ? 'operate this gateway' : `use the account "${accountName}"`
   return letterOf({
     to,
-    subject: 'An invitation to tollgate',
+    subject: 'You are invited to tollgate',
     parts: [
-      words(`You were invited to ${what}. The link works once, within 7 days.`),
+      words(`You are invited to ${what}. The link works once, until ${momentText(expiresAtMs)}.`),
       { kind: 'link', words: 'Join', url },
       words('If you did not expect this, do nothing.'),
     ],

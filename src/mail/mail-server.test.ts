@@ -65,7 +65,7 @@ test('an email has the same text as plain text and as HTML, and no picture, scri
     expect.arrayContaining([
       'From: Gate <gate@example.com>',
       'To: ada@example.org',
-      'Subject: Test email of your gateway',
+      'Subject: Test email from your gateway',
       'Auto-Submitted: auto-generated',
     ]),
   )

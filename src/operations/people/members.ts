@@ -177,7 +177,8 @@ function invite(parts: OperationParts) {
       const { url, ...answer } = linkAnswer(parts, { kind, email, made })
       if (!isMailed) return { ...answer, url, mailed: false }
       const accountName = (await getAccount(db, accountId))?.name ?? null
-      postLetter(invitationLetter({ to: email, url, accountName }), made.expiresAtMs)
+      const { expiresAtMs } = made
+      postLetter(invitationLetter({ to: email, url, accountName, expiresAtMs }), expiresAtMs)
       return { ...answer, mailed: true }
     },
   })

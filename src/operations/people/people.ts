@@ -89,8 +89,9 @@ function invite(parts: OperationParts) {
       const made = await makeLink(linkParts(parts), invited, by)
       const answer = linkAnswer(parts, { kind, email, made })
       if (mail) {
+        const { expiresAtMs } = made
         const letter = { to: email, url: answer.url, accountName: account?.name ?? null }
-        postLetter?.(invitationLetter(letter), made.expiresAtMs)
+        postLetter?.(invitationLetter({ ...letter, expiresAtMs }), expiresAtMs)
       }
       return answer
     },
