@@ -4,7 +4,12 @@ import { invitationLetter, signInLetter } from './letter.ts'
 const LINK = { to: 'ada@example.org', url: 'https://gate.example.com/app/invite#a' } as const
 
 test('an email has the colours of the theme of its reader, and the width of a phone', () => {
-  const { html } = signInLetter({ ...LINK, code: '408213', endsPassword: false, endsFactors: false })
+  const { html } = signInLetter({
+    ...LINK,
+    code: '408213',
+    endsPassword: false,
+    endsFactors: false,
+  })
   expect(html).toContain('<meta name="color-scheme" content="light dark">')
   expect(html).toContain('<meta name="viewport" content="width=device-width">')
   // Only the button has colours of its own, both of them.
