@@ -1,8 +1,7 @@
 import type { EventEmitter } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
@@ -27,6 +26,7 @@ import { registerInstance } from '../src/ledger/instances/open-instance.ts'
 import { openStore } from '../src/store/open-store.ts'
 import type { RequestRow } from '../src/store/schema.ts'
 import type { Store } from '../src/store/store.ts'
+import { makeStoreFolder } from '../src/store/testing/store-folder.ts'
 import { openrouter } from '../src/upstreams/openrouter/openrouter.ts'
 import { PATIENT_TIMEOUTS, upstreamSettings } from '../src/upstreams/testing/upstream-settings.ts'
 import { type Dialect, Upstream, type Wire } from '../src/upstreams/upstream.ts'
@@ -96,7 +96,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
     // A test that has failed may have left what never ends.
     if (task.result?.state === 'pass') await world.expectNothingLeft()
   })
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
+  const folder = makeStoreFolder('journey')
   closing.defer(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'store.db')
   const clock = systemClock

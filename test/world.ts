@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
@@ -18,6 +17,7 @@ import type { OperationSource } from '../src/operations/operations.ts'
 import { makeScryptPasswords } from '../src/people/passwords.ts'
 import type { RequestRow } from '../src/store/schema.ts'
 import { writeMadeStore } from '../src/store/testing/made-store.ts'
+import { makeStoreFolder } from '../src/store/testing/store-folder.ts'
 import type { TestDatabase } from '../src/store/testing/test-databases.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../src/upstreams/upstream-settings.ts'
@@ -98,7 +98,7 @@ const QUICK_PASSWORDS = makeScryptPasswords({ N: 1_024, r: 16 })
 
 export async function startWorld(input: WorldInput = {}): Promise<World> {
   const { settings = {}, formats, operations, dialect, vendor, clock, mode = 'live' } = input
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const folder = makeStoreFolder('test')
   const simulator = await startSimulator(vendor === undefined ? {} : { vendor })
   const file = join(folder, 'store.db')
   const database = await input.database?.()

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { RecordedRequest } from '../../simulator/recorder.ts'
@@ -51,7 +52,9 @@ export async function openRoom(input: RoomInput = {}): Promise<Room> {
   const { creditMicros = 10_000_000 } = input
   const world = await startWorld(input.world)
   const account = await world.account({ creditMicros })
-  const [home, work] = [join(world.folder, 'home'), join(world.folder, 'work')]
+  // Where agents expect one: they run programs there, and some write nowhere else.
+  const place = mkdtempSync(join(tmpdir(), 'tollgate-room-'))
+  const [home, work] = [join(place, 'home'), join(place, 'work')]
   for (const folder of [home, work]) mkdirSync(folder)
   const elsewhere: string[] = []
   const deadEnd = await listenForCalls((host) => elsewhere.push(host))
@@ -76,6 +79,7 @@ export async function openRoom(input: RoomInput = {}): Promise<Room> {
     async close() {
       deadEnd.close()
       await world.close()
+      rmSync(place, { recursive: true, force: true })
     },
   }
 }

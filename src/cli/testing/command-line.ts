@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
 import { writeMadeStore } from '../../store/testing/made-store.ts'
+import { makeStoreFolder } from '../../store/testing/store-folder.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { CommandSettings } from '../command-context.ts'
 import type { CommandRow } from '../operation-command.ts'
@@ -55,7 +55,7 @@ export function openCommandLine(
   settings: Partial<CommandSettings> = {},
   more: MoreCommands = { operations: [], commands: [] },
 ): CommandLine {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
+  const folder = makeStoreFolder('cli')
   const storeFile = join(folder, 'store.db')
   // A store without tables: commands make them.
   writeFileSync(storeFile, '')

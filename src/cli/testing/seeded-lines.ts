@@ -1,6 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { hashCreditCode } from '../../ledger/credit-codes.ts'
 import { createLedger } from '../../ledger/engines/create-ledger.ts'
@@ -11,6 +10,7 @@ import { startMailbox } from '../../mail/testing/mailbox.ts'
 import { addUser } from '../../people/users.ts'
 import { openStore } from '../../store/open-store.ts'
 import { MEMBERS } from '../../store/people-tables.ts'
+import { makeStoreFolder } from '../../store/testing/store-folder.ts'
 import { systemClock } from '../../vocabulary/clock.ts'
 import { createIdSource } from '../../vocabulary/ids.ts'
 import { micros } from '../../vocabulary/money.ts'
@@ -32,7 +32,7 @@ const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFi
 /** Makes the store: an account of each thing that help and docs name, with people who sign in, and a mail server. */
 export async function openSeededLines(): Promise<SeededLines> {
   const box = await startMailbox()
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-seeded-'))
+  const folder = makeStoreFolder('seeded')
   const seed = join(folder, 'seed.db')
   const found = await makeSeed(seed)
   const mail = { server: parseSmtpUrl(box.url), from: { name: null, address: 'gate@example.com' } }

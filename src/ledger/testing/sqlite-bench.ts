@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../store/open-store.ts'
 import { writeMadeStore } from '../../store/testing/made-store.ts'
+import { makeStoreFolder } from '../../store/testing/store-folder.ts'
 import { sqliteLedger } from '../engines/create-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
@@ -19,7 +19,7 @@ export interface SqliteBench extends StoreBench {
 }
 
 export async function createSqliteBench(input: SqliteBenchInput): Promise<SqliteBench> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-ledger-'))
+  const folder = makeStoreFolder('ledger')
   const file = join(folder, 'test.db')
   await writeMadeStore(file)
   const store = await openStore({ url: `sqlite:${file}` })

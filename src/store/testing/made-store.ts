@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openStore } from '../open-store.ts'
+import { makeStoreFolder } from './store-folder.ts'
 
 let made: Promise<Buffer> | undefined
 
@@ -15,7 +15,7 @@ export async function writeMadeStore(file: string): Promise<void> {
 }
 
 async function makeStore(): Promise<Buffer> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-made-'))
+  const folder = makeStoreFolder('made')
   const file = join(folder, 'store.db')
   const store = await openStore({ url: `sqlite:${file}` })
   // Writes the log into the file.

@@ -1,13 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
-  existsSync,
   globSync,
   lstatSync,
   mkdtempSync,
   readFileSync,
   rmSync,
-  statfsSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -16,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { Client } from 'pg'
 import { freePort } from './free-port.ts'
+import { memoryFolder } from './store-folder.ts'
 
 // At the end of its process the package stops what servers it has, and exits with 0, whatever the code
 // was: a run in which tests failed passed. The process that started a server stops it.
@@ -59,10 +58,6 @@ export interface PostgresServerInput {
   /** Settings of the server, such as `fsync=off`. */
   readonly settings: readonly string[]
 }
-
-/** The file system in memory of Linux; containers may have a small one. */
-const MEMORY_FOLDER = '/dev/shm'
-const ROOM_BYTES_MIN = 4 * 1024 ** 3
 
 const CREDENTIALS = { user: 'tollgate', password: 'test' }
 
@@ -197,14 +192,8 @@ class Server implements StandbyServer {
  * on which others were deleted takes long to find a place for each.
  */
 function makeFolder({ settings }: PostgresServerInput): string {
-  const isInMemory = settings.includes('fsync=off') && hasRoom(MEMORY_FOLDER)
-  return mkdtempSync(join(isInMemory ? MEMORY_FOLDER : tmpdir(), 'tollgate-postgres-'))
-}
-
-function hasRoom(folder: string): boolean {
-  if (!existsSync(folder)) return false
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize >= ROOM_BYTES_MIN
+  const inMemory = settings.includes('fsync=off') ? memoryFolder() : null
+  return mkdtempSync(join(inMemory ?? tmpdir(), 'tollgate-postgres-'))
 }
 
 /**

@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeMadeStore } from './made-store.ts'
 import { createPostgresDatabase } from './postgres.ts'
+import { makeStoreFolder } from './store-folder.ts'
 
 /** A database that a test has for itself. */
 export interface TestDatabase {
@@ -34,7 +34,7 @@ export async function createMadeSqliteFile(): Promise<TestDatabase> {
 
 /** An empty SQLite file in its own folder. */
 export async function createSqliteFile(): Promise<TestDatabase> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-store-'))
+  const folder = makeStoreFolder('store')
   return {
     url: `sqlite:${join(folder, 'store.db')}`,
     remove: () => rm(folder, { recursive: true }),
