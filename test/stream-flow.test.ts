@@ -147,17 +147,19 @@ test('a provider that keeps the connection open after the last event does not ke
 })
 
 test('a provider that sends comments without end after the last event does not keep the client waiting', async () => {
-  const left = Promise.withResolvers<void>()
+  const provider = Promise.withResolvers<Socket>()
   const to = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
-      void peerLeft(socket).then(left.resolve)
       socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}${chunk(EVENT)}${chunk('data: [DONE]\n\n')}`)
-      const timer = setInterval(() => socket.write(chunk(': still here\n\n')), 100)
-      socket.once('close', () => clearInterval(timer))
+      provider.resolve(socket)
     },
   })
-  await readAll(silentClient(to, STREAM_BODY))
-  await left.promise
+  const client = silentClient(to, STREAM_BODY)
+  const writer = await provider.promise
+  // The next comment is sent as soon as the client has the one before.
+  client.on('data', () => writer.write(chunk(': still here\n\n')))
+  await readAll(client)
+  await peerLeft(writer)
   expect(await to.onlyRequest()).toMatchObject({ errorCode: null })
 })
