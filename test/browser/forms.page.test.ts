@@ -209,9 +209,48 @@ test('settings can be saved only while they differ from what the server has', as
   await low.fill('50')
   server.answer(`/operator/accounts/${HELIX.id}`, json({ ...HELIX, low_balance: 50_000_000 }))
   await page.getByRole('button', { name: 'Save fee and alert' }).click()
-  await page.getByText('Settings saved.').waitFor()
+  await page.getByText('Fee and alert saved.').waitFor()
   await expect.poll(able).toEqual([])
   expect(server.asked.filter((one) => one.startsWith('PATCH'))).toHaveLength(1)
+})
+
+test('settings that are not saved are marked, and left only after a question that names their cards', async ({
+  page,
+  server,
+}) => {
+  server.answer(`/operator/accounts/${HELIX.id}`, json(HELIX))
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/settings`)
+  await page.getByLabel('Platform fee').fill('7')
+  await page.getByLabel('Tax ID').fill('US 12')
+  const marks = page.locator('main .card').filter({ hasText: 'Not saved' })
+  expect(await marks.evaluateAll((all) => all.map((one) => one.ariaLabel))).toEqual([
+    'Fee and alert',
+    'Billing details',
+  ])
+  const billing = { name: null, address: null, tax_id: 'US 12' }
+  server.answer(`/operator/accounts/${HELIX.id}`, json({ ...HELIX, billing }))
+  await page.getByRole('button', { name: 'Save billing details' }).click()
+  await page.getByText('Billing details saved.').waitFor()
+  await expect.poll(() => marks.count()).toBe(1)
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+  const tab = page.locator('nav.tabs').getByRole('link', { name: 'Keys' })
+  const sideBar = page.getByRole('link', { name: 'Purchases' }).first()
+  for (const way of [tab, sideBar]) {
+    await way.click()
+    await question.getByText('Not saved: Fee and alert.').waitFor()
+    await question.getByRole('button', { name: 'Stay' }).click()
+    expect(await page.getByLabel('Platform fee').inputValue()).toBe('7')
+  }
+  const asked = page.waitForEvent('dialog')
+  const reloaded = page.reload()
+  const dialog = await asked
+  expect(dialog.type()).toBe('beforeunload')
+  await dialog.accept()
+  await reloaded
+  await page.getByLabel('Platform fee').fill('7')
+  await sideBar.click()
+  await question.getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('heading', { name: 'Purchases', level: 1 }).waitFor()
 })
 
 test('a key and a webhook can be saved only once something was changed', async ({

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ChangeEvent, type FormEvent, type ReactNode, useId } from 'react'
+import { type ChangeEvent, useId } from 'react'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
@@ -8,7 +8,6 @@ import { readMoney, typedMoney } from '../../format/money.ts'
 import { readPercent, typedPercent } from '../../format/numbers.ts'
 import { changedTerms } from '../../format/terms.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
-import { Problem } from '../../parts/problem.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { GreyForm } from '../../parts/states.tsx'
 import { isTermsField, TermsInputs, useTerms } from '../../parts/terms-fields.tsx'
@@ -17,6 +16,7 @@ import { useTitle } from '../../parts/use-title.ts'
 import { useTyped } from '../../parts/use-typed.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { FeeField } from './fee-field.tsx'
+import { SettingsCard, SettingsCards } from './settings-card.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The settings of an account, for operators, in one form that is saved by section. */
@@ -25,68 +25,25 @@ export function AccountSettings() {
   const { data: account } = useQuery(oneAccountQuery(useAccountId()))
   if (account === undefined) return <GreyForm />
   return (
-    <div className="stack">
+    <SettingsCards>
       <Contact account={account} />
       <Money account={account} />
       <Terms account={account} />
       <Billing account={account} />
       <Metadata account={account} />
-    </div>
+    </SettingsCards>
   )
 }
 
-interface SectionProps {
-  readonly title: string
-  readonly note: string
-  readonly change: ReturnType<typeof useChange>
-  /** Whether there is something to save. */
-  readonly isChanged: boolean
-  /** A refusal that belongs to no single field; null: none. */
-  readonly problem: string | null
-  /** Nothing is sent where a field is wrong. */
-  readonly onSave: () => void
-  readonly children: ReactNode
-}
-
-function Section({ title, note, change, isChanged, problem, onSave, children }: SectionProps) {
-  const send = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    if (isChanged) onSave()
-  }
-  return (
-    <section className="card" aria-label={title}>
-      <form className="setting" onSubmit={send}>
-        <header>
-          <h2>{title}</h2>
-          <p className="note">{note}</p>
-        </header>
-        <div>
-          {children}
-          <Problem text={problem} />
-          <footer>
-            <button
-              type="submit"
-              className="btn pri"
-              aria-label={`Save ${title.toLowerCase()}`}
-              aria-disabled={change.isPending || !isChanged}
-            >
-              Save
-            </button>
-          </footer>
-        </div>
-      </form>
-    </section>
-  )
-}
-
-function useChange({ id }: Account) {
+/** Changes an account. By position: the account, and the title of the card that is saved. */
+function useChange({ id }: Account, title: string) {
   const queries = useQueryClient()
   return useOperatorWrite(
     (fields: Omit<Input<'changeAccount', 'operator'>, 'account_id'>) =>
       asOperator('changeAccount', { account_id: id, ...fields }),
     (account) => {
       queries.setQueryData(oneAccountQuery(id).queryKey, account)
-      showToast('Settings saved.')
+      showToast(`${title} saved.`)
     },
   )
 }
@@ -99,7 +56,8 @@ function textOf(typed: string): string | null {
 type Typing = ChangeEvent<HTMLInputElement>
 
 function Contact({ account }: { readonly account: Account }) {
-  const change = useChange(account)
+  const title = 'Account'
+  const change = useChange(account, title)
   const refusal = refusalOf(change.error, ['name', 'email', 'external_id'])
   const { name, email, external_id } = account
   const { texts, isChanged, type, forget } = useTyped({
@@ -124,10 +82,11 @@ function Contact({ account }: { readonly account: Account }) {
     change.mutate(changed, { onSuccess: forget })
   }
   return (
-    <Section
-      title="Account"
+    <SettingsCard
+      title={title}
       note="The name, the contact, and the ID of the account in another system."
-      {...{ change, isChanged }}
+      isSaving={change.isPending}
+      isChanged={isChanged}
       problem={refusal.rest}
       onSave={save}
     >
@@ -140,12 +99,13 @@ function Contact({ account }: { readonly account: Account }) {
         {...field('email')}
       />
       <Field label="External ID" className="mono" {...field('external_id')} />
-    </Section>
+    </SettingsCard>
   )
 }
 
 function Money({ account }: { readonly account: Account }) {
-  const change = useChange(account)
+  const title = 'Fee and alert'
+  const change = useChange(account, title)
   const refusal = refusalOf(change.error, ['fee_basis_points', 'low_balance'])
   const { texts, isChanged, type, forget } = useTyped({
     fee: typedPercent(account.fee_basis_points),
@@ -155,10 +115,11 @@ function Money({ account }: { readonly account: Account }) {
   const feeBps = readPercent(fee)
   const lowMicros = low.trim() === '' ? null : (readMoney(low) ?? undefined)
   return (
-    <Section
-      title="Fee and alert"
+    <SettingsCard
+      title={title}
       note="The fee on the provider cost, and when low credit is reported."
-      {...{ change, isChanged }}
+      isSaving={change.isPending}
+      isChanged={isChanged}
       problem={refusal.rest}
       onSave={() => {
         if (feeBps === undefined || lowMicros === undefined) return
@@ -186,32 +147,35 @@ function Money({ account }: { readonly account: Account }) {
             : refusal.at('low_balance')
         }
       />
-    </Section>
+    </SettingsCard>
   )
 }
 
 function Terms({ account }: { readonly account: Account }) {
-  const change = useChange(account)
+  const title = 'Models, allowance and limits'
+  const change = useChange(account, title)
   const refusal = refusalOf(change.error, [], isTermsField)
   const { terms, fields, isChanged, forget } = useTerms(account)
   const { isOpen: _, ...typed } = fields
   return (
-    <Section
-      title="Models, allowance and limits"
+    <SettingsCard
+      title={title}
       note="They apply to all keys of the account together."
-      {...{ change, isChanged }}
+      isSaving={change.isPending}
+      isChanged={isChanged}
       problem={refusal.rest}
       onSave={() => {
         if (terms !== null) change.mutate(changedTerms(account, terms), { onSuccess: forget })
       }}
     >
       <TermsInputs of="account" {...typed} error={change.error} />
-    </Section>
+    </SettingsCard>
   )
 }
 
 function Billing({ account }: { readonly account: Account }) {
-  const change = useChange(account)
+  const title = 'Billing details'
+  const change = useChange(account, title)
   const refusal = refusalOf(change.error, ['billing'])
   const { billing } = account
   const { texts, isChanged, type, forget } = useTyped({
@@ -232,33 +196,36 @@ function Billing({ account }: { readonly account: Account }) {
     change.mutate({ billing: sent }, { onSuccess: forget })
   }
   return (
-    <Section
-      title="Billing details"
+    <SettingsCard
+      title={title}
       note="The buyer on receipts. If empty, receipts have the name and email of the account."
-      {...{ change, isChanged }}
+      isSaving={change.isPending}
+      isChanged={isChanged}
       problem={refusal.at('billing') ?? refusal.rest}
       onSave={save}
     >
       <Field label="Billing name" maxLength={200} {...field('name')} />
       <Field label="Address" maxLength={500} {...field('address')} />
       <Field label="Tax ID" maxLength={50} {...field('tax_id')} />
-    </Section>
+    </SettingsCard>
   )
 }
 
 function Metadata({ account }: { readonly account: Account }) {
   const id = useId()
-  const change = useChange(account)
+  const title = 'Metadata'
+  const change = useChange(account, title)
   const refusal = refusalOf(change.error, ['metadata'])
   const { texts, isChanged, type, forget } = useTyped({ notes: typedMetadata(account.metadata) })
   const metadata = readMetadata(texts.notes)
   const error =
     metadata === null ? 'Type a name, a colon and a text on each line.' : refusal.at('metadata')
   return (
-    <Section
-      title="Metadata"
+    <SettingsCard
+      title={title}
       note="Your own notes. Members of the account can read them."
-      {...{ change, isChanged }}
+      isSaving={change.isPending}
+      isChanged={isChanged}
       problem={refusal.rest}
       onSave={() => {
         if (metadata !== null) change.mutate({ metadata }, { onSuccess: forget })
@@ -280,6 +247,6 @@ function Metadata({ account }: { readonly account: Account }) {
           {error ?? 'One per line, such as “plan: team”.'}
         </small>
       </div>
-    </Section>
+    </SettingsCard>
   )
 }
