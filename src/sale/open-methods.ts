@@ -78,7 +78,7 @@ function explainMissing(cause: unknown): never {
   const isMissing = cause instanceof Error && 'code' in cause && cause.code === MODULE_MISSING
   if (!isMissing) throw cause
   throw new ChainSettingsFault(
-    'CHAIN_ID is set, but the package viem is not installed: npm install viem',
+    'CHAIN_ID is set, but the package viem is not installed: npm install viem (in the folder of tollgate; with --global if tollgate was installed so)',
     { cause },
   )
 }

@@ -60,7 +60,9 @@ export class StripeMissing extends Error {
   override readonly name = 'StripeMissing'
 
   constructor() {
-    super('STRIPE_SECRET_KEY is set, but the package stripe is not installed: npm install stripe')
+    super(
+      'STRIPE_SECRET_KEY is set, but the package stripe is not installed: npm install stripe (in the folder of tollgate; with --global if tollgate was installed so)',
+    )
   }
 }
 
