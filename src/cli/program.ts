@@ -117,8 +117,8 @@ Exit codes:
   0  success
   1  any other failure
   2  the command line is wrong
-  3  no account, key, code, token, webhook, purchase, request or user has the ID
-     or the name`
+  3  no account, key, code, token, webhook, purchase, request, user or upstream
+     has the ID or the name`
 
 const FIRST_STEPS = [
   'tollgate serve',

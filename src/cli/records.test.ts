@@ -11,6 +11,7 @@ import {
   commandLineOfEachTest,
   failed,
   failedWith,
+  openCommandLine,
   printed,
 } from './testing/command-line.ts'
 
@@ -198,6 +199,17 @@ describe('audit', () => {
 })
 
 describe('usage', () => {
+  test('has at least twelve letters of the names of keys on a terminal of 80 columns', async () => {
+    const { account } = await makeRequests()
+    await line.run('key', 'create', account, '--name', 'unused')
+    const { storeUrl } = line
+    const terminal = openCommandLine({ storeUrl }, { operations: [], commands: [], columnsMax: 80 })
+    const { out } = await terminal.run('usage', '--by', 'key')
+    terminal.close()
+    expect(out).toMatch(/^key_\w{26} default /m)
+    expect(Math.max(...out.split('\n').map((text) => text.length))).toBeLessThanOrEqual(80)
+  })
+
   test('shows the sums of requests by group, with a total line, and as FOCUS', async () => {
     await makeRequests()
     const { out } = await line.run('usage', '--by', 'tag')

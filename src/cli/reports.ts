@@ -79,8 +79,11 @@ export const USAGE_COMMAND: OperationCommand = {
     const rows: readonly UsageRow[] = [...groups, isStepped ? { ...total, date: '' } : total]
     const none = by === 'upstream' ? 'pruned' : 'without tags, or pruned'
     const headings = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN']
-    // An ID stays whole, and the name after it may be cut.
-    const widths = rows.map(({ id, name }) => (id ?? none).length + (name === null ? 0 : 2))
+    // An ID stays whole, and the name after it may be cut, but not to a few letters.
+    const widths = rows.map(
+      ({ id, name }) =>
+        (id ?? none).length + (name === null ? 0 : 1 + Math.min(name.length, CUT_WIDTH_MIN)),
+    )
     return {
       out: fittingTable(
         [...(isStepped ? ['DATE'] : []), by.toUpperCase(), ...headings],

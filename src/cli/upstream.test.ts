@@ -132,8 +132,8 @@ test('one upstream can be checked alone, and an unknown name is refused with the
   expect(one.out).not.toContain('away')
   const none = await open(away).run('upstream', 'check', 'third')
   expect(none).toMatchObject({
-    exitCode: 1,
-    notes: expect.stringContaining('no upstream is called "third": the upstreams are first, away'),
+    exitCode: 3,
+    notes: 'tollgate: No upstream has the name "third". The settings have: first, away.\n',
   })
 })
 

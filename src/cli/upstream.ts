@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { listShape } from '../operations/fields.ts'
 import { upstreamShape } from '../operations/gateway/upstreams.ts'
 import { formatDecimal, showDollars, showMicros } from '../vocabulary/money.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import { type AskedUpstream, askAll } from './ask-upstreams.ts'
 import type { CommandInput } from './command-context.ts'
 import { connectionAdvice, failureText } from './connection-advice.ts'
@@ -98,7 +99,8 @@ async function check(
   const shown = rows.filter(({ settings: { name } }) => only === null || name === only)
   if (shown.length === 0) {
     const names = rows.map(({ settings: { name } }) => name).join(', ')
-    throw new CommandFailure(`no upstream is called "${only}": the upstreams are ${names}`)
+    const message = `No upstream has the name "${only}". The settings have: ${names}.`
+    throw new Problem('not_found', { message })
   }
   if (isJson) terminal.out(JSON.stringify({ object: 'list', data: shown.map(checkedAnswer) }))
   else {

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { operatorActionRow } from '../ledger/operator-actions.ts'
+import { addUser as addSignedUpUser } from '../people/users.ts'
 import { openStore } from '../store/open-store.ts'
 import { MEMBERS, OPERATOR_ACTIONS, USERS } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
@@ -70,6 +71,19 @@ test('the role of a member is changed by email address as well as by ID', async 
       `grace@example.org is now ${role === 'owner' ? 'an owner' : 'a member'} of "Grace" (${account})`,
     )
   }
+})
+
+test('a link to set a new password comes with a note that it removes the second factor', async () => {
+  const olga = { email: 'olga@example.org', name: 'Olga', passwordHash: '!' }
+  const ids = { next: (prefix: string) => `${prefix}_olga` }
+  await withStore(async (db) => {
+    await db.transaction().execute(async (trx) => {
+      await addSignedUpUser(trx, { ...olga, ids, nowMs: 0, isOperator: true, isVouched: true })
+    })
+  })
+  const { exitCode, notes } = await line.run('user', 'reset', 'olga@example.org')
+  expect(exitCode).toBe(0)
+  expect(notes).toContain('olga@example.org set a new password, and removes the second factor.')
 })
 
 test('the audit log is read by the email address of a person and the name of a token', async () => {

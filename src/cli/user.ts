@@ -16,7 +16,9 @@ const showLink = showNamed(linkShape, async ({ url, email, kind, expires_at }, {
       : []),
   ]
   const effect =
-    kind === 'reset' ? `lets ${email} set a new password` : `makes ${email} ${rights.join(' and ')}`
+    kind === 'reset'
+      ? `lets ${email} set a new password, and removes the second factor`
+      : `makes ${email} ${rights.join(' and ')}`
   const localOnly = LOOPBACK.test(url)
     ? '\nIt works only on this machine: set TOLLGATE_PUBLIC_URL to the address of the page for people elsewhere.'
     : ''
