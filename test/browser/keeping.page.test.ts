@@ -5,6 +5,7 @@ import { answeredScreens, press, type Screen, testScreens } from './each-screen.
 import { test } from './page-test.ts'
 import { ANSWER_ID, json } from './stand-in.ts'
 import { HELIX, KEYS, ME, NOW } from './stand-in-data.ts'
+import { CODES, INVITATIONS } from './stand-in-operator.ts'
 import { FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
@@ -309,4 +310,53 @@ test('the list of keys continues below its first 50', async ({ page, server }) =
   await expect
     .poll(() => server.asked)
     .toContain(`GET accounts/${HELIX.id}/keys?limit=50&cursor=next`)
+})
+
+test('a new key, code or invitation that is ended is no longer shown, and leaving does not ask about it', async ({
+  page,
+  server,
+}) => {
+  const [key] = KEYS
+  const [code] = CODES
+  const [invitation] = INVITATIONS
+  const link = `${server.address}/app/invite#token`
+  server.answer('POST /keys', json({ ...key, key: 'sk-tollgate-abc' }))
+  server.answer(`DELETE /keys/${key?.id}`, json({ object: 'key', id: key?.id, deleted: true }))
+  server.answer('POST /operator/codes', json({ ...code, code: 'TG-1234' }))
+  server.answer(`DELETE /operator/codes/${code?.id}`, json(code))
+  server.answer('POST /invitations', json({ ...invitation, url: link }))
+  server.answer(
+    `DELETE /invitations/${invitation?.id}`,
+    json({ object: 'invitation', id: invitation?.id, deleted: true }),
+  )
+  const dialog = page.getByRole('dialog')
+
+  await page.goto(`${server.address}/app/${at('keys?create=true')}`)
+  await dialog.getByLabel('Name', { exact: true }).fill('weekly')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  await page.getByLabel('The new key').waitFor()
+  await page.getByRole('button', { name: `Actions for ${key?.name}` }).click()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await dialog.getByLabel(`Type ${key?.name} to delete it`).fill(key?.name ?? '')
+  await dialog.getByRole('button', { name: 'Delete key' }).click()
+  await page.getByLabel('The new key').waitFor({ state: 'detached' })
+  expect(await page.getByText('sk-tollgate-abc').count()).toBe(0)
+
+  await page.getByRole('link', { name: 'Members' }).first().click()
+  await page.getByRole('button', { name: 'Invite', exact: true }).click()
+  await dialog.getByLabel('Email').fill(invitation?.email ?? '')
+  await dialog.getByRole('button', { name: 'Invite' }).click()
+  await page.getByLabel('The new link').waitFor()
+  await page.getByRole('button', { name: 'Withdraw the invitation' }).click()
+  await dialog.getByRole('button', { name: 'Withdraw' }).click()
+  await page.getByLabel('The new link').waitFor({ state: 'detached' })
+
+  await page.goto(`${server.address}/app/operator/codes`)
+  await page.getByRole('button', { name: 'Create code' }).click()
+  await dialog.getByLabel('Amount').fill('25')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByLabel('The new code').waitFor()
+  await page.getByRole('button', { name: `Revoke the code that ends with ${code?.suffix}` }).click()
+  await dialog.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByLabel('The new code').waitFor({ state: 'detached' })
 })

@@ -151,13 +151,20 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
   )
 }
 
+interface DeleteKeyProps extends KeyDialogProps {
+  readonly onDeleted: (keyId: string) => void
+}
+
 /** Deletes a key for good, once its name is typed. */
-export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
+export function DeleteKey({ apiKey, onDeleted, onClose }: DeleteKeyProps) {
   const now = useNow()
   const [typed, setTyped] = useState('')
   const remove = useKeyWrite(
     (account_id, key_id: string) => asMember('deleteKey', { account_id, key_id }),
-    onClose,
+    () => {
+      onClose()
+      onDeleted(apiKey.id)
+    },
   )
   const used =
     apiKey.last_used_at === null

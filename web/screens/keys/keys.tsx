@@ -58,6 +58,7 @@ export function KeysScreen() {
           })
         }
         onRotated={setMade}
+        onDeleted={(keyId) => setMade((shown) => (shown?.id === keyId ? null : shown))}
       />
       <Snippet
         title="Use it"
@@ -82,9 +83,10 @@ interface KeyTableProps {
   readonly find: string
   readonly onFind: (text: string) => void
   readonly onRotated: (key: CreatedApiKey) => void
+  readonly onDeleted: (keyId: string) => void
 }
 
-function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
+function KeyTable({ find, onFind, ...changed }: KeyTableProps) {
   const accountId = useAccountId()
   const search = useSettled(find.trim(), FIND_AFTER_MS)
   const query = useInfiniteQuery({
@@ -141,19 +143,19 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
     >
       <Older query={query} noun="key" />
       {opened !== null && (
-        <KeyDialog opened={opened} onRotated={onRotated} onClose={() => setOpened(null)} />
+        <KeyDialog opened={opened} {...changed} onClose={() => setOpened(null)} />
       )}
     </ListCard>
   )
 }
 
-interface KeyDialogProps {
+interface KeyDialogProps extends Pick<KeyTableProps, 'onRotated' | 'onDeleted'> {
   readonly opened: OpenedKey
-  readonly onRotated: (key: CreatedApiKey) => void
   readonly onClose: () => void
 }
 
-function KeyDialog({ opened: { what, apiKey }, onRotated, onClose }: KeyDialogProps) {
+function KeyDialog({ opened, onRotated, onDeleted, onClose }: KeyDialogProps) {
+  const { what, apiKey } = opened
   const rotated = (key: CreatedApiKey) => {
     onClose()
     onRotated(key)
@@ -166,6 +168,6 @@ function KeyDialog({ opened: { what, apiKey }, onRotated, onClose }: KeyDialogPr
     case 'disable':
       return <DisableKey apiKey={apiKey} onClose={onClose} />
     case 'delete':
-      return <DeleteKey apiKey={apiKey} onClose={onClose} />
+      return <DeleteKey apiKey={apiKey} onDeleted={onDeleted} onClose={onClose} />
   }
 }

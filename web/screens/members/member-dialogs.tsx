@@ -128,14 +128,18 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
 
 interface WithdrawProps {
   readonly invitation: Invitation
+  readonly onWithdrawn: (email: string) => void
   readonly onClose: () => void
 }
 
 /** Ends an invitation. */
-export function WithdrawInvitation({ invitation, onClose }: WithdrawProps) {
+export function WithdrawInvitation({ invitation, onWithdrawn, onClose }: WithdrawProps) {
   const withdraw = useMemberWrite(
     (account_id) => asMember('withdrawInvitation', { account_id, invitation_id: invitation.id }),
-    onClose,
+    () => {
+      onClose()
+      onWithdrawn(invitation.email)
+    },
   )
   return (
     <FormDialog

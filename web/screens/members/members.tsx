@@ -46,7 +46,9 @@ export function MembersScreen() {
       )}
       <div className="grid gap-4">
         <MemberTable />
-        <AccountInvitations />
+        <AccountInvitations
+          onWithdrawn={(email) => setMade((shown) => (shown?.email === email ? null : shown))}
+        />
       </div>
       {search.invite === true && (
         <InviteMember
@@ -155,7 +157,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
   )
 }
 
-function AccountInvitations() {
+function AccountInvitations({ onWithdrawn }: { onWithdrawn: (email: string) => void }) {
   const query = useQuery(invitationsQuery(useAccountId()))
   return (
     <InvitationTable
@@ -166,7 +168,7 @@ function AccountInvitations() {
         show: ({ role }) => role !== null && roleLabel(role),
       }}
       withdraw={(invitation, onClose) => (
-        <WithdrawInvitation invitation={invitation} onClose={onClose} />
+        <WithdrawInvitation invitation={invitation} onWithdrawn={onWithdrawn} onClose={onClose} />
       )}
     />
   )

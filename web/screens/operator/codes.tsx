@@ -37,7 +37,9 @@ export function CodesScreen() {
           onDone={() => setMade(null)}
         />
       )}
-      <CodeTable />
+      <CodeTable
+        onRevoked={(codeId) => setMade((shown) => (shown?.id === codeId ? null : shown))}
+      />
       {isCreating && (
         <CreateCode
           onClose={() => setCreating(false)}
@@ -59,7 +61,11 @@ const HEADS = [
   { text: 'Revoke', isHidden: true },
 ] as const
 
-function CodeTable() {
+interface CodeTableProps {
+  readonly onRevoked: (codeId: string) => void
+}
+
+function CodeTable({ onRevoked }: CodeTableProps) {
   const [revoking, setRevoking] = useState<CreditCode | null>(null)
   const query = useInfiniteQuery(codesQuery)
   return (
@@ -77,7 +83,9 @@ function CodeTable() {
       row={(code) => <CodeRow key={code.id} code={code} onRevoke={setRevoking} />}
     >
       <Older query={query} noun="code" />
-      {revoking !== null && <RevokeCode code={revoking} onClose={() => setRevoking(null)} />}
+      {revoking !== null && (
+        <RevokeCode code={revoking} onRevoked={onRevoked} onClose={() => setRevoking(null)} />
+      )}
     </ListCard>
   )
 }
@@ -144,10 +152,18 @@ function expiryText(at: Date, now: Date): string {
   return `${at <= now ? 'expired' : 'expires'} ${dayOf(at, now)}`
 }
 
-function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }) {
+interface RevokeCodeProps extends CodeTableProps {
+  readonly code: CreditCode
+  readonly onClose: () => void
+}
+
+function RevokeCode({ code, onRevoked, onClose }: RevokeCodeProps) {
   const revoke = useOperatorWrite(
     (code_id: string) => asOperator('revokeCode', { code_id }),
-    onClose,
+    () => {
+      onClose()
+      onRevoked(code.id)
+    },
   )
   return (
     <FormDialog

@@ -63,16 +63,27 @@ interface RemoveOperatorProps {
   readonly email: string
   readonly title: string
   readonly submit: string
+  /** Default: nothing. */
+  readonly onRemoved?: () => void
   readonly onClose: () => void
   /** The consequences. */
   readonly children: ReactNode
 }
 
 /** Ends the role of an operator, and the open invitations to it. */
-export function RemoveOperator({ email, children, onClose, ...words }: RemoveOperatorProps) {
+export function RemoveOperator({
+  email,
+  children,
+  onRemoved,
+  onClose,
+  ...words
+}: RemoveOperatorProps) {
   const remove = useOperatorWrite(
     (operatorEmail: string) => asOperator('removeUser', { email: operatorEmail, operator: true }),
-    onClose,
+    () => {
+      onClose()
+      onRemoved?.()
+    },
   )
   return (
     <FormDialog

@@ -26,7 +26,9 @@ export function OperatorsScreen() {
       {made !== null && <MadeInvitation {...made} onDone={() => setMade(null)} />}
       <div className="grid gap-4">
         <OperatorTable />
-        <OperatorInvitations />
+        <OperatorInvitations
+          onWithdrawn={(email) => setMade((shown) => (shown?.email === email ? null : shown))}
+        />
       </div>
       {isInviting && (
         <InviteOperator
@@ -111,7 +113,7 @@ interface RemoveTarget {
   readonly name: string
 }
 
-function OperatorInvitations() {
+function OperatorInvitations({ onWithdrawn }: { onWithdrawn: (email: string) => void }) {
   const query = useQuery(operatorInvitationsQuery)
   return (
     <InvitationTable
@@ -126,6 +128,7 @@ function OperatorInvitations() {
           email={email}
           title={`Withdraw the invitation for ${email}?`}
           submit="Withdraw"
+          onRemoved={() => onWithdrawn(email)}
           onClose={onClose}
         >
           The invitation link no longer works. If the person is an operator already, the role ends
