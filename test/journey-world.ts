@@ -196,6 +196,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     offerFor: () => offer,
     holdOffer: (listed) => listed,
     ledger,
+    takeVerdicts: () => ledger.takeVerdicts(),
     settler,
     tokenFactors: new TokenFactors(),
     fieldRefused: () => undefined,

@@ -70,6 +70,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     offerFor: (modelName, endpoint) => catalog.offerFor(modelName, endpoint),
     holdOffer: (offer) => upstreams.get(offer.upstream)?.endpoints?.holdOffer(offer) ?? offer,
     ledger: whileAlive(served.ledger, served.isAlive),
+    takeVerdicts: () => served.ledger.takeVerdicts(),
     settler,
     tokenFactors: new TokenFactors(),
     costStands: (claim) => input.verification.policy.stands(claim),

@@ -36,6 +36,11 @@ export interface JourneyParts {
   /** Raises an offer to the highest prices that a call can have: holds are sized by them. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
+  /**
+   * Lets requests go on whose commits are done. In a turn of the event loop with many busy sockets, it would otherwise
+   * come to them last.
+   */
+  readonly takeVerdicts: () => void
   readonly settler: Settler
   readonly tokenFactors: TokenFactors
   /** Whether a reported cost needs no look-up. Must not throw. */

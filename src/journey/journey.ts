@@ -37,7 +37,7 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
     const tags = readTags(request.headers) // 400
     // Returns without the body and its tree, whose memory must be free during a call of many minutes.
     const { held, forward } = await prepareCall(parts, { request, caller, slot, memory, tags }) // 400 to 503
-    const ending = await relayAnswer(held, forward)
+    const ending = await relayAnswer(held, { forward, takeVerdicts: parts.takeVerdicts })
     await held.conclude(ending) // 400 to 504, the provider's own or ours
   } finally {
     memory.release()

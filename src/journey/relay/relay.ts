@@ -3,6 +3,7 @@ import type { Attempt, AttemptFailure, AttemptObserver } from '../../upstreams/a
 import { NOTHING_REPORTED, type Outcome } from '../../vocabulary/outcome.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
+import type { JourneyParts } from '../journey-parts.ts'
 import { endingOfLeft, LeftStream } from './left-stream.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { ANSWER_STATUSES, WholeAnswer } from './whole-answer.ts'
@@ -11,11 +12,12 @@ import { ANSWER_STATUSES, WholeAnswer } from './whole-answer.ts'
  * Forwards one call and resolves with its ending. The events of a stream are relayed as they arrive; any other
  * answer is read whole. Never rejects: every failure is an ending.
  */
-export function relayAnswer(
-  held: HeldRequest,
-  forward: (observer: AttemptObserver) => Attempt,
-): Promise<RelayEnding> {
-  return new Promise((resolve) => new Relay(held, resolve).start(forward))
+export function relayAnswer(held: HeldRequest, input: RelayInput): Promise<RelayEnding> {
+  return new Promise((resolve) => new Relay(held, { ...input, resolve }).start())
+}
+
+interface RelayInput extends Pick<JourneyParts, 'takeVerdicts'> {
+  readonly forward: (observer: AttemptObserver) => Attempt
 }
 
 /**
@@ -24,6 +26,7 @@ export function relayAnswer(
  */
 class Relay implements AttemptObserver {
   readonly #held: HeldRequest
+  readonly #input: RelayInput
   readonly #resolve: (ending: RelayEnding) => void
   #reader: StreamRelay | LeftStream | WholeAnswer | null = null
   #attempt: Attempt | null = null
@@ -34,22 +37,26 @@ class Relay implements AttemptObserver {
   #readsOn = false
   #httpStatus = 0
 
-  constructor(held: HeldRequest, resolve: (ending: RelayEnding) => void) {
+  constructor(
+    held: HeldRequest,
+    input: RelayInput & { readonly resolve: (ending: RelayEnding) => void },
+  ) {
     this.#held = held
+    this.#input = input
     const end = (ending: RelayEnding): void => {
       this.#hasEnded = true
       held.callEnded()
-      resolve(ending)
+      input.resolve(ending)
     }
     this.#resolve = end
   }
 
-  start(forward: (observer: AttemptObserver) => Attempt): void {
+  start(): void {
     const { isStream, client } = this.#held
     // A whole answer is read to its end even if its client leaves, so that its charge is known.
     if (isStream) client.once('close', this.#onClientClosed)
     try {
-      this.#attempt = forward(this)
+      this.#attempt = this.#input.forward(this)
     } catch (cause) {
       const problem = new Problem('internal_error', { cause })
       const outcome = { kind: 'neverOpened' } as const
@@ -80,6 +87,7 @@ class Relay implements AttemptObserver {
   }
 
   onResponseData(chunk: Buffer): void {
+    this.#input.takeVerdicts()
     try {
       this.#reader?.onResponseData(chunk)
     } catch (cause) {

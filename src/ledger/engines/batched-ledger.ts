@@ -51,6 +51,8 @@ export interface LedgerEngine {
    * rows stayed locked, and with any other error if a command failed.
    */
   commit(commands: readonly LedgerCommand[], patience: CommitPatience): Promise<CommittedBatch>
+  /** Resolves the commits whose results have arrived. Left out: the event loop alone brings them. */
+  takeVerdicts?(): void
   /** Closes the engine after the last `commit`. */
   close(): Promise<void>
 }
@@ -136,6 +138,11 @@ class Batches implements HoldLedger {
     throw new NotSent(
       `the hold of ${input.requestId} was ${verdict.state} before it was known to be open`,
     )
+  }
+
+  /** Resolves the commands of a commit whose result has arrived, before the event loop brings it. */
+  takeVerdicts(): void {
+    this.#engine.takeVerdicts?.()
   }
 
   async settle(input: SettleInput): Promise<Settled> {

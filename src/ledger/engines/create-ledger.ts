@@ -71,6 +71,7 @@ export function sqliteLedger(
   const engine = {
     commit: (commands: WriterJob['commands']) =>
       thread.call({ commands, terms: { nowMs: clock.nowMs(), limits } }),
+    takeVerdicts: () => thread.takeReplies(),
     close: () => thread.close(),
   }
   return batchedLedger({ ...input, engine })

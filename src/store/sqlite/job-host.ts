@@ -1,7 +1,14 @@
 import { fork } from 'node:child_process'
 import { flushCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads'
+import {
+  MessageChannel,
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  Worker,
+  workerData,
+} from 'node:worker_threads'
 
 interface HostInput {
   /** The file that the host runs. */
@@ -16,6 +23,11 @@ interface HostInput {
 /** A thread or process that does the work of one connection. */
 export interface JobHost {
   post(message: unknown): void
+  /**
+   * Hands over the messages that have arrived from a thread. A busy event loop would bring them only in its next turn.
+   * Those of a process come by the event loop alone.
+   */
+  takeMessages(): void
   /** Ends it: a thread between two statements, a process at once. */
   kill(): void
 }
@@ -24,12 +36,20 @@ export interface JobHost {
 interface ThreadStart {
   readonly startWith: unknown
   readonly isKept: boolean
+  /** The thread's end of the line. */
+  readonly port: MessagePort
+}
+
+/** A thread, with this side's end of its line. */
+interface LinedThread {
+  readonly worker: Worker
+  readonly port: MessagePort
 }
 
 // The last message of a line of jobs whose thread stays.
 const THREAD_IS_IDLE = 'idle'
 
-const idleThreads = new Map<string, Worker[]>()
+const idleThreads = new Map<string, LinedThread[]>()
 let idleThreadsMax = 0
 
 /**
@@ -43,53 +63,72 @@ export function keepThreads(threadsMax: number): void {
 
 /** Starts a thread of this process, or lets one that has stayed begin again. */
 export function startThread({ entry, startWith, onMessage, onExit }: HostInput): JobHost {
-  const worker = takeIdleThread(entry, startWith) ?? newThread(entry, startWith)
+  const thread = takeIdleThread(entry, startWith) ?? newThread(entry, startWith)
+  const { worker, port } = thread
   let cause: string | null = null
   const fail = (error: Error): void => {
     cause = error.message
   }
+  const takeMessages = (): void => {
+    for (;;) {
+      const taken = receiveMessageOnPort(port)
+      if (taken === undefined) return
+      hear(taken.message)
+    }
+  }
   const end = (): void => {
-    worker.off('message', hear).off('error', fail).off('exit', end)
+    port.off('message', hear)
+    worker.off('error', fail).off('exit', exit)
     onExit(cause)
+  }
+  const exit = (): void => {
+    // The last messages of the thread can be behind the news of its end.
+    takeMessages()
+    end()
   }
   const hear = (message: unknown): void => {
     if (message === THREAD_IS_IDLE) {
       end()
-      keepThread(entry, worker)
+      keepThread(entry, thread)
     } else onMessage(message)
   }
-  worker.on('message', hear).on('error', fail).on('exit', end)
+  worker.on('error', fail).on('exit', exit)
+  port.on('message', hear)
   return {
-    post: (message) => worker.postMessage(message),
+    post: (message) => port.postMessage(message),
+    takeMessages,
     kill: () => void worker.terminate(),
   }
 }
 
-function newThread(entry: URL, startWith: unknown): Worker {
-  return new Worker(entry, {
-    workerData: { startWith, isKept: idleThreadsMax > 0 } satisfies ThreadStart,
+function newThread(entry: URL, startWith: unknown): LinedThread {
+  const { port1, port2 } = new MessageChannel()
+  const worker = new Worker(entry, {
+    workerData: { startWith, isKept: idleThreadsMax > 0, port: port2 } satisfies ThreadStart,
+    transferList: [port2],
     execArgv: [],
     // The objects of a job are garbage when it is done: a larger young generation would only stay resident.
     resourceLimits: { maxYoungGenerationSizeMb: 12 },
   })
+  return { worker, port: port1 }
 }
 
-function takeIdleThread(entry: URL, startWith: unknown): Worker | undefined {
-  const worker = idleThreads.get(entry.href)?.pop()
-  worker?.ref()
-  worker?.postMessage(startWith)
-  return worker
+function takeIdleThread(entry: URL, startWith: unknown): LinedThread | undefined {
+  const thread = idleThreads.get(entry.href)?.pop()
+  thread?.worker.ref()
+  thread?.port.postMessage(startWith)
+  return thread
 }
 
-function keepThread(entry: URL, worker: Worker): void {
+function keepThread(entry: URL, thread: LinedThread): void {
   const idle = idleThreads.get(entry.href) ?? []
   idleThreads.set(entry.href, idle)
   if (idle.length >= idleThreadsMax) {
-    void worker.terminate()
+    void thread.worker.terminate()
     return
   }
-  worker.unref()
-  idle.push(worker)
+  thread.worker.unref()
+  idle.push(thread)
 }
 
 /** Starts a process: a statement of SQLite that runs in a thread cannot be ended. */
@@ -113,6 +152,7 @@ export function startProcess({ entry, startWith, onMessage, onExit }: HostInput)
   return {
     // A message that can't be sent is one to a process that has ended.
     post: (message) => void child.send({ message }, () => {}),
+    takeMessages() {},
     kill: () => void child.kill('SIGKILL'),
   }
 }
@@ -131,14 +171,11 @@ interface HostLine {
  */
 export function serveHost(begin: (startWith: unknown, line: HostLine) => void): void {
   if (parentPort === null) serveInProcess(begin)
-  else serveInThread(parentPort, begin)
+  else serveInThread(begin)
 }
 
-function serveInThread(
-  port: MessagePort,
-  begin: (startWith: unknown, line: HostLine) => void,
-): void {
-  const { startWith, isKept }: ThreadStart = workerData
+function serveInThread(begin: (startWith: unknown, line: HostLine) => void): void {
+  const { startWith, isKept, port }: ThreadStart = workerData
   let listen: ((message: unknown) => void) | null = null
   const line: HostLine = {
     onMessage: (listener) => {

@@ -24,6 +24,21 @@ test('each job gets its own result', async () => {
   )
 })
 
+test('a reply that has arrived is taken within the same turn of the event loop', async () => {
+  let [answer, turns] = ['', 0]
+  setImmediate(() => turns++)
+  thread.call('one').then((result) => {
+    answer = result
+  })
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  for (let waitedMs = 0; answer === '' && waitedMs < 60_000; waitedMs++) {
+    Atomics.wait(never, 0, 0, 1)
+    thread.takeReplies()
+    await Promise.resolve()
+  }
+  expect([answer, turns]).toEqual(['one answered', 0])
+})
+
 test('a refused job and a store that failed are distinguished, and the next job runs', async () => {
   await expect(thread.call('refuse')).rejects.toBeInstanceOf(StoreRefused)
   await expect(thread.call('fail')).rejects.toBeInstanceOf(StoreUnavailable)

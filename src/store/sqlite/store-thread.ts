@@ -90,6 +90,11 @@ export class StoreThread<Job, Result> {
     })
   }
 
+  /** Settles the jobs whose replies have arrived, before the event loop brings them. */
+  takeReplies(): void {
+    this.#host?.takeMessages()
+  }
+
   /**
    * Ends the thread after its jobs are done and its connection is closed. A thread that takes longer than
    * `closeTimeoutMs` is terminated, and its jobs fail.
