@@ -74,6 +74,8 @@ export const USAGE_COMMAND: OperationCommand = {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
     const { by, data, totals } = usageReportShape.parse(body)
     const groups = by === 'day' ? withoutEmptyStart(data) : data
+    const nameOf = ({ name, account_id, account_name }: Omit<UsageRow, 'figures' | 'id'>) =>
+      name === null || account_id === undefined ? name : `${account_name ?? account_id} / ${name}`
     const isStepped = groups.some(({ date }) => date !== undefined)
     const total = { id: 'total', name: null, figures: totals }
     const rows: readonly UsageRow[] = [...groups, isStepped ? { ...total, date: '' } : total]
@@ -87,9 +89,9 @@ export const USAGE_COMMAND: OperationCommand = {
     return {
       out: fittingTable(
         [...(isStepped ? ['DATE'] : []), by.toUpperCase(), ...headings],
-        rows.map(({ date, id, name, figures }) => [
+        rows.map(({ date, id, figures, ...named }) => [
           ...(date === undefined ? [] : [date]),
-          name === null ? (id ?? none) : `${id} ${name}`,
+          named.name === null ? (id ?? none) : `${id} ${nameOf(named)}`,
           String(figures.requests),
           String(figures.failed),
           String(figures.input_tokens + figures.cache_read_tokens + figures.cache_write_tokens),

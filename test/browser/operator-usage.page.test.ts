@@ -1,6 +1,7 @@
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, json } from './stand-in.ts'
+import { KEYS } from './stand-in-data.ts'
 import { OPERATOR_REPORT, operatorUsage } from './stand-in-usage.ts'
 
 /** Usage and margin of all accounts, and models with the provider's prices. */
@@ -46,4 +47,14 @@ test('the parts of the charges add up to their sum if free credit paid some', as
   await page.goto(`${server.address}/app/operator`)
   const [cost, margin] = [figures.cost / 1e6, figures.margin / 1e6]
   await page.getByText(`Provider cost$${cost}.00Margin$${margin}.00Free credit$20.00`).waitFor()
+})
+
+test('a key has the name of its account before its own, in the table and in the legend', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator/usage?by=key`)
+  const name = `Northwind Support / ${KEYS[0]?.name}`
+  await page.getByRole('table', { name: 'Margin by key' }).getByText(name).waitFor()
+  await page.locator('ul.key').getByText(name).waitFor()
 })

@@ -222,6 +222,8 @@ const priced = <Figures extends Readonly<Record<'charge', number>>>(figures: Fig
 interface Slice {
   readonly id: string
   readonly name: string
+  /** Of a key. Default: none. */
+  readonly account_name?: string
   /** The share of all requests: all shares add up to 1. */
   readonly part: number
   readonly costShare: number
@@ -235,7 +237,13 @@ const UPSTREAM_SLICES: readonly Slice[] = [
 ].map((slice) => ({ ...slice, id: slice.name, costShare: COST_SHARE }))
 
 const KEY_SLICES: readonly Slice[] = KEYS.slice(0, 3).map(({ id, name }, at) => {
-  return { id, name, part: [0.6, 0.3, 0.1][at] ?? 0, costShare: COST_SHARE }
+  return {
+    id,
+    name,
+    account_name: OWNERS[at]?.name ?? '',
+    part: [0.6, 0.3, 0.1][at] ?? 0,
+    costShare: COST_SHARE,
+  }
 })
 
 /** A part of figures. */
@@ -288,12 +296,13 @@ function bySlice(by: OperatorUsage['by'], slices: readonly Slice[]): OperatorUsa
     by,
     series: sliced.map(({ id, name, steps }) => ({ id, name, steps })),
     others: null,
-    groups: slices.map(({ id, name, ...slice }) => ({
-      id,
-      name,
+    groups: slices.map((slice) => ({
+      id: slice.id,
+      name: slice.name,
+      ...(slice.account_name === undefined ? {} : { account_name: slice.account_name }),
       prefix: null,
       deleted: false,
-      figures: sliceOf(USAGE.figures, { id, name, ...slice }),
+      figures: sliceOf(USAGE.figures, slice),
     })),
   }
 }
@@ -321,6 +330,10 @@ const REPORT_ROWS: Readonly<Record<string, OperatorReport['data']>> = {
     figures,
   })),
   model: BY_MODEL.groups.map(({ id, figures }) => ({ id, name: null, figures })),
+  key: operatorUsage('key').groups.map(({ id, name, account_name, figures }) => ({
+    ...{ id, name, figures },
+    ...{ account_id: HELIX.id, account_name: account_name ?? null },
+  })),
   upstream: operatorUsage('upstream').groups.map(({ id, figures }) => ({
     id,
     name: null,

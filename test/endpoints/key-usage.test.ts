@@ -188,6 +188,22 @@ describe('usage', () => {
     },
   )
 
+  test('by key names the account of each key, for operators only, and so does its CSV', async () => {
+    await chat(own.text)
+    const { json } = await admin.get(`/v1/admin/accounts/${accountId}`)
+    const owner = { account_id: accountId, account_name: json['name'] }
+    const report = await totalsOf('/v1/admin/usage?by=key')
+    expect(report['data']).toMatchObject([{ id: own.id, name: 'test', ...owner }])
+    const [head, first] = (await csv('/v1/admin/usage?by=key&format=csv', ADMIN_TOKEN)).split(
+      '\r\n',
+    )
+    expect(head).toMatch(/^key,name,account,account_name,requests,/)
+    expect(first).toContain(`${own.id},test,${accountId},${json['name']},1,`)
+    expect(await csv('/v1/usage?by=key', own.text, 'text/csv')).toMatch(/^key,name,requests,/)
+    const keys = await totalsOf('/v1/usage?by=key', own.text)
+    expect(JSON.stringify(keys)).not.toContain('account_id')
+  })
+
   test.each(['day', 'month'])(
     'by step of a %s has a row for each of them and each group',
     async (step) => {

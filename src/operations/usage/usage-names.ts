@@ -18,3 +18,29 @@ export async function readNames(
   }
   return names
 }
+
+/** The account of an API key. */
+export interface KeyOwner {
+  readonly account_id: string
+  /** Null: it has none. */
+  readonly account_name: string | null
+}
+
+/** The accounts of API keys by the IDs of the keys. By position: the store, and the IDs. */
+export async function readKeyOwners(
+  db: Kysely<Tables>,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, KeyOwner>> {
+  const distinct = [...new Set(ids)]
+  const owners = new Map<string, KeyOwner>()
+  for (let at = 0; at < distinct.length; at += NAMES_AT_ONCE) {
+    const rows = await db
+      .selectFrom('api_keys')
+      .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+      .select(['api_keys.id', 'accounts.id as account_id', 'accounts.name as account_name'])
+      .where('api_keys.id', 'in', distinct.slice(at, at + NAMES_AT_ONCE))
+      .execute()
+    for (const { id, ...owner } of rows) owners.set(id, owner)
+  }
+  return owners
+}

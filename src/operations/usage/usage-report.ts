@@ -4,34 +4,33 @@ import { z } from 'zod'
 import type { Reader } from '../../store/page-reads.ts'
 import type { Tables } from '../../store/schema.ts'
 import { readPeriods } from '../../usage/read-periods.ts'
-import { moneyOf, OPERATORS_GROUPINGS, USAGE_GROUPINGS } from '../../usage/read-usage.ts'
+import { moneyOf, USAGE_GROUPINGS } from '../../usage/read-usage.ts'
 import type { SumRow } from '../../usage/sum-rows.ts'
 import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../../usage/sums.ts'
 import { isTimeZone } from '../../vocabulary/allowance.ts'
 import { invalidParameter, type Problem } from '../../vocabulary/problem.ts'
-import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
 import { filterField, formatField, idFilterField, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { type OperationParts, operation } from '../operation.ts'
-import {
-  CUSTOMERS_FIGURES,
-  figuresShape as chartFiguresShape,
-  moneyAnswer,
-} from './usage-figures.ts'
+import { CUSTOMERS_FIGURES, moneyAnswer } from './usage-figures.ts'
 import { focusCsv } from './usage-focus.ts'
-import { readNames } from './usage-names.ts'
+import { type KeyOwner, readKeyOwners, readNames } from './usage-names.ts'
 import { placeField, type ReportRange, rangeOf, STEPS, stepsIn } from './usage-range.ts'
+import { reportCsv } from './usage-report-csv.ts'
+import {
+  type Figures,
+  figuresShape,
+  GROUPINGS,
+  type Grouping,
+  type ReportRow,
+  rowShape,
+} from './usage-report-row.ts'
 
 // More of them would delay other requests while they are parsed and written.
 const TAGS_MAX = 10_000
 const ROWS_MAX = 50_000
 
-/** The groupings of a report: those of charts, and time and tags. */
-const GROUPINGS = [...STEPS, ...OPERATORS_GROUPINGS, 'tag'] as const
-
 const CUSTOMERS_GROUPINGS = [...STEPS, ...USAGE_GROUPINGS, 'tag'] as const
-
-type Grouping = (typeof GROUPINGS)[number]
 
 /** Sums of requests over a range: for a key its own, on the page those of an account, for admins all. */
 export function usageReportOperations(parts: OperationParts) {
@@ -167,7 +166,11 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
   const report = await view.execute((trx) => readReport(trx, { ...input, ...range }))
   const body = { ...report, as_of: timeAnswer(nowMs) }
   const asCsv = input.format === 'csv' || (input.format === undefined && input.acceptsCsv)
-  return asCsv ? Readable.from([reportCsv(body, input)]) : body
+  if (!asCsv) return body
+  const all = figuresShape.keyof().options
+  const { isForOperators, step } = input
+  const columns = isForOperators ? all : all.filter((name) => CUSTOMERS_FIGURES.includes(name))
+  return Readable.from([reportCsv(body, { step, columns, hasOwners: hasOwners(input) })])
 }
 
 /** Throws Problem `invalid_parameter` for groups that FOCUS has no columns for. */
@@ -179,6 +182,11 @@ function focusOf(input: ReportInput & ReportRange) {
   const query = { accountId, apiKeyId, modelId, upstream }
   const { fromMs, toMs } = input
   return (view: Kysely<Tables>) => focusCsv(view, { query, fromMs, toMs, step, zone })
+}
+
+/** Whether the rows are keys of many accounts, for operators. */
+function hasOwners({ by, isForOperators }: Pick<ReportInput, 'by' | 'isForOperators'>): boolean {
+  return by === 'key' && isForOperators
 }
 
 async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange) {
@@ -207,13 +215,17 @@ async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange
   if (groups.length >= groupsMax) throw by === 'tag' ? tooManyTags() : tooManyRows()
   const all = by === 'tag' ? await readPeriods(view, { ...query, by: null, boundsMs }) : groups
   const nameOf = await namesOf(view, by, groups)
+  const ownerOfKey = hasOwners(input) ? await ownersOf(view, groups) : () => ({})
   const rows = boundsMs.slice(1).flatMap((_, place) => {
     const own = groups.filter((each) => each.place === place)
     const found =
       by === 'tag'
         ? rowsOfTags(own, allOf(all.filter((each) => each.place === place)))
         : own
-            .map(({ label, sums }) => rowOf(label, { name: nameOf(label), sums }))
+            .map(({ label, sums }) => ({
+              ...rowOf(label, { name: nameOf(label), sums }),
+              ...ownerOfKey(label),
+            }))
             .toSorted(byCharge)
     const date = steps?.dates[place]
     return date === undefined ? found : found.map((row) => ({ date, ...row }))
@@ -276,9 +288,17 @@ async function namesOf(
   return (label) => names.get(label ?? '') ?? null
 }
 
-const figuresShape = chartFiguresShape.omit({ first_byte_ms_p50: true, first_byte_ms_p95: true })
-
-type Figures = z.infer<typeof figuresShape>
+/** The accounts of keys. By position: the store and the keys. */
+async function ownersOf(
+  view: Kysely<Tables>,
+  keys: readonly SumRow[],
+): Promise<(label: string | null) => Partial<KeyOwner>> {
+  const owners = await readKeyOwners(
+    view,
+    keys.flatMap(({ label }) => label ?? []),
+  )
+  return (label) => owners.get(label ?? '') ?? {}
+}
 
 function figuresOf(sums: UsageSums): Figures {
   return {
@@ -293,20 +313,6 @@ function figuresOf(sums: UsageSums): Figures {
     reasoning_tokens: sums.reasoning_tokens,
   }
 }
-
-const rowShape = z.object({
-  id: z
-    .string()
-    .nullable()
-    .describe(
-      'A date such as 2027-01-31, a month such as 2027-01, the ID or name of a group, or a tag. Null: requests without tags, or pruned requests; by upstream: requests that were pruned before 0.3.0.',
-    ),
-  name: z.string().nullable().describe('The name of a key or an account; null: another group.'),
-  date: z.string().optional().describe('With `step`: the day or the month.'),
-  figures: figuresShape,
-})
-
-type ReportRow = z.infer<typeof rowShape>
 
 function byCharge(one: ReportRow, other: ReportRow): number {
   return (
@@ -335,53 +341,3 @@ export const usageReportShape = z
       ),
   })
   .meta({ id: 'UsageReport' })
-
-/** The lines of a report, and a line of its totals, in exact dollars. */
-function reportCsv(
-  {
-    by,
-    data,
-    totals,
-  }: {
-    readonly by: Grouping
-    readonly data: readonly ReportRow[]
-    readonly totals: Figures
-  },
-  { step, isForOperators }: Pick<ReportInput, 'step' | 'isForOperators'>,
-): string {
-  const all = figuresShape.keyof().options
-  const columns = isForOperators ? all : all.filter((name) => CUSTOMERS_FIGURES.includes(name))
-  const isNamed = by === 'key' || by === 'account'
-  const line = ({ date, id, name, figures }: ReportRow): string => {
-    const dated = step === undefined ? [] : [date ?? null]
-    const named = isNamed ? [id, name] : [id]
-    return csvLine([...dated, ...named, ...columns.map((column) => cellOf(column, figures))])
-  }
-  const dated = step === undefined ? [] : ['date']
-  const head = csvLine([...dated, ...(isNamed ? [by, 'name'] : [by]), ...columns])
-  const none = by === 'tag' ? NO_TAGS : NO_UPSTREAM
-  const rows = data.map((row) => line({ ...row, id: row.id ?? none }))
-  const total = { id: 'total', name: null, figures: totals }
-  // The first cell says that the line is the total.
-  const last = step === undefined ? line(total) : line({ ...total, id: null, date: 'total' })
-  return [head, ...rows, last].join('')
-}
-
-function cellOf(column: keyof Figures, figures: Figures): CsvCell {
-  const value = figures[column]
-  return value !== null && AMOUNTS.has(column) ? dollarsCell(value) : value
-}
-
-const AMOUNTS: ReadonlySet<keyof Figures> = new Set([
-  'charge',
-  'backed_charge',
-  'free_charge',
-  'written_off',
-  'cost',
-  'uncharged_cost',
-  'margin',
-] as const)
-
-const NO_TAGS = '(without tags, or pruned)'
-
-const NO_UPSTREAM = '(pruned, upstream not known)'

@@ -16,7 +16,7 @@ import { CHART_STEPS, type ChartStep, DAY_MS, HOUR_MS } from '../../vocabulary/u
 import { idField, momentField, timeAnswer, timeField, timeOrNull } from '../fields.ts'
 import { type OperationParts, operation } from '../operation.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'
-import { readNames } from './usage-names.ts'
+import { readKeyOwners, readNames } from './usage-names.ts'
 
 const RANGE_DAYS_DEFAULT = 30
 const RANGE_MS_MAX = 400 * DAY_MS
@@ -184,6 +184,8 @@ interface GroupName {
   /** For a key: the beginning and end of its text. Null: the group is not a key, or the key's row is gone. */
   readonly prefix: string | null
   readonly deleted: boolean
+  /** The account of a key in a chart of all accounts. Undefined: another group, or the chart of one account. */
+  readonly account_name?: string
 }
 
 type GroupNames = (groupId: string) => GroupName
@@ -209,9 +211,13 @@ export async function groupNames(
   }
   for (let at = 0; by === 'key' && at < ids.length; at += KEYS_AT_ONCE) {
     const apiKeyIds = ids.slice(at, at + KEYS_AT_ONCE)
+    const owners = accountId === null ? await readKeyOwners(db, apiKeyIds) : null
     for (const [apiKeyId, apiKey] of await getNamedKeys(db, { accountId, apiKeyIds })) {
       const { name, displayPrefix: prefix, deletedAtMs } = apiKey
-      named.set(apiKeyId, { name, prefix, deleted: deletedAtMs !== null })
+      const owner = owners?.get(apiKeyId)
+      const ownerName = owner?.account_name ?? owner?.account_id
+      const owned = ownerName === undefined ? {} : { account_name: ownerName }
+      named.set(apiKeyId, { name, prefix, deleted: deletedAtMs !== null, ...owned })
     }
   }
   return (id) =>
@@ -254,6 +260,10 @@ const groupShape = z.object({
   name: z.string(),
   prefix: z.string().nullable().describe('The first and last characters of a key.'),
   deleted: z.boolean(),
+  account_name: z
+    .string()
+    .optional()
+    .describe('By key, of all accounts: the name of the account of the key, or its ID.'),
   figures: figuresShape,
 })
 

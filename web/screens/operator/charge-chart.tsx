@@ -98,13 +98,13 @@ const OTHERS_TONE = 5
 /** The parts of charges: the largest groups, and all others. */
 export function groupsOf({ series, others, groups, by }: OperatorUsage): readonly LegendSeries[] {
   const named = series.map(({ id, name, steps }, place) => {
-    const figures = groups.find((group) => group.id === id)?.figures
+    const group = groups.find((each) => each.id === id)
     return {
       id,
-      name,
+      name: ownedName(group?.account_name, name),
       tone: TONES[place] ?? OTHERS_TONE,
       values: steps.map(({ charge }) => charge),
-      text: money(figures?.charge ?? 0),
+      text: money(group?.figures.charge ?? 0),
     }
   })
   if (others === null) return named
@@ -112,4 +112,9 @@ export function groupsOf({ series, others, groups, by }: OperatorUsage): readonl
   const values = others.steps.map(({ charge }) => charge)
   const text = money(others.figures.charge)
   return [...named, { id: 'others', name, tone: OTHERS_TONE, values, text }]
+}
+
+/** A key of one of many accounts: "Northwind / staging". Other groups have their own name. By position: the account of the key, and the name. */
+export function ownedName(accountName: string | null | undefined, name: string): string {
+  return accountName == null ? name : `${accountName} / ${name}`
 }

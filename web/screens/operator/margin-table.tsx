@@ -8,6 +8,7 @@ import { dateText } from '../../format/ranges.ts'
 import { chartMonth } from '../../format/time.ts'
 import { Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
+import { ownedName } from './charge-chart.tsx'
 import { type ChargedMargin, type MarginTotals, marginShare } from './margin-figures.tsx'
 import { GROUPS } from './margin-search.ts'
 
@@ -143,7 +144,7 @@ export function Margin({ figures }: { readonly figures: ChargedMargin & { uncost
 
 function GroupName({
   by,
-  row: { id, name },
+  row: { id, name, account_id: ownerId, account_name: ownerName },
 }: {
   readonly by: OperatorReport['by']
   readonly row: Row
@@ -164,5 +165,6 @@ function GroupName({
     )
   if (by === 'day') return <b>{dateText(id)}</b>
   if (by === 'month') return <b>{chartMonth(new Date(id))}</b>
-  return <b title={name ?? id}>{name ?? id}</b>
+  const text = ownedName(ownerName ?? ownerId, name ?? id)
+  return <b title={text}>{text}</b>
 }
