@@ -17,7 +17,11 @@ test('Credit says how much was removed, and that credit is not sold if the opera
   )
   server.answer('/statement', json({ ...STATEMENT, lines }))
   await page.goto(`${server.address}/app/${at('credit')}`)
-  await page.getByText(/charged, \$[\d,.]+ added, \$[\d,.]+ removed$/).waitFor()
+  await page
+    .getByText(
+      /charged, \$[\d,.]+ of paid credit added, \$5\.00 of free credit given, \$[\d,.]+ removed$/,
+    )
+    .waitFor()
   await page.getByRole('button', { name: 'Add credit' }).waitFor()
   expect(await page.getByText('Credit is not sold here').count()).toBe(0)
   server.answer('/me', json({ ...ME, sells_credit: false }))
@@ -49,4 +53,19 @@ test('Credit says that emails are sent only to an owner to whom they are sent', 
   await page.getByText('Your emails about credit are off.').waitFor()
   await open({ accounts: [{ ...ME.accounts[0], role: 'member' }] })
   expect(await page.getByText(/emails? (about|at)/i).count()).toBe(0)
+})
+
+test('Credit and Overview name free credit next to the paid credit, and Top-ups lists it', async ({
+  page,
+  server,
+}) => {
+  const words = page.getByText('and $5.00 of free credit, for open-weight text models only')
+  await page.goto(`${server.address}/app/${at('overview')}`)
+  await words.waitFor()
+  await page.goto(`${server.address}/app/${at('credit?list=top-ups')}`)
+  await words.waitFor()
+  await page.getByText('Balance at the end of the UTC day, with free credit').waitFor()
+  await page.getByRole('table').getByText('Free credit given').waitFor()
+  const csv = page.getByRole('link', { name: 'CSV' })
+  expect(await csv.getAttribute('href')).toContain(encodeURIComponent('grant'))
 })

@@ -47,6 +47,17 @@ export function creditShares(parts: CreditParts, now: Date): readonly CreditShar
   ]
 }
 
+/** The free credit that is available, and the models that it pays for; nothing if there is none. */
+export function FreeCreditLine({ availableMicros }: { readonly availableMicros: number }) {
+  if (availableMicros <= 0) return null
+  return (
+    <p className="note -mt-1.5 mb-3">
+      and <b className="text-ink">{money(availableMicros)}</b> of free credit, for open-weight text
+      models only
+    </p>
+  )
+}
+
 /** The names, colours and amounts of shares. */
 export function CreditLegend({ shares }: { readonly shares: readonly CreditShare[] }) {
   return (

@@ -8,7 +8,7 @@ import { accountQuery, startQuery } from '../../api/queries.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { money, moneyParts, moneyTick } from '../../format/money.ts'
 import { dayAndShortMinute, dayOf } from '../../format/time.ts'
-import { CreditLegend, creditShares } from '../../parts/credit-shares.tsx'
+import { CreditLegend, creditShares, FreeCreditLine } from '../../parts/credit-shares.tsx'
 import { useNow } from '../../parts/now.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
@@ -57,7 +57,7 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
               onChange={(picked) => onRange(picked.range)}
             />
           </div>
-          <Days statement={statement} />
+          <Days statement={statement} hasFree={(balance.data?.credit.free.balance ?? 0) > 0} />
         </div>
         <div className="purses">
           {balance.data === undefined ? (
@@ -71,19 +71,28 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
   )
 }
 
-/** The paid credit, as on Overview; below zero, the debt. */
+/** The paid credit, as on Overview, below zero the debt; and the free credit. */
 function Available({ balance: { credit } }: { balance: Balance }) {
   const isDebt = credit.backed.balance < 0
   const { whole, rest } = moneyParts(isDebt ? credit.backed.balance : credit.backed.available)
   return (
-    <p className={isDebt ? 'big neg' : 'big'}>
-      {whole}
-      <small>{rest}</small>
-    </p>
+    <>
+      <p className={isDebt ? 'big neg' : 'big'}>
+        {whole}
+        <small>{rest}</small>
+      </p>
+      <FreeCreditLine availableMicros={credit.free.available} />
+    </>
   )
 }
 
-function Days({ statement }: { statement: UseQueryResult<Statement> }) {
+interface DaysProps {
+  readonly statement: UseQueryResult<Statement>
+  /** Whether free credit is a part of the present balance. */
+  readonly hasFree: boolean
+}
+
+function Days({ statement, hasFree }: DaysProps) {
   const openedAtMs = useOpenedAtMs()
   const { data } = statement
   if (data === undefined) {
@@ -113,7 +122,7 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
       series={[
         {
           id: 'balance',
-          name: 'Balance at the end of the UTC day',
+          name: `Balance at the end of the UTC day${hasFree ? ', with free credit' : ''}`,
           tone: 1,
           values: balances,
           text: money(data.closing_balance),
@@ -151,7 +160,6 @@ interface PursesProps {
 function Purses({ balance, statement }: PursesProps) {
   const account = useQuery({ ...accountQuery(useAccountId()), refetchInterval: 15_000 })
   const allowance = account.data?.allowance ?? null
-  const { free } = balance.credit
   const next = balance.unresolved.next_release_at
   const now = useNow()
   return (
@@ -161,9 +169,6 @@ function Purses({ balance, statement }: PursesProps) {
         <p className="note mt-3">
           Unresolved requests are released by {dayAndShortMinute(new Date(next), now)}.
         </p>
-      )}
-      {free.balance > 0 && (
-        <p className="note mt-3">Free credit pays for open-weight text models only.</p>
       )}
       {statement !== undefined && <Pace balance={balance} statement={statement} />}
       {allowance !== null && (

@@ -29,7 +29,7 @@ export interface ListProps {
 export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
   const as = useAccountCaller()
   const asked = { account_id: useAccountId(), ...moments }
-  const kind = 'top_up,purchase,activation,reversal'
+  const kind = 'top_up,purchase,activation,grant,reversal'
   const hrefs = {
     statement: hrefOf(as, 'getStatement', { ...asked, format: 'csv' }),
     'top-ups': hrefOf(as, 'getStatement', { ...asked, format: 'csv', kind }),

@@ -42,7 +42,7 @@ interface StatementListProps extends ListProps {
 export function StatementList({ query, isNew, ...list }: StatementListProps) {
   const isTopUps = list.list === 'top-ups'
   const rows = query.data?.lines.filter(
-    (line) => !isTopUps || isTopUp(line) || line.kind === 'reversal',
+    (line) => !isTopUps || isTopUp(line) || line.kind === 'grant' || line.kind === 'reversal',
   )
   return (
     <ListCard<Line>
@@ -90,8 +90,8 @@ function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
   return isTopUps ? (
     <Empty title="No top-ups in this period.">
       <p>
-        Purchases, their refunds and disputes, redeemed codes and credit from the operator appear
-        here.
+        Purchases, their refunds and disputes, redeemed codes, and paid or free credit from the
+        operator appear here.
       </p>
     </Empty>
   ) : (
@@ -104,7 +104,14 @@ function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
 /** By position: the lines, and whether they are only top-ups. */
 function sumsText(lines: readonly Line[], isTopUps: boolean): string {
   const spent = -sumOf(lines.filter(isSpend))
-  const added = sumOf(lines.filter(isTopUp))
+  const addedMicros = sumOf(lines.filter(isTopUp))
+  const givenMicros = sumOf(lines.filter(({ kind }) => kind === 'grant'))
+  const added =
+    givenMicros === 0
+      ? `${money(addedMicros)} added`
+      : `${money(addedMicros)} of paid credit added, ${money(givenMicros)} of free credit given`
+  const expiredMicros = -sumOf(lines.filter(({ kind }) => kind === 'expiry'))
+  const expired = expiredMicros === 0 ? '' : `, ${money(expiredMicros)} of free credit expired`
   const changes = lines.filter(({ kind }) => kind === 'reversal')
   const reversedMicros = -sumOf(changes.filter(({ amount }) => amount < 0))
   const reversed = reversedMicros === 0 ? '' : `, ${money(reversedMicros)} refunded or disputed`
@@ -114,7 +121,7 @@ function sumsText(lines: readonly Line[], isTopUps: boolean): string {
   const takenMicros = -sumOf(lines.filter(({ kind }) => kind === 'chargeback'))
   const removed = takenMicros === 0 ? '' : `, ${money(takenMicros)} removed`
   const charged = isTopUps ? '' : `${money(spent, 4)} charged, `
-  return `${charged}${money(added)} added${removed}${reversed}${returned}`
+  return `${charged}${added}${expired}${removed}${reversed}${returned}`
 }
 
 function dayText(date: string): string {

@@ -2,7 +2,12 @@ import type { ReactNode } from 'react'
 import type { Overview } from '../../api/answers.ts'
 import { moneyParts } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
-import { CreditLegend, type CreditShare, creditShares } from '../../parts/credit-shares.tsx'
+import {
+  CreditLegend,
+  type CreditShare,
+  creditShares,
+  FreeCreditLine,
+} from '../../parts/credit-shares.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Grey } from '../../parts/states.tsx'
 
@@ -41,6 +46,7 @@ export function CreditCard({ overview: { credit }, children }: CreditCardProps) 
         {whole}
         <small>{rest}</small>
       </p>
+      <FreeCreditLine availableMicros={credit.free.available} />
       <Bar shares={shares} />
       <CreditLegend shares={shares} />
       <footer>
@@ -80,7 +86,7 @@ function Bar({ shares }: { shares: readonly CreditShare[] }) {
 
 function paceOf({ days_left, available, free, recent_charge, has_backed_credit }: Credit): string {
   if (available <= 0 && free.available > 0) {
-    return 'Free credit pays for open-weight text models only.'
+    return 'Requests for other models are refused until credit is added.'
   }
   if (available <= 0 && !has_backed_credit) return 'No credit has been added yet.'
   if (available <= 0) return 'Requests are refused until credit is added.'
