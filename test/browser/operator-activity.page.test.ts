@@ -290,6 +290,23 @@ test('refused requests are counted with the picked key, and other filters are sa
   await page.getByText('No requests with this key were refused before they were').waitFor()
 })
 
+test('refused requests say since when they are counted, and lead to the settings of their keys', async ({
+  page,
+  server,
+}) => {
+  server.answer('/refusals', json({ ...REFUSALS, from: '2026-10-01T00:00:00.000Z' }))
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/activity?range=all`)
+  const line = page.locator('summary')
+  await line.getByText('before they were forwarded, since 22 Oct').waitFor()
+  await line.click()
+  await page
+    .getByText(/Counted by the hour, since 22 Oct, .* Older counts are not kept\./)
+    .waitFor()
+  const row = page.getByRole('row').filter({ hasText: 'rate_limited' })
+  await row.getByRole('link', { name: KEYS[1]?.name }).click()
+  await page.waitForURL(/operator\/accounts\/acct_[^/]+\/keys\?find=/)
+})
+
 test('refused requests of the last hour are of that hour', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/activity?range=1h`)
   await page.getByText('22 requests were refused before they were forwarded').waitFor()
@@ -316,7 +333,9 @@ test('an account without refused requests says so, and one whose counts fail say
   await page.getByText('No requests were refused before they were forwarded.').waitFor()
   server.answer('/refusals', json({ ...none, from: '2025-11-01T00:00:00.000Z' }))
   await page.reload()
-  await page.getByText('No refused requests in this range. Counts are kept for 30 days.').waitFor()
+  await page
+    .getByText('No requests were refused since 22 Oct, 22:00. Older counts are not kept.')
+    .waitFor()
   server.answer('/refusals', down)
   await page.reload()
   await page.getByText('Refused requests could not be loaded: The store is busy.').waitFor()

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Refusals as Counted } from '../../api/answers.ts'
 import { currentMs, currentTime } from '../../api/clock.ts'
@@ -18,6 +19,7 @@ const PHONE_CODES_MAX = 1
 const KEYS_MAX = 4
 // As the server keeps its counts.
 const KEPT_MS = 30 * 86_400_000
+const HOUR_MS = 3_600_000
 
 interface RefusalsProps {
   readonly source: RequestSource
@@ -52,16 +54,27 @@ export function Refusals({ source, search }: RefusalsProps) {
   }
   const withKeys = withKeysOf(search)
   if (data.requests === 0) {
-    const isKept = Date.parse(data.from) >= currentMs() - KEPT_MS
-    return (
-      <p className="note mb-3.5">
-        {isKept
-          ? `No requests${withKeys} were refused before they were forwarded.`
-          : `No refused requests${withKeys} in this range. Counts are kept for 30 days.`}
-      </p>
-    )
+    return <p className="note mb-3.5">{noneText(data, withKeys)}</p>
   }
-  return <Reasons counts={data} withKeys={withKeys} unapplied={unappliedOf(search)} />
+  return (
+    <Reasons source={source} counts={data} withKeys={withKeys} unapplied={unappliedOf(search)} />
+  )
+}
+
+/** When the counts begin that are kept, if the range begins before that; null: all of the range is counted. */
+function keptSince({ from }: Counted): Date | null {
+  const keptMs = Math.floor(currentMs() / HOUR_MS) * HOUR_MS - KEPT_MS
+  return Date.parse(from) < keptMs ? new Date(keptMs) : null
+}
+
+/** By position: the counts, and ` with this key`, or nothing. */
+function noneText(counts: Counted, withKeys: string): string {
+  const since = keptSince(counts)
+  if (since === null) return `No requests${withKeys} were refused before they were forwarded.`
+  const day = dayAndShortMinute(since, currentTime())
+  return Date.parse(counts.to) <= since.getTime()
+    ? `The refused requests of this range are no longer known: counts before ${day} are not kept.`
+    : `No requests${withKeys} were refused since ${day}. Older counts are not kept.`
 }
 
 function withKeysOf({ key = [] }: ActivitySearch): string {
@@ -78,6 +91,7 @@ function unappliedOf({ failed, state, ...search }: ActivitySearch): string {
 }
 
 interface ReasonsProps {
+  readonly source: RequestSource
   readonly counts: Counted
   /** ` with this key`; empty: of all keys. */
   readonly withKeys: string
@@ -85,8 +99,9 @@ interface ReasonsProps {
   readonly unapplied: string
 }
 
-function Reasons({ counts, withKeys, unapplied }: ReasonsProps) {
+function Reasons({ source, counts, withKeys, unapplied }: ReasonsProps) {
   const { requests, codes } = counts
+  const since = keptSince(counts)
   const [isOpen, setOpen] = useState(false)
   return (
     <details
@@ -99,6 +114,7 @@ function Reasons({ counts, withKeys, unapplied }: ReasonsProps) {
           <b>{counted(requests, 'request')}</b>
           {withKeys} {requests === 1 ? 'was' : 'were'} refused before{' '}
           {requests === 1 ? 'it was' : 'they were'} forwarded
+          {since !== null && `, since ${dayAndShortMinute(since, currentTime())}`}
         </span>
         {unapplied !== '' && <span>not filtered by {unapplied}</span>}
         {codes.slice(0, CODES_MAX).map(({ code, requests: times, latest_at }, place) => (
@@ -111,12 +127,18 @@ function Reasons({ counts, withKeys, unapplied }: ReasonsProps) {
         <Others className="only-s" codes={codes.slice(PHONE_CODES_MAX)} />
         <Icon name="down" small />
       </summary>
-      {isOpen && <ByCode counts={counts} />}
+      {isOpen && <ByCode source={source} counts={counts} />}
     </details>
   )
 }
 
-function ByCode({ counts }: { counts: Counted }) {
+interface ByCodeProps {
+  readonly source: RequestSource
+  readonly counts: Counted
+}
+
+function ByCode({ source, counts }: ByCodeProps) {
+  const since = keptSince(counts)
   return (
     <>
       <table className="cards" aria-label="Refused requests">
@@ -126,7 +148,7 @@ function ByCode({ counts }: { counts: Counted }) {
             <tr key={each.code}>
               <td className="of-code">
                 <span className="mono">{each.code}</span>
-                <Keys counts={counts} {...each} />
+                <Keys source={source} counts={counts} {...each} />
               </td>
               <td className="num">{count(each.requests)}</td>
               <td className="hide-t">
@@ -144,9 +166,10 @@ function ByCode({ counts }: { counts: Counted }) {
         </tbody>
       </table>
       <p className="note">
-        Counted by the hour, since {dayAndShortMinute(new Date(counts.from), currentTime())}. Counts
-        are kept for 30 days. Requests with an unknown API key belong to no account, and are not
-        counted.
+        Counted by the hour, since{' '}
+        {dayAndShortMinute(since ?? new Date(counts.from), currentTime())}.{' '}
+        {since === null ? 'Counts are kept for 30 days.' : 'Older counts are not kept.'} Requests
+        with an unknown API key belong to no account, and are not counted.
       </p>
     </>
   )
@@ -174,17 +197,28 @@ function Others({ className, codes }: OthersProps) {
   return requests > 0 && <span className={className}>{count(requests)} with other codes</span>
 }
 
-type KeysProps = { readonly counts: Counted } & Counted['codes'][number]
+type KeysProps = ByCodeProps & Counted['codes'][number]
 
-/** The API keys whose requests were refused with a code, the most frequent first. */
-function Keys({ counts, code, requests }: KeysProps) {
+/** The API keys whose requests were refused with a code, the most frequent first, each with a link to its settings. */
+function Keys({ source: { as, accountId }, counts, code, requests }: KeysProps) {
   const named = counts.keys.filter((each) => each.code === code).slice(0, KEYS_MAX)
   const others = requests - named.reduce((sum, each) => sum + each.requests, 0)
   return (
     <>
       {named.map(({ key_id, key_name, key_deleted, requests: times }) => (
         <span key={key_id} className="two">
-          {key_name ?? `key …${key_id.slice(-6)}`}
+          {key_name === null || key_deleted || accountId === null ? (
+            (key_name ?? `key …${key_id.slice(-6)}`)
+          ) : (
+            <Link
+              className="hover:underline"
+              to={as === 'operator' ? '/operator/accounts/$account/keys' : '/$account/keys'}
+              params={{ account: accountId }}
+              search={{ find: key_name }}
+            >
+              {key_name}
+            </Link>
+          )}
           {key_deleted && ' (deleted)'}
           {requests > times && `: ${count(times)}`}
         </span>
