@@ -50,6 +50,15 @@ test('a change shows the earlier values of its fields, and leaves out unchanged 
   expect(changeWords({ ...ACTION, detail })).toBe('Fee: 2.5%')
 })
 
+test('metadata is shown as its names and texts, not as JSON', () => {
+  const detail = { metadata: '{"plan":"team","resumed":"by Ada"}' }
+  expect(changeWords({ ...ACTION, detail, before: { metadata: '{"plan":"solo"}' } })).toBe(
+    'Metadata: plan: solo → plan: team, resumed: by Ada',
+  )
+  const removed = { detail: { metadata: null }, before: { metadata: '{"plan":"team"}' } }
+  expect(changeWords({ ...ACTION, ...removed })).toBe('Metadata removed: plan: team')
+})
+
 test('credit says the balance before and after it, and a settled request its charge', () => {
   const credit = { ...ACTION, action: 'addCredit', amount: -2_500_000 }
   expect(

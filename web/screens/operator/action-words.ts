@@ -193,8 +193,16 @@ const FIELDS: Readonly<Record<string, Field>> = {
   host: { word: 'Host' },
   events: { word: 'Events', show: asList },
   scopes: { word: 'Scopes', show: asList },
-  metadata: { word: 'Metadata' },
+  metadata: { word: 'Metadata', show: asNotes },
   billing: { word: 'Billing details', show: asBilling },
+}
+
+/** Metadata is recorded as JSON: shown as "plan: team, owner: Ada". */
+function asNotes(value: Value): string {
+  const notes: unknown = JSON.parse(String(value))
+  return Object.entries(Object(notes))
+    .map(([name, text]) => `${name}: ${text}`)
+    .join(', ')
 }
 
 /** The billing details are recorded as JSON, in the order of their lines on a receipt. */
