@@ -29,7 +29,9 @@ test.each(MADE_DATABASES)(
       const invitation = { ...purpose, isOperator: false, isBounded: true, membership }
       return makeLink(partsOf(stores[number % stores.length]), invitation)
     }
-    const sent = await Promise.allSettled(Array.from({ length: 130 }, (_, each) => invite(each)))
+    for (let number = 0; number < 80; number++) await invite(number)
+    const last = Array.from({ length: 50 }, (_, number) => invite(80 + number))
+    const sent = await Promise.allSettled(last)
     const refusals = sent.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))
     expect(refusals).toEqual(Array(30).fill('too_many_invitations'))
     const open = await listInvitations(partsOf(stores[0]), ACCOUNT_ID)
