@@ -260,6 +260,8 @@ export async function takeLink(
 
 /** The facts of a link that its holder sees before using it. */
 export interface LinkLook {
+  /** The address that the person signs in with; null: the link no longer works, or is for no address. */
+  readonly email: string | null
   /** Whether it can still be taken. */
   readonly isUsable: boolean
   /** Whether it makes an operator. */
@@ -293,6 +295,7 @@ export async function lookAtLink(
   const sendable = found.where((of) => of.or([isOwners(of), isOperators(of)]))
   const canSendMore = (await sendable.executeTakeFirst()) !== undefined
   return {
+    email: isUsable ? link.email : null,
     isUsable,
     isOperator: link.isOperator,
     accountName: row.account_name,

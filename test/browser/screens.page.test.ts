@@ -169,6 +169,13 @@ const SCREENS: readonly Screen[] = [
     path: 'invite#a-token',
     text: 'Olga Operator invites you to Helix Lab as a member. This link expires on 28 Nov.',
   },
+  {
+    name: 'invitation-email',
+    path: 'invite?email#a-token',
+    act: async (page) =>
+      expect(await page.getByLabel('Email').inputValue()).toBe('noor@helix.example'),
+    text: 'You sign in with it.',
+  },
   ...['invite', 'reset', 'sign-in-link'].map((path) => ({
     name: `${path}-used`,
     path: `${path}?used#a-token`,

@@ -274,6 +274,7 @@ export const MODELS = [
 export const LINK_LOOK = {
   object: 'link_look',
   usable: true,
+  email: 'noor@helix.example',
   account_name: HELIX.name,
   role: 'member',
   operator: false,

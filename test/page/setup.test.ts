@@ -186,7 +186,7 @@ describe('a look at a link', () => {
   const look = (world: World, kind: string, token: string) =>
     new Browser(world).post(`auth/${kind}/look`, { token })
 
-  test('names the account, the role, the inviter and the expiry, and does not use the link', async () => {
+  test('names the address, the account, the role, the inviter and the expiry, and does not use the link', async () => {
     const world = await open()
     const { id: accountId } = await world.account()
     const operator = await setUpOperator(world)
@@ -198,6 +198,7 @@ describe('a look at a link', () => {
     const seen = {
       object: 'link_look',
       usable: true,
+      email: 'eve@example.org',
       account_name: 'test',
       role: 'member',
       operator: false,
@@ -209,7 +210,7 @@ describe('a look at a link', () => {
     const person = { token, name: 'Eve', password: ADA.password }
     expect((await guest.post('auth/invitation', person)).httpStatus).toBe(201)
     const after = await look(world, 'invitation', token)
-    expect([after.httpStatus, after.json]).toEqual([200, { ...seen, usable: false }])
+    expect([after.httpStatus, after.json]).toEqual([200, { ...seen, usable: false, email: null }])
   })
 
   test('names the inviter for a month after the expiry, even if the account has two owners', async () => {

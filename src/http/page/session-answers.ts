@@ -38,6 +38,8 @@ export interface LinkLookAnswer {
   readonly object: 'link_look'
   /** False: it was used, has expired, or never existed. */
   readonly usable: boolean
+  /** The email address that an invitation is for, which becomes the sign-in name; null: the link is used, or none. */
+  readonly email: string | null
   /** The name of the account that it opens to a person; null: it opens none. */
   readonly account_name: string | null
   readonly role: Role | null
@@ -53,6 +55,7 @@ export function linkLookAnswer(look: LinkLook | null): LinkLookAnswer {
   return {
     object: 'link_look',
     usable: look?.isUsable ?? false,
+    email: look?.email ?? null,
     account_name: look?.accountName ?? null,
     role: look?.role ?? null,
     operator: look?.isOperator ?? false,

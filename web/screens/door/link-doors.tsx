@@ -104,6 +104,7 @@ export function Invitation() {
         >
           {(wrong) => (
             <>
+              <SignInName email={look?.email ?? null} />
               <NameField error={wrong('name')} />
               <NewPassword
                 error={wrong('password')}
@@ -115,6 +116,12 @@ export function Invitation() {
       )}
     </OpenedLink>
   )
+}
+
+/** The address of the invitation, where password managers find it; nothing if it is not known. */
+function SignInName({ email }: { email: string | null }) {
+  if (email === null) return null
+  return <Field {...EMAIL} readOnly value={email} error={null} hint="You sign in with it." />
 }
 
 function Invited({ look }: { look: LinkLook }) {

@@ -45,8 +45,9 @@ export function ShowFactor() {
         </p>
       )}
       <p className="note mt-4">
-        Lost your second factor? Use a recovery code. Without one, the operator makes a link with{' '}
-        <span className="mono">tollgate user reset</span>.
+        Lost your second factor? Use a recovery code. Without one, ask the person who runs this
+        server for a link. On the server, <span className="mono">tollgate user reset</span> makes
+        one.
       </p>
       <Leave />
     </Door>

@@ -67,8 +67,8 @@ function ByMail({ next, isOpen }: { next: string; isOpen: boolean }) {
 function Lost() {
   return (
     <p className="note mt-4">
-      Lost your password? The operator can make a link with{' '}
-      <span className="mono">tollgate user reset</span>.
+      Lost your password? Ask the person who runs this server for a link to choose a new one. On the
+      server, <span className="mono">tollgate user reset</span> makes one.
     </p>
   )
 }
