@@ -341,6 +341,7 @@ test('a new key, code or invitation that is ended is no longer shown, and leavin
   await dialog.getByRole('button', { name: 'Delete key' }).click()
   await page.getByLabel('The new key').waitFor({ state: 'detached' })
   expect(await page.getByText('sk-tollgate-abc').count()).toBe(0)
+  await page.getByText('Key deleted.').waitFor()
 
   await page.getByRole('link', { name: 'Members' }).first().click()
   await page.getByRole('button', { name: 'Invite', exact: true }).click()
@@ -350,6 +351,7 @@ test('a new key, code or invitation that is ended is no longer shown, and leavin
   await page.getByRole('button', { name: 'Withdraw the invitation' }).click()
   await dialog.getByRole('button', { name: 'Withdraw' }).click()
   await page.getByLabel('The new link').waitFor({ state: 'detached' })
+  await page.getByText('Invitation withdrawn.').waitFor()
 
   await page.goto(`${server.address}/app/operator/codes`)
   await page.getByRole('button', { name: 'Create code' }).click()
@@ -359,4 +361,5 @@ test('a new key, code or invitation that is ended is no longer shown, and leavin
   await page.getByRole('button', { name: `Revoke the code that ends with ${code?.suffix}` }).click()
   await dialog.getByRole('button', { name: 'Revoke' }).click()
   await page.getByLabel('The new code').waitFor({ state: 'detached' })
+  await page.getByText('Code revoked.').waitFor()
 })

@@ -240,6 +240,25 @@ test('credit that an operator adds is among the entries at once', async ({ page,
   await page.getByLabel('Reference').fill('invoice-1043')
   await page.getByRole('button', { name: 'Add $25.00' }).click()
   await page.getByText('No entries in this period.').waitFor()
+  await page.getByText('$25.00 of paid credit added.').waitFor()
+})
+
+test('an account that is suspended or resumed says so', async ({ page, server }) => {
+  const path = `/operator/accounts/${HELIX.id}`
+  const suspended = {
+    ...{ ...HELIX, state: 'suspended', disabled: true },
+    ...{ disabled_at: '2026-11-20T12:00:00.000Z', disabled_note: null },
+  }
+  server.answer(`PATCH ${path}`, json(suspended))
+  await page.goto(`${server.address}/app${path}`)
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('button', { name: 'Suspend account' }).click()
+  server.answer(`GET ${path}`, json(suspended))
+  await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+  await page.getByText('Account suspended.').waitFor()
+  await page.getByRole('button', { name: 'Resume account' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume account' }).click()
+  await page.getByText('Account resumed.').waitFor()
 })
 
 test('an account as its members read it has no operator fields in Activity', async ({

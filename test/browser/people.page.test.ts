@@ -62,6 +62,7 @@ test('a person is invited by a link that works once, becomes an owner, and is re
   await owner.getByRole('button', { name: 'Remove Grace' }).click()
   await owner.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
   await owner.getByRole('button', { name: 'Remove Grace' }).waitFor({ state: 'detached' })
+  await owner.getByText('Member removed.').waitFor()
   await owner.getByLabel('Role of Ada Lovelace').selectOption('member')
   await owner.getByRole('alert').getByText('This user is the last owner').waitFor()
   await guest.reload()

@@ -134,13 +134,13 @@ test('a webhook is disabled and enabled after a dialog that explains the effect,
   await page.getByRole('button', { name: 'Send a test' }).click()
   await page.getByRole('button', { name: 'Disable' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByText('Webhook disabled.').waitFor()
   await page.goto(`${server.address}/app/${LIST}/${DISABLED?.id}`)
   // It is sent nothing, a test neither.
   expect(await page.getByRole('button', { name: 'Send a test' }).isDisabled()).toBe(true)
   await page.getByRole('button', { name: 'Enable' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click()
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByText('Webhook enabled.').waitFor()
   expect(server.asked.filter((call) => !call.startsWith('GET'))).toEqual([
     `POST operator/webhooks/${ENABLED?.id}/test`,
     `PATCH operator/webhooks/${ENABLED?.id}`,
@@ -166,4 +166,5 @@ test('a change of the address of a webhook sends no events, which another operat
     dialog.getByRole('button', { name: 'Save' }).click(),
   ])
   expect(sent.postDataJSON()).toEqual({ url: 'https://desk.helix.example/other' })
+  await page.getByText('Webhook changed.').waitFor()
 })

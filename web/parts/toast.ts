@@ -12,7 +12,7 @@ export interface Toast {
 const toasts = createStore<readonly Toast[]>([])
 let nextId = 1
 
-/** Says what was done. Never of money: that has its own place and words. */
+/** Says what was done. Credit has no way back here: it is added or removed by a change of its own, with a reference. */
 export function showToast(text: string, undo: Toast['undo'] = null): void {
   toasts.set([...toasts.get(), { id: nextId++, text, undo }])
 }

@@ -164,6 +164,7 @@ export function DeleteKey({ apiKey, onDeleted, onClose }: DeleteKeyProps) {
     () => {
       onClose()
       onDeleted(apiKey.id)
+      showToast('Key deleted.')
     },
   )
   const used =

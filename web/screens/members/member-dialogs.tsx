@@ -5,6 +5,7 @@ import { roleLabel } from '../../format/roles.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
+import { showToast } from '../../parts/toast.ts'
 import { useMemberWrite } from './use-member-write.ts'
 
 const ROLES = {
@@ -83,7 +84,10 @@ interface BecomeMemberProps {
 export function BecomeMember({ userId, onClose }: BecomeMemberProps) {
   const change = useMemberWrite(
     (account_id) => asMember('changeMember', { account_id, user_id: userId, role: 'member' }),
-    onClose,
+    () => {
+      onClose()
+      showToast('Role changed.')
+    },
   )
   return (
     <FormDialog
@@ -106,7 +110,10 @@ export function BecomeMember({ userId, onClose }: BecomeMemberProps) {
 export function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
   const remove = useMemberWrite(
     (account_id) => asMember('removeMember', { account_id, user_id: member.user_id }),
-    onClose,
+    () => {
+      onClose()
+      showToast('Member removed.')
+    },
   )
   return (
     <FormDialog
@@ -139,6 +146,7 @@ export function WithdrawInvitation({ invitation, onWithdrawn, onClose }: Withdra
     () => {
       onClose()
       onWithdrawn(invitation.email)
+      showToast('Invitation withdrawn.')
     },
   )
   return (

@@ -12,6 +12,7 @@ import { MadeSecret } from '../../parts/made-secret.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { showToast } from '../../parts/toast.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { CreateCode } from './create-code.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
@@ -163,6 +164,7 @@ function RevokeCode({ code, onRevoked, onClose }: RevokeCodeProps) {
     () => {
       onClose()
       onRevoked(code.id)
+      showToast('Code revoked.')
     },
   )
   return (

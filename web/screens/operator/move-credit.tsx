@@ -8,6 +8,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNow } from '../../parts/now.ts'
 import { refusalOf } from '../../parts/refusal.ts'
 import { Segments } from '../../parts/segments.tsx'
+import { showToast } from '../../parts/toast.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The change of credit: paid or free credit is added, or paid credit is removed. */
@@ -21,6 +22,12 @@ interface MoveCreditProps {
 
 const DAY_MS = 86_400_000
 const FREE_DAYS = 30
+
+const DONE = {
+  backed: 'of paid credit added',
+  free: 'of free credit given',
+  chargeback: 'of paid credit removed',
+} as const
 
 const PURSES = [
   { value: 'backed', text: 'Paid' },
@@ -86,12 +93,15 @@ function useMove({ account, first }: Omit<MoveCreditProps, 'onClose'>, onClose: 
   const [move, setMove] = useState<CreditMove>(first)
   const [typed, setAmount] = useState('')
   const [day, setDay] = useState(() => localDay(new Date(now.getTime() + FREE_DAYS * DAY_MS)))
-  const send = useOperatorWrite(
-    (added: Input<'addCredit', 'operator'>) => asOperator('addCredit', added),
-    onClose,
-  )
   const read = readMoney(typed)
   const amountMicros = read !== null && read > 0 ? read : null
+  const send = useOperatorWrite(
+    (added: Input<'addCredit', 'operator'>) => asOperator('addCredit', added),
+    () => {
+      onClose()
+      showToast(`${money(amountMicros ?? 0)} ${DONE[move]}.`)
+    },
+  )
   const amount = { typed, amountMicros, isWrong: typed.trim() !== '' && amountMicros === null }
   const submit = (fields: FormData) => {
     if (amountMicros === null) return

@@ -5,6 +5,7 @@ import { startQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
+import { showToast } from '../../parts/toast.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** An operator who was just invited. */
@@ -63,6 +64,8 @@ interface RemoveOperatorProps {
   readonly email: string
   readonly title: string
   readonly submit: string
+  /** Says what was done: "Operator removed." */
+  readonly done: string
   /** Default: nothing. */
   readonly onRemoved?: () => void
   readonly onClose: () => void
@@ -74,6 +77,7 @@ interface RemoveOperatorProps {
 export function RemoveOperator({
   email,
   children,
+  done,
   onRemoved,
   onClose,
   ...words
@@ -83,6 +87,7 @@ export function RemoveOperator({
     () => {
       onClose()
       onRemoved?.()
+      showToast(done)
     },
   )
   return (

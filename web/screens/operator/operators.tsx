@@ -98,6 +98,7 @@ function OperatorTable() {
           email={removing.email}
           title={`Remove ${removing.name} as an operator?`}
           submit="Remove operator"
+          done="Operator removed."
           onClose={() => setRemoving(null)}
         >
           {removing.name} can no longer open the pages of operators. The person stays a user, and a
@@ -128,6 +129,7 @@ function OperatorInvitations({ onWithdrawn }: { onWithdrawn: (email: string) => 
           email={email}
           title={`Withdraw the invitation for ${email}?`}
           submit="Withdraw"
+          done="Invitation withdrawn."
           onRemoved={() => onWithdrawn(email)}
           onClose={onClose}
         >

@@ -6,6 +6,7 @@ import { Line } from '../../parts/drawer-part.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
+import { showToast } from '../../parts/toast.ts'
 import { methodName, paidText } from '../credit/purchase-words.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
@@ -21,7 +22,10 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
   const { data: account } = useQuery(oneAccountQuery(accountId))
   const decide = useOperatorWrite(
     (purchase_id: string) => asOperator('creditPurchase', { purchase_id }),
-    onClose,
+    () => {
+      onClose()
+      showToast('Purchase approved.')
+    },
   )
   return (
     <FormDialog
@@ -47,7 +51,10 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
 export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
   const decide = useOperatorWrite(
     (note: string) => asOperator('dismissPurchase', { purchase_id: purchase.id, note }),
-    onClose,
+    () => {
+      onClose()
+      showToast('Purchase dismissed.')
+    },
   )
   const refusal = refusalOf(decide.error, ['note'])
   return (

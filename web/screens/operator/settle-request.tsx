@@ -9,6 +9,7 @@ import { Line } from '../../parts/drawer-part.tsx'
 import { DollarField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
+import { showToast } from '../../parts/toast.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 interface SettleRequestProps {
@@ -21,7 +22,10 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
   const [cost, setCost] = useState('')
   const settle = useOperatorWrite(
     (typed: string) => asOperator('settleRequest', { request_id: request.id, cost: typed }),
-    onClose,
+    () => {
+      onClose()
+      showToast('Request settled.')
+    },
   )
   const typed = cost.trim().replace(/^\$/, '')
   const decimal = parseDecimal(typed)

@@ -8,6 +8,7 @@ import { counted } from '../../format/numbers.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
+import { showToast } from '../../parts/toast.ts'
 import { DEFAULT_RANGE } from '../../searches.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
@@ -34,7 +35,10 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
   const change = useOperatorWrite(
     (fields: { readonly disabled: boolean; readonly note?: string }) =>
       asOperator('changeAccount', { account_id: id, ...fields }),
-    onClose,
+    () => {
+      onClose()
+      showToast(disabled ? 'Account resumed.' : 'Account suspended.')
+    },
   )
   const refusal = refusalOf(change.error, ['note'])
   const suspension = note.trim() === '' ? {} : { note: note.trim() }

@@ -9,6 +9,7 @@ import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { showToast } from '../../parts/toast.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
@@ -114,7 +115,10 @@ function tokenState({ revoked_at: revokedAt, expires_at: expiresAt }: AdminToken
 function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => void }) {
   const revoke = useOperatorWrite(
     (token_id: string) => asOperator('revokeAdminToken', { token_id }),
-    onClose,
+    () => {
+      onClose()
+      showToast('Token revoked.')
+    },
   )
   return (
     <FormDialog

@@ -5,6 +5,7 @@ import type { CreatedWebhook, Webhook } from '../../api/operator.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
+import { showToast } from '../../parts/toast.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
@@ -53,7 +54,10 @@ export function ChangeWebhook({ webhook, onClose }: ChangeWebhookProps) {
   const change = useOperatorWrite(
     (typed: WebhookFields) =>
       asOperator('changeWebhook', { webhook_id: before.id, ...changedFields(before, typed) }),
-    onClose,
+    () => {
+      onClose()
+      showToast('Webhook changed.')
+    },
   )
   return (
     <WebhookForm

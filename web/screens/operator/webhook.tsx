@@ -14,6 +14,7 @@ import { useNow } from '../../parts/now.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { Empty, GreyForm } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { showToast } from '../../parts/toast.ts'
 import { useTitle } from '../../parts/use-title.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 import { ChangeWebhook } from './webhook-form.tsx'
@@ -128,7 +129,10 @@ function DisableWebhook({ webhook: { id, disabled: isNow }, onClose }: DialogPro
   const [disabled] = useState(isNow)
   const change = useOperatorWrite(
     (to: boolean) => asOperator('changeWebhook', { webhook_id: id, disabled: to }),
-    onClose,
+    () => {
+      onClose()
+      showToast(disabled ? 'Webhook enabled.' : 'Webhook disabled.')
+    },
   )
   return (
     <FormDialog
@@ -151,7 +155,10 @@ function DeleteWebhook({ webhook: { id, url }, onClose }: DialogProps) {
   const navigate = useNavigate()
   const remove = useOperatorWrite(
     (webhook_id: string) => asOperator('deleteWebhook', { webhook_id }),
-    () => void navigate({ to: '/operator/webhooks' }),
+    () => {
+      void navigate({ to: '/operator/webhooks' })
+      showToast('Webhook deleted.')
+    },
   )
   return (
     <FormDialog
