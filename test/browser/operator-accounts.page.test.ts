@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
 import { testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
+import { json } from './stand-in.ts'
+import { HELIX, ME } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 
 /** The list of accounts, sorted. */
@@ -49,5 +51,22 @@ test('the heads of accounts sort them, in the address and the CSV too', async ({
     await page.locator(`th[aria-sort="${direction}"]`, { hasText: 'Available' }).waitFor()
     await page.waitForURL((url) => url.searchParams.get('sort') === sort)
     await expect.poll(async () => sortIn(await csv.getAttribute('href'))).toBe(sort)
+  }
+})
+
+test('after a look at a customer, the page of an operator itself has the menu of operators', async ({
+  page,
+  server,
+}) => {
+  const customer = { ...HELIX, id: 'acct_customer', name: 'Customer' }
+  server.answer(`/accounts/${customer.id}`, json(customer))
+  server.answer(`/operator/accounts/${customer.id}`, json(customer))
+  for (const path of [`${customer.id}/keys`, `operator/accounts/${customer.id}/keys`]) {
+    await page.goto(`${server.address}/app/${path}`)
+    await page.getByRole('button', { name: ME.user.name }).click()
+    await page.getByRole('link', { name: 'Password and sessions' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Password and sessions' }).waitFor()
+    await page.getByRole('complementary', { name: 'Pages' }).getByText('Audit log').waitFor()
+    expect(await page.getByRole('navigation', { name: 'Account' }).count()).toBe(0)
   }
 })

@@ -61,7 +61,9 @@ export function useNavigation(
   const { accounts, user } = useMe()
   if (place !== 'profile') lastAccountId = shown
   const [first] = accounts
-  const before = lastAccountId ?? (user.is_operator ? null : (first?.id ?? null))
+  // For an operator, the pages of a customer would be left unsaid here: there is no band that names the customer.
+  const isKept = !user.is_operator || accounts.some(({ id }) => id === lastAccountId)
+  const before = isKept ? (lastAccountId ?? first?.id ?? null) : null
   const accountId = place === 'profile' ? before : shown
   const { role } = useNameOf(accountId ?? first?.id ?? '')
   if (accountId !== null) return { accountId, sections: sectionsOf(role) }

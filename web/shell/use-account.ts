@@ -14,6 +14,8 @@ export function usePlace(): Place {
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const { account } = useParams({ strict: false })
   if (path.startsWith('/operator')) return { kind: 'operator' }
+  // The address changes before the account of the page that is left is gone.
+  if (path === '/profile') return { kind: 'profile' }
   return account === undefined ? { kind: 'profile' } : { kind: 'account', accountId: account }
 }
 
