@@ -1,9 +1,10 @@
 import { hrefOf } from '../../api/calls.ts'
 import type { Moments } from '../../api/queries.ts'
+import { csvName } from '../../format/csv-name.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { useAccountCaller } from '../../shell/account-screen.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useAccountName } from '../../shell/use-account.ts'
 
 const LISTS = [
   { value: 'statement', text: 'Statement' },
@@ -28,6 +29,7 @@ export interface ListProps {
 /** The lists to choose from, and the shown list as CSV. */
 export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
   const as = useAccountCaller()
+  const { name } = useAccountName()
   const asked = { account_id: useAccountId(), ...moments }
   const kind = 'top_up,purchase,activation,grant,reversal'
   const hrefs = {
@@ -39,7 +41,11 @@ export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
     <header className="flex-wrap max-[820px]:pb-1.5">
       <Segments label="List" options={LISTS} value={list} onChange={onList} />
       <span className="note ml-auto">{rangeWords}</span>
-      <a className="btn" href={hrefs[list]} download={`${list}-${moments.from.slice(0, 10)}.csv`}>
+      <a
+        className="btn"
+        href={hrefs[list]}
+        download={csvName({ kind: list, of: name, ...moments })}
+      >
         <Icon name="download" small />
         CSV
       </a>

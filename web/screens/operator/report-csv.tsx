@@ -1,6 +1,7 @@
-import { dateOf, type TimeSpan } from '../../../src/vocabulary/date-range.ts'
+import type { TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import { hrefOf } from '../../api/calls.ts'
 import { momentsOf } from '../../api/queries.ts'
+import { csvName } from '../../format/csv-name.ts'
 import { Icon } from '../../parts/icon.tsx'
 import type { Group } from './margin-search.ts'
 
@@ -11,9 +12,14 @@ interface ReportCsvProps {
 
 /** Leads to the report of all accounts as CSV. */
 export function ReportCsv({ span, by }: ReportCsvProps) {
-  const href = hrefOf('operator', 'getAllUsage', { ...momentsOf(span), by, format: 'csv' })
+  const moments = momentsOf(span)
+  const href = hrefOf('operator', 'getAllUsage', { ...moments, by, format: 'csv' })
   return (
-    <a className="btn" href={href} download={`usage-${dateOf(span.fromMs)}-by-${by}.csv`}>
+    <a
+      className="btn"
+      href={href}
+      download={csvName({ kind: 'usage', of: 'all accounts', ...moments, by })}
+    >
       <Icon name="download" small />
       CSV
     </a>

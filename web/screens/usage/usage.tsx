@@ -14,6 +14,7 @@ import { momentsOf, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { Chart, GreyChartCard, type LegendSeries, SPLITS } from '../../charts/chart.tsx'
 import { StepZone } from '../../charts/step-zone.tsx'
+import { csvName } from '../../format/csv-name.ts'
 import { counted } from '../../format/numbers.ts'
 import { comparedPhrase, daysOfStep } from '../../format/ranges.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -31,7 +32,7 @@ import {
   withRange,
 } from '../../searches.ts'
 import { ScreenTop, useAccountPaths, useScreenSearch } from '../../shell/account-screen.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useAccountName } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { Figures } from '../overview/figures.tsx'
 import { MEASURE_RULES } from './measures.ts'
@@ -168,6 +169,7 @@ interface DownloadProps {
 
 /** The figures that are shown, as CSV. */
 function Download({ accountId, usage }: DownloadProps) {
+  const { name } = useAccountName()
   if (usage === undefined) return null
   const { from, to, by } = usage
   const asked = { account_id: accountId, from, to }
@@ -178,7 +180,7 @@ function Download({ accountId, usage }: DownloadProps) {
       ? hrefOf('member', 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
       : hrefOf('member', 'getUsageReport', { ...asked, by, format: 'csv' })
   return (
-    <a className="btn" href={path} download={`usage-${from.slice(0, 10)}-by-${by}.csv`}>
+    <a className="btn" href={path} download={csvName({ kind: 'usage', of: name, from, to, by })}>
       <Icon name="download" />
       CSV
     </a>
