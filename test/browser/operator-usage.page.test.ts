@@ -1,7 +1,8 @@
+import { expect } from 'vitest'
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, json } from './stand-in.ts'
-import { KEYS } from './stand-in-data.ts'
+import { HELIX, KEYS } from './stand-in-data.ts'
 import { OPERATOR_REPORT, operatorUsage } from './stand-in-usage.ts'
 
 /** Usage and margin of all accounts, and models with the provider's prices. */
@@ -57,4 +58,45 @@ test('a key has the name of its account before its own, in the table and in the 
   const name = `Northwind Support / ${KEYS[0]?.name}`
   await page.getByRole('table', { name: 'Margin by key' }).getByText(name).waitFor()
   await page.locator('ul.key').getByText(name).waitFor()
+})
+
+test('a report is sorted by the figures of its columns, with the greatest loss first or last, and its address keeps that', async ({
+  page,
+  server,
+}) => {
+  const usage = `${server.address}/app/operator/usage`
+  await page.goto(usage)
+  const table = page.getByRole('table', { name: 'Margin by account' })
+  const first = () => table.locator('tbody tr').first().textContent()
+  const sortBy = (name: string) => table.getByRole('button', { name, exact: true }).click()
+  await expect.poll(first).toContain('Northwind Support')
+  await sortBy('Margin')
+  await page.waitForURL(`${usage}?sort=-margin`)
+  await sortBy('Margin')
+  await expect.poll(first).toContain('Ada Lovelace')
+  const loss = table.locator('tbody tr').first().locator('td b.text-bad')
+  expect(await loss.textContent()).toMatch(/^−/)
+  await page.reload()
+  await expect.poll(first).toContain('Ada Lovelace')
+  await sortBy('Margin')
+  await page.waitForURL(usage)
+  await expect.poll(first).toContain('Northwind Support')
+  await sortBy('Charged')
+  await expect.poll(first).toContain('Ada Lovelace')
+})
+
+test('the CSV of a report is named by its accounts, its first and last day, and its grouping', async ({
+  page,
+  server,
+}) => {
+  // An account's file is named by the range of the answer, which is always the same here.
+  for (const [path, name] of [
+    ['operator', 'all-accounts-2026-10-01-to-2026-10-31'],
+    [HELIX.id, 'helix-lab-2026-10-23-to-2026-11-21'],
+  ]) {
+    await page.goto(`${server.address}/app/${path}/usage?from=2026-10-01&to=2026-10-31&by=model`)
+    const csv = page.getByRole('link', { name: 'CSV' })
+    await csv.waitFor()
+    expect(await csv.getAttribute('download')).toBe(`usage-${name}-by-model.csv`)
+  }
 })

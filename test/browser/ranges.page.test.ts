@@ -205,3 +205,19 @@ test('a chosen range stays among the tabs of an account, and the pages of operat
   await page.getByRole('heading', { level: 1, name: 'Usage and margin' }).waitFor()
   await expectRange(page).toEqual(['90d', null, null, 'year'])
 })
+
+test('an account that is opened from a report or a list of operators keeps the range, and so does the view of its members', async ({
+  page,
+  server,
+}) => {
+  const october = [null, '2026-10-01', '2026-10-31', null]
+  for (const list of ['usage', 'accounts']) {
+    await page.goto(`${server.address}/app/operator/${list}?from=2026-10-01&to=2026-10-31`)
+    await page.locator('main table').getByRole('link', { name: HELIX.name }).first().click()
+    await page.getByRole('heading', { level: 1, name: HELIX.name }).waitFor()
+    await expectRange(page).toEqual(october)
+  }
+  await page.getByRole('link', { name: 'View as member' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await expectRange(page).toEqual(october)
+})

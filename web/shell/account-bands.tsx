@@ -6,6 +6,7 @@ import { money } from '../format/money.ts'
 import { dayOf } from '../format/time.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Time } from '../parts/time.tsx'
+import { useKeptRange } from './kept-range.ts'
 import { useMe, useNameOf } from './use-account.ts'
 
 const READ_AGAIN_MS = 60_000
@@ -84,6 +85,7 @@ function hasBand({ disabled, credit }: OwnAccount): boolean {
 function ViewingBand({ accountId }: { accountId: string }) {
   const { accounts, user } = useMe()
   const { name } = useNameOf(accountId)
+  const searchTo = useKeptRange()
   if (!user.is_operator || accounts.some(({ id }) => id === accountId)) return null
   return (
     <section className="band info" aria-label="Viewing as a member">
@@ -94,7 +96,12 @@ function ViewingBand({ accountId }: { accountId: string }) {
           log.
         </p>
       </div>
-      <Link className="btn" to="/operator/accounts/$account" params={{ account: accountId }}>
+      <Link
+        className="btn"
+        to="/operator/accounts/$account"
+        params={{ account: accountId }}
+        search={searchTo('/operator/accounts/$account')}
+      >
         Back to operator
       </Link>
     </section>

@@ -55,10 +55,13 @@ interface HeadProps {
 }
 
 function Head({ account, onOpen }: HeadProps) {
+  const searchTo = useKeptRange()
   return (
     <>
       <p className="crumb">
-        <Link to="/operator/accounts">Accounts</Link>
+        <Link to="/operator/accounts" search={searchTo('/operator/accounts')}>
+          Accounts
+        </Link>
         {account != null && (
           <>
             <Icon name="right" small />
@@ -77,7 +80,12 @@ function Head({ account, onOpen }: HeadProps) {
         </div>
         {account != null && (
           <>
-            <Link className="btn hide-s" to="/$account/overview" params={{ account: account.id }}>
+            <Link
+              className="btn hide-s"
+              to="/$account/overview"
+              params={{ account: account.id }}
+              search={searchTo('/$account/overview')}
+            >
               <Icon name="eye" />
               View as member
             </Link>

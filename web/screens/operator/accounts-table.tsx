@@ -14,6 +14,7 @@ import { ago } from '../../format/time.ts'
 import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useKeptRange } from '../../shell/kept-range.ts'
 import { directionOf, nextOrder } from './account-orders.ts'
 import { Margin } from './margin-table.tsx'
 import type { AccountsSearch } from './search.ts'
@@ -105,11 +106,17 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
   const { id, name, email, disabled, credit, charge = 0, margin = null } = listed
   const isIdle = charge === 0 && margin === 0
   const held = credit.backed.held + credit.free.held
+  const searchTo = useKeptRange()
   const lastAt = listed.last_request_at ?? null
   return (
     <tr className={disabled ? 'dim' : ''}>
       <td className="name">
-        <Link className="hover:underline" to="/operator/accounts/$account" params={{ account: id }}>
+        <Link
+          className="hover:underline"
+          to="/operator/accounts/$account"
+          params={{ account: id }}
+          search={searchTo('/operator/accounts/$account')}
+        >
           <b title={name}>{name}</b>
         </Link>
         <span className="two" title={email ?? id}>

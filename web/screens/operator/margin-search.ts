@@ -1,5 +1,6 @@
 import { setFields } from '../../format/address.ts'
 import { type ComparedSearch, readComparedSearch } from '../../searches.ts'
+import { type MarginOrder, readMarginOrder } from './margin-order.ts'
 
 /** The groupings of the usage of all accounts, in the order of the menu. */
 export const GROUPS = [
@@ -19,12 +20,14 @@ export type Group = (typeof GROUPS)[number]['value']
 /** The query parameters of Usage and margin. Default: 30 days by account, without a comparison. */
 export interface MarginSearch extends ComparedSearch {
   readonly by?: Group
+  readonly sort?: MarginOrder
 }
 
 /** Reads the query parameters of Usage and margin; invalid values are left out. */
 export function readMarginSearch(search: Record<string, unknown>): MarginSearch {
   const by = GROUPS.find(({ value }) => value === search['by'])?.value
-  return { ...readComparedSearch(search), ...setFields({ by }) }
+  const sort = readMarginOrder(search['sort'])
+  return { ...readComparedSearch(search), ...setFields({ by, sort }) }
 }
 
 /** The splits of the columns of Home. */

@@ -8,8 +8,17 @@ import { dateText } from '../../format/ranges.ts'
 import { chartMonth } from '../../format/time.ts'
 import { Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
+import { useKeptRange } from '../../shell/kept-range.ts'
 import { ownedName } from './charge-chart.tsx'
 import { type ChargedMargin, type MarginTotals, marginShare } from './margin-figures.tsx'
+import {
+  directionOf,
+  isSortable,
+  type MarginOrder,
+  nextOrder,
+  orderOf,
+  sortedRows,
+} from './margin-order.ts'
 import { GROUPS } from './margin-search.ts'
 
 type Row = OperatorReport['data'][number]
@@ -71,16 +80,32 @@ interface MarginTableProps {
   readonly rowsMax?: number
   /** Whether a line of all groups ends it. Default: where there are several. */
   readonly hasTotals?: boolean
+  /** The order of the rows, and its change by a click on a head. Default: as the report has them. */
+  readonly sort?: {
+    readonly order: MarginOrder | undefined
+    readonly onSort: (order: MarginOrder | undefined) => void
+  }
 }
 
 /** Groups with their charge, cost and margin, the one with the most charge first, and a line of all. */
 export function MarginTable(props: MarginTableProps) {
-  const { report, before = null, header, rowsMax } = props
+  const { report, before = null, header, rowsMax, sort } = props
   const { by, data, totals } = report
   const { columns = before === null ? ALL : ALL_COMPARED, hasTotals = data.length > 1 } = props
   const group = GROUPS.find(({ value }) => value === by)
   const earlier = new Map(before?.data.map(({ id, figures }) => [id, figures.charge]))
   const shown = columns.map((name) => ({ name, ...COLUMNS[name] }))
+  const heads = columns.map((name) => {
+    const { text, className } = COLUMNS[name]
+    if (sort === undefined || !isSortable(name)) return { text, className }
+    const { order, onSort } = sort
+    const direction = directionOf(name, orderOf(by, order))
+    return {
+      ...{ text, className },
+      sort: { direction, onSort: () => onSort(nextOrder(name, orderOf(by, order))) },
+    }
+  })
+  const rows = sortedRows(data, sort?.order)
   const cells = (figures: MarginTotals, beforeMicros: number) => (
     <>
       <td className="only-s dimmed">{money(figures.charge)} charged</td>
@@ -95,9 +120,9 @@ export function MarginTable(props: MarginTableProps) {
     <section className="card overflow-hidden" aria-label={`Margin by ${by}`}>
       {header}
       <table className="cards" aria-label={`Margin by ${by}`}>
-        <Heads heads={[{ text: group?.text ?? by }, ...shown]} />
+        <Heads heads={[{ text: group?.text ?? by }, ...heads]} />
         <tbody>
-          {data.slice(0, rowsMax).map((row) => (
+          {rows.slice(0, rowsMax).map((row) => (
             <tr key={row.id}>
               <ShareCell
                 part={row.figures.charge}
@@ -142,6 +167,21 @@ export function Margin({ figures }: { readonly figures: ChargedMargin & { uncost
   )
 }
 
+/** Leads to an account, with the range of the report. */
+function AccountLink({ accountId, name }: { readonly accountId: string; readonly name: string }) {
+  const searchTo = useKeptRange()
+  return (
+    <Link
+      to="/operator/accounts/$account"
+      params={{ account: accountId }}
+      search={searchTo('/operator/accounts/$account')}
+      preload={false}
+    >
+      <b title={name}>{name}</b>
+    </Link>
+  )
+}
+
 function GroupName({
   by,
   row: { id, name, account_id: ownerId, account_name: ownerName },
@@ -150,13 +190,7 @@ function GroupName({
   readonly row: Row
 }) {
   if (id === null) return <>{by === 'tag' ? 'Without tags, or pruned' : 'Pruned requests'}</>
-  if (by === 'account') {
-    return (
-      <Link to="/operator/accounts/$account" params={{ account: id }} preload={false}>
-        <b title={name ?? id}>{name ?? id}</b>
-      </Link>
-    )
-  }
+  if (by === 'account') return <AccountLink accountId={id} name={name ?? id} />
   if (by === 'model')
     return (
       <span className="model">

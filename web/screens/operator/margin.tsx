@@ -86,7 +86,17 @@ export function MarginScreen() {
                 />
               </div>
               <Columns span={span} search={search} />
-              <MarginTable report={shown} before={compared} />
+              <MarginTable
+                report={shown}
+                before={compared}
+                sort={{
+                  order: search.sort,
+                  onSort: (sort) => {
+                    const { sort: _, ...rest } = search
+                    change(sort === undefined ? rest : { ...rest, sort })
+                  },
+                }}
+              />
             </>
           )
         }
