@@ -74,24 +74,24 @@ export const USAGE_COMMAND: OperationCommand = {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
     const { by, data, totals } = usageReportShape.parse(body)
     const groups = by === 'day' ? withoutEmptyStart(data) : data
-    const nameOf = ({ name, account_id, account_name }: Omit<UsageRow, 'figures' | 'id'>) =>
-      name === null || account_id === undefined ? name : `${account_name ?? account_id} / ${name}`
     const isStepped = groups.some(({ date }) => date !== undefined)
     const total = { id: 'total', name: null, figures: totals }
     const rows: readonly UsageRow[] = [...groups, isStepped ? { ...total, date: '' } : total]
     const none = by === 'upstream' ? 'pruned' : 'without tags, or pruned'
     const headings = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN']
+    const groupOf = ({ id, ...row }: UsageRow): string =>
+      row.name === null ? (id ?? none) : `${id} ${nameOf(row)}`
     // An ID stays whole, and the name after it may be cut, but not to a few letters.
-    const widths = rows.map(
-      ({ id, name }) =>
-        (id ?? none).length + (name === null ? 0 : 1 + Math.min(name.length, CUT_WIDTH_MIN)),
-    )
+    const widths = rows.map((row) => {
+      const { id, name } = row
+      return name === null ? groupOf(row).length : (id ?? none).length + 1 + CUT_WIDTH_MIN
+    })
     return {
       out: fittingTable(
         [...(isStepped ? ['DATE'] : []), by.toUpperCase(), ...headings],
-        rows.map(({ date, id, figures, ...named }) => [
+        rows.map(({ date, figures, ...row }) => [
           ...(date === undefined ? [] : [date]),
-          named.name === null ? (id ?? none) : `${id} ${nameOf(named)}`,
+          groupOf({ figures, ...row }),
           String(figures.requests),
           String(figures.failed),
           String(figures.input_tokens + figures.cache_read_tokens + figures.cache_write_tokens),
@@ -107,6 +107,11 @@ export const USAGE_COMMAND: OperationCommand = {
 }
 
 type UsageRow = z.infer<typeof usageReportShape>['data'][number]
+
+/** The name of a group; a key's is followed by its account, where the report is of several. */
+function nameOf({ name, account_id, account_name }: Omit<UsageRow, 'figures' | 'id'>) {
+  return account_id === undefined ? name : `${name} (${account_name ?? account_id})`
+}
 
 /** The days from the first that has something: a new gateway would show a month of zeros. */
 function withoutEmptyStart(days: readonly UsageRow[]): readonly UsageRow[] {
