@@ -38,7 +38,11 @@ const SCREENS: readonly Screen[] = [
     act: press('Models of Fri 20 Nov'),
     text: 'Corrections and write-offs',
   },
-  { name: 'credit-top-ups', path: `${at('credit')}?list=purchases`, text: /^\$250\.00 added$/ },
+  {
+    name: 'credit-top-ups',
+    path: `${at('credit')}?list=purchases`,
+    text: /^\$250\.00 of paid credit added, \$5\.00 of free credit given$/,
+  },
   { name: 'credit-every-entry', path: `${at('credit')}?list=entries`, text: 'welcome' },
   {
     name: 'credit-new',
