@@ -222,7 +222,7 @@ const priced = <Figures extends Readonly<Record<'charge', number>>>(figures: Fig
 interface Slice {
   readonly id: string
   readonly name: string
-  /** Of a key. Default: none. */
+  /** The account of a key. Default: none. */
   readonly account_name?: string
   /** The share of all requests: all shares add up to 1. */
   readonly part: number

@@ -152,3 +152,23 @@ test('the typed fee of an account is sent in hundredths of a percent', async ({ 
   await page.getByRole('button', { name: 'Save fee and alert' }).click()
   expect((await changed).postDataJSON()).toEqual({ fee_basis_points: 250 })
 })
+
+test('a key that allows a model which is not offered is told so below the field, and its lines use a model that it can use', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${KEYS_PATH}?create=true`)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name', { exact: true }).fill('staging')
+  await unfold(page)
+  const allowed = dialog.getByLabel('Allowed models')
+  await allowed.fill('Openai/*, openai/gpt-66')
+  await dialog.getByText('No model offered now matches openai/gpt-66.').waitFor()
+  await allowed.fill('OpenAI/gpt-6-mini')
+  await dialog.getByText('IDs, or author/* for all models').waitFor()
+  const models = { allow: ['OpenAI/gpt-6-mini'], deny: [] }
+  server.answer('POST /keys', json({ ...KEYS[0], models, key: 'sk-tollgate-new' }))
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  const lines = page.getByRole('region', { name: 'Use it' })
+  await lines.getByText('"openai/gpt-6-mini"').waitFor()
+})

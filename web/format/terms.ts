@@ -84,10 +84,15 @@ export function hasTerms({ models, allowance, limits }: Terms): boolean {
   return models !== null || allowance !== null || isLimited
 }
 
+/** The patterns of models in a typed list. */
+export function patternsOf(typed: string): readonly string[] {
+  return typed.split(/[\s,]+/).filter(Boolean)
+}
+
 /** Reads what was typed. What only the server knows, such as the names of time zones, the server refuses. */
 export function readTerms(typed: TypedTerms): ReadTerms {
   const faults: Partial<Record<TermsField, string>> = {}
-  const list = (field: 'allow' | 'deny') => typed[field].split(/[\s,]+/).filter(Boolean)
+  const list = (field: 'allow' | 'deny') => patternsOf(typed[field])
   const limits = byLimit((field): number | null => {
     const text = typed[field].replaceAll(',', '').trim()
     if (text === '') return null

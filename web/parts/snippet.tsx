@@ -1,5 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { allowsModel } from '../format/model-lists.ts'
+import type { Terms } from '../format/terms.ts'
 import { useAccountId, useMe } from '../shell/use-account.ts'
 import { clientOf, keyLine } from './client-lines.ts'
 import { CodeLines } from './code-lines.tsx'
@@ -11,6 +13,8 @@ interface SnippetProps {
   readonly title: string
   /** The text of a key that was just made. */
   readonly apiKey: string | null
+  /** The models that the key can use. Default: all. */
+  readonly lists?: Terms['models']
   /** Called once lines with the key were copied. */
   readonly onKeyCopied?: () => void
 }
@@ -25,10 +29,10 @@ const TABS = [
 type Tab = (typeof TABS)[number]['value']
 
 /** Lines to copy that use a key; Connect has those of more clients. */
-export function Snippet({ title, apiKey, onKeyCopied }: SnippetProps) {
+export function Snippet({ title, apiKey, lists = null, onKeyCopied }: SnippetProps) {
   const [picked, setPicked] = useState<Tab>('curl')
   const account = useAccountId()
-  const models = useModels(['chat', 'messages'])
+  const models = useModels(['chat', 'messages']).filter(({ id }) => allowsModel(lists, id))
   // The clients that can use a model of this gateway; all clients until the models are loaded.
   const tabs = TABS.filter(
     ({ value }) =>
@@ -37,7 +41,7 @@ export function Snippet({ title, apiKey, onKeyCopied }: SnippetProps) {
   )
   const tab = tabs.some(({ value }) => value === picked) ? picked : (tabs[0]?.value ?? picked)
   const { language, speaks, lines: linesOf } = clientOf(tab)
-  const model = useExampleModel(speaks)
+  const model = useExampleModel(speaks, lists)
   const own = linesOf({ baseUrl: useMe().base_url, model })
   const hasKey = apiKey !== null && language === 'sh'
   const lines = hasKey ? `${keyLine(apiKey)}\n${own}` : own

@@ -1,12 +1,14 @@
 import { useId, useState } from 'react'
 import type { ApiKey } from '../api/answers.ts'
 import { ApiError } from '../api/client.ts'
+import { unmatchedPatterns } from '../format/model-lists.ts'
 import { count } from '../format/numbers.ts'
 import {
   hasTerms,
   LIMIT_NAMES,
   LIMITS,
   type LimitName,
+  patternsOf,
   type ReadTerms,
   readTerms,
   type Terms,
@@ -42,6 +44,8 @@ interface TermsFieldsProps extends TypedProps {
   readonly of: 'key' | 'account'
   /** The gateway's limits of keys, which an empty field stands for. Default: not known. */
   readonly defaults?: ApiKey['default_limits'] | undefined
+  /** The IDs of the models that are offered now: patterns that match none of them are named. Default: not known. */
+  readonly offered?: readonly string[] | undefined
   /** The server's refusal; shown at its field, if it is one of these. */
   readonly error: Error | null
 }
@@ -61,7 +65,7 @@ export function TermsFields({ isOpen, ...fields }: TermsFieldsProps) {
 
 /** The fields of models, allowance and limits. */
 export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
-  const { of, typed, onType, faults, error, defaults } = props
+  const { of, typed, onType, faults, error, defaults, offered } = props
   const zonesId = useId()
   const unset = (name: LimitName): string => {
     if (of === 'account' || name === 'tokens_per_minute') return 'No limit'
@@ -93,9 +97,17 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
         label="Allowed models"
         placeholder={of === 'key' ? 'All models of the account' : 'All'}
         {...input('allow')}
-        hint="IDs, or author/* for all models of an author, separated by commas."
+        hint={
+          unmatchedHint(typed.allow, offered) ??
+          'IDs, or author/* for all models of an author, separated by commas.'
+        }
       />
-      <Field label="Denied models" placeholder="None" {...input('deny')} />
+      <Field
+        label="Denied models"
+        placeholder="None"
+        {...input('deny')}
+        hint={unmatchedHint(typed.deny, offered)}
+      />
       <div className="pair">
         <Field
           label="Allowance"
@@ -126,6 +138,14 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
       {LIMIT_NAMES.slice(2).map(limit)}
     </>
   )
+}
+
+/** Which typed patterns match no model; undefined: none. They may be for models that come later. By position: the typed list, and the model IDs. */
+function unmatchedHint(typed: string, offered: readonly string[] | undefined): string | undefined {
+  const unmatched = offered === undefined ? [] : unmatchedPatterns(patternsOf(typed), offered)
+  return unmatched.length === 0
+    ? undefined
+    : `No model offered now matches ${unmatched.join(', ')}.`
 }
 
 function PeriodField({ typed, onType }: Pick<TypedProps, 'typed' | 'onType'>) {

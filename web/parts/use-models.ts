@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Model } from '../api/answers.ts'
 import { modelsQuery } from '../api/queries.ts'
+import { allowsModel } from '../format/model-lists.ts'
+import type { Terms } from '../format/terms.ts'
 import { useAccountId, useMe } from '../shell/use-account.ts'
 
 /** The simulator's model of each format that the page has lines for. */
@@ -20,10 +22,12 @@ export function useModels(formats: readonly Endpoint[]): readonly Model[] {
   return data?.data.filter(({ endpoints }) => formats.some((one) => endpoints.includes(one))) ?? []
 }
 
-/** A model of this gateway that is answered in this format. */
-export function useExampleModel(format: Endpoint = 'chat'): string {
+/** A model of this gateway that is answered in this format, and that these lists of a key allow. By position: the format, and the lists. */
+export function useExampleModel(format: Endpoint = 'chat', lists: Terms['models'] = null): string {
   const { mode } = useMe()
-  const models = useModels([format])
+  const models = useModels([format]).filter(({ id }) => allowsModel(lists, id))
+  const named = lists?.allow.find((pattern) => !pattern.endsWith('/*'))
+  if (models.length === 0 && named !== undefined) return named
   const simulated = SIMULATED_MODELS[format]
   const isUsual = models.length === 0 || models.some(({ id }) => id === simulated)
   if (mode === 'simulator' && isUsual) return simulated

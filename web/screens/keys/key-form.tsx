@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { currentTime } from '../../api/clock.ts'
-import { accountQuery, keysQuery } from '../../api/queries.ts'
+import { accountQuery, keysQuery, modelsQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
 import type { Terms } from '../../format/terms.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
@@ -44,6 +44,7 @@ export function KeyForm(props: KeyFormProps) {
       : { kind: 'date', at: new Date(before.expires_at) },
   )
   const { terms, fields } = useTerms(before)
+  const { data: models } = useQuery(modelsQuery(useAccountId()))
   const { data: keys } = useQuery(keysQuery(useAccountId()))
   const limitMicros = limit.trim() === '' ? null : readMoney(limit)
   const isLimitWrong = limit.trim() !== '' && limitMicros === null
@@ -94,6 +95,7 @@ export function KeyForm(props: KeyFormProps) {
         of="key"
         defaults={keys?.data[0]?.default_limits}
         {...fields}
+        offered={models?.data.map(({ id }) => id)}
         error={write.error}
       />
     </FormDialog>

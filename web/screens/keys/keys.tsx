@@ -63,6 +63,7 @@ export function KeysScreen() {
       <Snippet
         title="Use it"
         apiKey={made?.key ?? null}
+        lists={made?.models ?? null}
         onKeyCopied={() => setCopied(made?.key ?? null)}
       />
       {create && (
