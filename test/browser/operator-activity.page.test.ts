@@ -323,6 +323,23 @@ test.for([`operator/accounts/${HELIX.id}`, `${HELIX.id}/overview`] as const)(
   },
 )
 
+test('where many requests of an account were refused, their share is as large as that of failed ones', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}`)
+  const figure = page
+    .locator('.stat')
+    .filter({ has: page.getByRole('heading', { name: 'Failed' }) })
+  const large = figure.locator('b')
+  await figure.getByText('41 refused').waitFor()
+  expect(await large.count()).toBe(1)
+  server.answer('/refusals', json({ ...REFUSALS, requests: 1_000_000 }))
+  await page.reload()
+  await figure.getByText('1,000,000 refused').waitFor()
+  expect(await large.last().textContent()).toMatch(/^\d+%$/)
+})
+
 test('an account without refused requests says so, and one whose counts fail says why', async ({
   page,
   server,

@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
-import { count } from '../../format/numbers.ts'
+import { count, percent } from '../../format/numbers.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useRequestSource } from './use-activity.ts'
 import { useRefusals } from './use-refusals.ts'
@@ -32,8 +32,19 @@ export function FailedLink({ range, children }: FailedLinkProps) {
   )
 }
 
-/** The number of the shown account's refused requests of a range, as a link to why; nothing if there are none. */
-export function RefusedLink({ range }: Pick<FailedLinkProps, 'range'>) {
+// A share of requests that a person should look at.
+const MANY = 0.03
+
+interface RefusedLinkProps extends Pick<FailedLinkProps, 'range'> {
+  /** The number of requests that were forwarded. */
+  readonly forwarded: number
+}
+
+/**
+ * The number of the shown account's refused requests of a range, as a link to why; nothing if there are none. Where they
+ * are many, their share of all requests is above it, as large as that of failed ones.
+ */
+export function RefusedLink({ range, forwarded }: RefusedLinkProps) {
   const { account } = useParams({ strict: false })
   const paths = useAccountPaths()
   const { data } = useRefusals(
@@ -41,17 +52,21 @@ export function RefusedLink({ range }: Pick<FailedLinkProps, 'range'>) {
     searchOf(range),
   )
   if (account === undefined || data === undefined || data.requests === 0) return null
+  const sent = forwarded + data.requests
   return (
-    <p className="refused">
-      <Link
-        className="to-failed"
-        title="Requests that were refused before they were forwarded; counts are kept for 30 days. Show why."
-        to={paths.activity}
-        params={{ account }}
-        search={searchOf(range)}
-      >
-        {count(data.requests)} refused
-      </Link>
-    </p>
+    <>
+      {data.requests > MANY * sent && <b className="text-bad">{percent(data.requests, sent)}</b>}
+      <p className="refused">
+        <Link
+          className="to-failed"
+          title="Requests that were refused before they were forwarded; counts are kept for 30 days. Show why."
+          to={paths.activity}
+          params={{ account }}
+          search={searchOf(range)}
+        >
+          {count(data.requests)} refused
+        </Link>
+      </p>
+    </>
   )
 }

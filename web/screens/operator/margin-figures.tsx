@@ -47,7 +47,7 @@ export function MarginFigures(props: MarginFiguresProps) {
               note
             )}
           </p>
-          {title === 'Failed' && <RefusedLink range={range} />}
+          {title === 'Failed' && <RefusedLink range={range} forwarded={totals.requests} />}
         </div>
       ))}
     </section>

@@ -36,7 +36,9 @@ export function Figures(props: FiguresProps) {
               note
             )}
           </p>
-          {title === 'Failed' && <RefusedLink range={props.range} />}
+          {title === 'Failed' && (
+            <RefusedLink range={props.range} forwarded={props.sums.figures.requests} />
+          )}
         </div>
       ))}
     </section>
