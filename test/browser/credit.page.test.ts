@@ -386,16 +386,15 @@ test('the code next to the address is read as the link that wallets open', async
 /** The drawn code, four pixels a module, as a camera would see it. */
 async function pixelsOf(page: Page): Promise<{ width: number; data: Uint8Array }> {
   const png = await page.locator('.qr').screenshot()
-  const source = `data:image/png;base64,${png.toString('base64')}`
-  const { width, data } = await page.evaluate(async (src) => {
+  const { width, data } = await page.evaluate(async (base64) => {
     const image = new Image()
-    image.src = src
+    image.src = `data:image/png;base64,${base64}`
     await image.decode()
     const side = Math.min(image.width, image.height)
     const canvas = new OffscreenCanvas(side, side)
     const context = canvas.getContext('2d')
     context?.drawImage(image, 0, 0)
     return { width: side, data: [...(context?.getImageData(0, 0, side, side).data ?? [])] }
-  }, source)
+  }, png.toString('base64'))
   return { width, data: Uint8Array.from(data) }
 }

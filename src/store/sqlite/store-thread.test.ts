@@ -27,7 +27,7 @@ test('each job gets its own result', async () => {
 test('a reply that has arrived is taken within the same turn of the event loop', async () => {
   let [answer, turns] = ['', 0]
   setImmediate(() => turns++)
-  thread.call('one').then((result) => {
+  const answered = thread.call('one').then((result) => {
     answer = result
   })
   const never = new Int32Array(new SharedArrayBuffer(4))
@@ -37,6 +37,7 @@ test('a reply that has arrived is taken within the same turn of the event loop',
     await Promise.resolve()
   }
   expect([answer, turns]).toEqual(['one answered', 0])
+  await answered
 })
 
 test('a refused job and a store that failed are distinguished, and the next job runs', async () => {
