@@ -138,7 +138,7 @@ test('the side bar counts the accounts', async ({ page, server }) => {
   await page.goto(`${server.address}/app/operator`)
   await page.locator('.nav a', { hasText: 'Accounts' }).locator('.count').waitFor()
   expect(await page.locator('.nav a', { hasText: 'Accounts' }).textContent()).toBe(
-    `Accounts${ACCOUNTS.length}`,
+    `Accounts ${ACCOUNTS.length}`,
   )
 })
 

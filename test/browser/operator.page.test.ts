@@ -383,7 +383,7 @@ test('the sidebar counts unsettled requests, and shows no count of zero', async 
   const link = page.getByRole('link', { name: 'Unsettled' })
   await page.goto(`${server.address}/app/operator/accounts`)
   await link.locator('.count').waitFor()
-  expect(await link.textContent()).toBe(`Unsettled${UNSETTLED.length}`)
+  expect(await link.textContent()).toBe(`Unsettled ${UNSETTLED.length}`)
   const asked = () => server.asked.filter((call) => call.includes('operator/unsettled')).length
   const before = asked()
   server.answer('/operator/unsettled', json(EMPTY))
