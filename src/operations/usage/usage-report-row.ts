@@ -28,7 +28,11 @@ export const rowShape = z.object({
     ),
   name: z.string().nullable().describe('The name of a key or an account; null: another group.'),
   account_id: z.string().optional().describe('By key, for operators: the account of the key.'),
-  account_name: z.string().nullable().optional().describe('The name of that account.'),
+  account_name: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('The name of that account; null: it has none.'),
   date: z.string().optional().describe('With `step`: the day or the month.'),
   figures: figuresShape,
 })
