@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { allowsModel } from '../format/model-lists.ts'
+import { mayUse } from '../format/model-lists.ts'
 import type { Terms } from '../format/terms.ts'
 import { useAccountId, useMe } from '../shell/use-account.ts'
 import { clientOf, keyLine } from './client-lines.ts'
@@ -32,7 +32,7 @@ type Tab = (typeof TABS)[number]['value']
 export function Snippet({ title, apiKey, lists = null, onKeyCopied }: SnippetProps) {
   const [picked, setPicked] = useState<Tab>('curl')
   const account = useAccountId()
-  const models = useModels(['chat', 'messages']).filter(({ id }) => allowsModel(lists, id))
+  const models = useModels(['chat', 'messages']).filter(({ id }) => mayUse(lists, id))
   // The clients that can use a model of this gateway; all clients until the models are loaded.
   const tabs = TABS.filter(
     ({ value }) =>

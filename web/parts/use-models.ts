@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Model } from '../api/answers.ts'
 import { modelsQuery } from '../api/queries.ts'
-import { allowsModel } from '../format/model-lists.ts'
+import { mayUse } from '../format/model-lists.ts'
 import type { Terms } from '../format/terms.ts'
 import { useAccountId, useMe } from '../shell/use-account.ts'
 
@@ -25,7 +25,7 @@ export function useModels(formats: readonly Endpoint[]): readonly Model[] {
 /** A model of this gateway that is answered in this format, and that these lists of a key allow. By position: the format, and the lists. */
 export function useExampleModel(format: Endpoint = 'chat', lists: Terms['models'] = null): string {
   const { mode } = useMe()
-  const models = useModels([format]).filter(({ id }) => allowsModel(lists, id))
+  const models = useModels([format]).filter(({ id }) => mayUse(lists, id))
   const named = lists?.allow.find((pattern) => !pattern.endsWith('/*'))
   if (models.length === 0 && named !== undefined) return named
   const simulated = SIMULATED_MODELS[format]

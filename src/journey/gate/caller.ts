@@ -1,5 +1,6 @@
 import { orNull, texts } from '../../store/table.ts'
 import type { RequestHeaders } from '../../vocabulary/call.ts'
+import { allowsModel, type ModelLists, modelLists } from '../../vocabulary/model-lists.ts'
 import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
 
 /** The sender of a request: an account, by one of its keys. */
@@ -97,10 +98,10 @@ interface StoredLists {
  * in any case, and must be the catalog's: other names of a model, and `[1m]` after one, are resolved before.
  */
 export class ModelAccess {
-  readonly #account: Lists | null
-  readonly #apiKey: Lists | null
+  readonly #account: ModelLists | null
+  readonly #apiKey: ModelLists | null
 
-  private constructor(account: Lists | null, apiKey: Lists | null) {
+  private constructor(account: ModelLists | null, apiKey: ModelLists | null) {
     this.#account = account
     this.#apiKey = apiKey
   }
@@ -151,25 +152,11 @@ function notAllowed({
   })
 }
 
-interface Lists {
-  readonly allow: ReadonlySet<string>
-  readonly deny: ReadonlySet<string>
-}
-
-function listsOf({ allow, deny }: StoredLists): Lists | null {
+function listsOf({ allow, deny }: StoredLists): ModelLists | null {
   if (allow === null && deny === null) return null
-  return { allow: folded(allow, 'allow'), deny: folded(deny, 'deny') }
+  return modelLists({ allow: patternsOf(allow, 'allow'), deny: patternsOf(deny, 'deny') })
 }
 
-function folded(stored: string | null, column: keyof StoredLists): ReadonlySet<string> {
-  const patterns = orNull(texts).read(stored, `models_${column}`) ?? []
-  return new Set(patterns.map((pattern) => pattern.toLowerCase()))
-}
-
-function allowsModel(lists: Lists | null, modelId: string): boolean {
-  if (lists === null) return true
-  const name = modelId.toLowerCase()
-  const ofAuthor = `${name.slice(0, name.indexOf('/'))}/*`
-  if (lists.deny.has(name) || lists.deny.has(ofAuthor)) return false
-  return lists.allow.size === 0 || lists.allow.has(name) || lists.allow.has(ofAuthor)
+function patternsOf(stored: string | null, column: keyof StoredLists): readonly string[] {
+  return orNull(texts).read(stored, `models_${column}`) ?? []
 }
