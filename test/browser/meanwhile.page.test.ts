@@ -11,18 +11,6 @@ import { begunAt } from './stand-in-sale.ts'
 
 const at = (section: string) => `${HELIX.id}/${section}`
 
-const START = {
-  object: 'start',
-  mode: 'simulator',
-  setup_needed: false,
-  sign_up: 'invited',
-  mail: false,
-  providers: [],
-  signed_in: true,
-  factor_needed: null,
-  secure: true,
-}
-
 const SIGNED_OUT = { kind: 'refusal', httpStatus: 401, message: 'Sign in first.' } as const
 
 const KEY_LIST = json({ ...EMPTY, data: KEYS })

@@ -281,3 +281,16 @@ export const LINK_LOOK = {
   inviter: 'Olga Operator',
   expires_at: '2026-11-28T09:00:00.000Z',
 }
+
+/** The state of the page before a sign-in, of a browser with a session. */
+export const START = {
+  object: 'start',
+  mode: 'simulator',
+  setup_needed: false,
+  sign_up: 'invited',
+  mail: false,
+  providers: [],
+  signed_in: true,
+  factor_needed: null,
+  secure: true,
+}

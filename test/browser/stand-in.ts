@@ -192,20 +192,7 @@ function answersOfRequest(request: OperatorRequest): (readonly [string, unknown]
 function busyAccount(): Map<string, StandInAnswer> {
   const answers = new Map<string, StandInAnswer>()
   for (const [end, body] of [
-    [
-      '/start',
-      {
-        object: 'start',
-        mode: 'simulator',
-        setup_needed: false,
-        sign_up: 'invited',
-        mail: false,
-        providers: [],
-        signed_in: true,
-        factor_needed: null,
-        secure: true,
-      },
-    ],
+    ['/start', data.START],
     ['/me', data.ME],
     ['/look', data.LINK_LOOK],
     ...ACCOUNTS.map((account) => [`/accounts/${account.id}`, account] as const),

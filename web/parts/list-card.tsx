@@ -77,6 +77,15 @@ export function GreyRows({ rows, heads }: GreyRowsProps) {
   )
 }
 
+/** How rows are sorted by a column. By position: the column, and the order: a column, with a minus the largest first. */
+export function directionOf(
+  column: string,
+  order: string | undefined,
+): NonNullable<Head['sort']>['direction'] {
+  if (order === column) return 'ascending'
+  return order === `-${column}` ? 'descending' : 'none'
+}
+
 interface ListCardProps<Row> {
   readonly label: string
   /** The class of the table. */

@@ -34,15 +34,6 @@ export function nextOrder(
   return current === second?.value ? undefined : first?.value
 }
 
-/** Whether rows are sorted by a column, as `aria-sort` has it. */
-export function directionOf(
-  column: Column,
-  current: AccountsOrder | undefined,
-): 'ascending' | 'descending' | 'none' {
-  if (current === undefined || columnOf(current) !== column) return 'none'
-  return current === column ? 'ascending' : 'descending'
-}
-
 function columnOf(order: AccountsOrder): string {
   return order.replace('-', '')
 }

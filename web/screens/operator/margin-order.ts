@@ -41,15 +41,6 @@ export function nextOrder(column: Column, shown: MarginOrder | undefined): Margi
   return shown === column ? undefined : `-${column}`
 }
 
-/** Whether rows are sorted by a column, as `aria-sort` has it. */
-export function directionOf(
-  column: Column,
-  shown: MarginOrder | undefined,
-): 'ascending' | 'descending' | 'none' {
-  if (shown === column) return 'ascending'
-  return shown === `-${column}` ? 'descending' : 'none'
-}
-
 /** The rows in an order; margins that are not known last. */
 export function sortedRows(rows: readonly Row[], order: MarginOrder | undefined): readonly Row[] {
   const column = COLUMNS.find((one) => order === one || order === `-${one}`)

@@ -6,19 +6,12 @@ import { money } from '../../format/money.ts'
 import { count, counted, percent } from '../../format/numbers.ts'
 import { dateText } from '../../format/ranges.ts'
 import { chartMonth } from '../../format/time.ts'
-import { Heads } from '../../parts/list-card.tsx'
+import { directionOf, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useKeptRange } from '../../shell/kept-range.ts'
 import { ownedName } from './charge-chart.tsx'
 import { type ChargedMargin, type MarginTotals, marginShare } from './margin-figures.tsx'
-import {
-  directionOf,
-  isSortable,
-  type MarginOrder,
-  nextOrder,
-  orderOf,
-  sortedRows,
-} from './margin-order.ts'
+import { isSortable, type MarginOrder, nextOrder, orderOf, sortedRows } from './margin-order.ts'
 import { GROUPS } from './margin-search.ts'
 
 type Row = OperatorReport['data'][number]
