@@ -178,8 +178,8 @@ export interface Named {
 }
 
 /**
- * Reads the names in a store. Nor has an ID if the store can't be read: the command has run, and its output
- * once, such as a key, must be shown.
+ * Reads the names in a store. If the store can't be read, IDs have no names: the command has run, and its output, such
+ * as a key, must be shown.
  */
 export function namedIn(db: Kysely<Tables>): Named {
   const account = async (id: string): Promise<string> => {

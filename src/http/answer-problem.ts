@@ -88,7 +88,7 @@ export function answerProblem(input: AnswerProblemInput): void {
   drain(clientRequest, () => client.end())
 }
 
-/** Whether the body may still come, and the connection is closed after it: also where so much of it may come. */
+/** Whether the connection ends after the answer, because more of the body may come: too much to read, or any if it ends anyway. */
 function isUploading({ complete, headers }: IncomingMessage, client: ServerResponse): boolean {
   if (complete) return false
   if (client.getHeader('connection') === 'close') return true

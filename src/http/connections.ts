@@ -43,7 +43,7 @@ export class ClientRequest extends http.IncomingMessage {
   }
 
   /**
-   * Why a head that Node's parser takes must be refused; null: it need not be. Another server could read such a head in
+   * Why a head that Node's parser accepts is refused; null: it is not. Another server could read such a head in
    * another way, and then see other requests on the connection than this one (RFC 9112, 2.3, 3.2 and 6.1).
    */
   get headFault(): string | null {
@@ -51,7 +51,8 @@ export class ClientRequest extends http.IncomingMessage {
     if (this.lacksHost) return 'The request has no `host` header.'
     const hosts = countHosts(this.rawHeaders)
     if (hosts > 1) return 'The request has more than one `host` header.'
-    if (hosts === 1 && !HOST.test(this.headers.host ?? '')) return 'The `host` header is no host.'
+    if (hosts === 1 && !HOST.test(this.headers.host ?? ''))
+      return 'The `host` header is not a valid host.'
     const coding = this.headers['transfer-encoding']
     if (coding === undefined) return null
     if (this.httpVersion === '1.0') return 'HTTP/1.0 has no `transfer-encoding`.'

@@ -37,8 +37,8 @@ export interface JourneyParts {
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
   /**
-   * Lets requests go on whose commits are done. In a turn of the event loop with many busy sockets, it would otherwise
-   * come to them last.
+   * Resumes the requests whose commits are done. With many busy sockets, the event loop would otherwise reach them only
+   * in its next turn.
    */
   readonly takeVerdicts: () => void
   readonly settler: Settler

@@ -7,13 +7,13 @@ let aheadMs = 0
 
 /**
  * The time now in milliseconds since the Unix epoch, by the gateway's clock: on a computer whose clock is hours off, a
- * range that ends now would else miss the newest requests.
+ * range that ends now would otherwise miss the newest requests.
  */
 export function currentMs(): number {
   return Date.now() + aheadMs
 }
 
-/** The same as a date. */
+/** The time now as a date, by the gateway's clock. */
 export function currentTime(): Date {
   return new Date(currentMs())
 }

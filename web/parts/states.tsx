@@ -41,7 +41,7 @@ export function OldPage() {
   return (
     <div className="blank" role="alert">
       <h2>tollgate was upgraded.</h2>
-      <p>Reload the page to open this section. Your unsaved text and the chat are then lost.</p>
+      <p>Reload the page to open this section. Unsaved text and the chat will be lost.</p>
       <button type="button" className="btn" onClick={() => location.reload()}>
         Reload the page
       </button>

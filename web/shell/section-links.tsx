@@ -61,7 +61,7 @@ export function useNavigation(
   const { accounts, user } = useMe()
   if (place !== 'profile') lastAccountId = shown
   const [first] = accounts
-  // For an operator, the pages of a customer would be left unsaid here: there is no band that names the customer.
+  // An operator's profile does not keep a customer's menu: no band on it would name the customer.
   const isKept = !user.is_operator || accounts.some(({ id }) => id === lastAccountId)
   const before = isKept ? (lastAccountId ?? first?.id ?? null) : null
   const accountId = place === 'profile' ? before : shown

@@ -42,7 +42,7 @@ function useNewSession(): void {
       queries.setQueryData(meQuery.queryKey, me)
       await queries.invalidateQueries()
     }
-    // Without an answer, the next one tells.
+    // Without an answer, the next look finds out.
     const lookSoon = () => void look().catch(() => undefined)
     const timer = setInterval(lookSoon, AGAIN_MS)
     addEventListener('focus', lookSoon)

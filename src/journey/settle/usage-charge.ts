@@ -198,9 +198,8 @@ interface Counted {
 
 /**
  * The outcome of an attempt, without its counts if the charge would follow them and the call can't have used so many
- * tokens: a provider that counts wrong would otherwise charge thousands of dollars to an account that has cents. That
- * the provider can be asked for the cost later is no help: until then, or for ever if it never answers, the account
- * would owe them.
+ * tokens: a provider that counts wrong would otherwise charge thousands of dollars to an account that has cents. This
+ * also holds for a provider that can be asked for the cost: until it answers, the account would owe them.
  */
 export function withPossibleCounts(outcome: Outcome, counted: Counted): Outcome {
   if (outcome.kind === 'neverOpened') return outcome

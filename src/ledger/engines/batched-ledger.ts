@@ -51,7 +51,7 @@ export interface LedgerEngine {
    * rows stayed locked, and with any other error if a command failed.
    */
   commit(commands: readonly LedgerCommand[], patience: CommitPatience): Promise<CommittedBatch>
-  /** Resolves the commits whose results have arrived. Left out: the event loop alone brings them. */
+  /** Resolves the commits whose results have arrived. Left out: only the event loop delivers them. */
   takeVerdicts?(): void
   /** Closes the engine after the last `commit`. */
   close(): Promise<void>
@@ -140,7 +140,7 @@ class Batches implements HoldLedger {
     )
   }
 
-  /** Resolves the commands of a commit whose result has arrived, before the event loop brings it. */
+  /** Resolves the commands of a commit whose result has arrived, before the event loop delivers it. */
   takeVerdicts(): void {
     this.#engine.takeVerdicts?.()
   }

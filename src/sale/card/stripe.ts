@@ -262,7 +262,7 @@ function chargeOf({ payment_intent: intent }: Stripe.Checkout.Session): Stripe.C
   return charge === null || typeof charge === 'string' ? null : charge
 }
 
-/** Null: an inquiry. A state that is not known here counts as open: its money is not there. */
+/** The state of a dispute by Stripe's word for it; null: an inquiry. An unknown word counts as open, since the money is gone. */
 function disputeOf(stripeState: string): Dispute | null {
   if (stripeState.startsWith('warning_')) return null
   if (stripeState === 'lost') return 'lost'

@@ -24,8 +24,8 @@ interface HostInput {
 export interface JobHost {
   post(message: unknown): void
   /**
-   * Hands over the messages that have arrived from a thread. A busy event loop would bring them only in its next turn.
-   * Those of a process come by the event loop alone.
+   * Hands over the messages that have arrived from a thread. A busy event loop would deliver them only in its next turn.
+   * Does nothing for a process, whose messages come only through the event loop.
    */
   takeMessages(): void
   /** Ends it: a thread between two statements, a process at once. */

@@ -90,7 +90,7 @@ export class StoreThread<Job, Result> {
     })
   }
 
-  /** Settles the jobs whose replies have arrived, before the event loop brings them. */
+  /** Settles the jobs whose replies have arrived, before the event loop delivers them. */
   takeReplies(): void {
     this.#host?.takeMessages()
   }

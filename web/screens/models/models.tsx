@@ -116,7 +116,7 @@ const HEADS = [
   { text: 'Reads', className: 'beside hide-m' },
 ] as const
 
-/** The address names a model that the list has not. */
+/** Says that the model of the address is not in the list. */
 function Gone({ modelId, onClose }: { readonly modelId: string; readonly onClose: () => void }) {
   return (
     <section className="band" aria-label="Model not found">
