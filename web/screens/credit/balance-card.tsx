@@ -57,6 +57,9 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
               onChange={(picked) => onRange(picked.range)}
             />
           </div>
+          <div className="px-5 max-[760px]:px-4">
+            <FreeCreditLine availableMicros={balance.data?.credit.free.available ?? 0} />
+          </div>
           <Days statement={statement} hasFree={(balance.data?.credit.free.balance ?? 0) > 0} />
         </div>
         <div className="purses">
@@ -71,18 +74,15 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
   )
 }
 
-/** The paid credit, as on Overview, below zero the debt; and the free credit. */
+/** The paid credit, as on Overview; below zero, the debt. */
 function Available({ balance: { credit } }: { balance: Balance }) {
   const isDebt = credit.backed.balance < 0
   const { whole, rest } = moneyParts(isDebt ? credit.backed.balance : credit.backed.available)
   return (
-    <>
-      <p className={isDebt ? 'big neg' : 'big'}>
-        {whole}
-        <small>{rest}</small>
-      </p>
-      <FreeCreditLine availableMicros={credit.free.available} />
-    </>
+    <p className={isDebt ? 'big neg' : 'big'}>
+      {whole}
+      <small>{rest}</small>
+    </p>
   )
 }
 
