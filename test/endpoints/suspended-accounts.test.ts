@@ -75,8 +75,14 @@ test('its members see the time and the reason, and its keys report the suspensio
     disabled_at: json['disabled_at'],
     disabled_note: 'Two invoices are open.',
   })
-  const resumed = await change({ disabled: false })
+  const resumed = await change({ disabled: false, note: 'Both are paid.' })
   expect(resumed.json).toMatchObject({ state: 'active', disabled_at: null, disabled_note: null })
+  expect((await member.get(`accounts/${account.id}`)).text).not.toContain('Both are paid.')
+  const actions = await operator.get(`operator/actions?account=${account.id}&limit=1`)
+  expect(Object(actions.json['data'])[0].detail).toEqual({
+    disabled: false,
+    note: 'Both are paid.',
+  })
   expect((await member.get(key)).json['state']).toBe('disabled')
   await member.call('PATCH', key, { body: { disabled: false, credit_limit: 0 } })
   expect((await member.get(key)).json['state']).toBe('limit_reached')
@@ -84,12 +90,8 @@ test('its members see the time and the reason, and its keys report the suspensio
   expect((await sent('/v1/chat/completions', CHAT)).httpStatus).toBe(200)
 })
 
-test('a note needs a suspension, and has at most 200 characters', async () => {
-  for (const body of [
-    { note: 'x' },
-    { disabled: false, note: 'x' },
-    { disabled: true, note: 'x'.repeat(201) },
-  ]) {
+test('a note needs a suspension or its end, and has at most 200 characters', async () => {
+  for (const body of [{ note: 'x' }, { disabled: true, note: 'x'.repeat(201) }]) {
     expect(errorOf(await change(body))).toEqual({
       httpStatus: 400,
       code: 'invalid_parameter',

@@ -148,7 +148,7 @@ function change(parts: OperationParts) {
         .nullable()
         .optional()
         .describe(
-          `Why the account is suspended, at most ${NOTE_CHARS_MAX} characters; its members can read it. Only with \`disabled: true\`. Null: no reason.`,
+          `Why the account is suspended or resumed, at most ${NOTE_CHARS_MAX} characters. The audit log has it; the members can read that of a suspension, until the account is resumed. Only with \`disabled\`. Null: no reason.`,
         ),
       fee_basis_points: feeField.optional(),
       models: modelsField,
@@ -169,8 +169,8 @@ function change(parts: OperationParts) {
     async run({ caller, accountId, by, body }) {
       const { name, email, disabled, note, fee_basis_points, models, low_balance, ...rest } = body
       const { external_id, metadata, billing, ...limits } = rest
-      if (note !== undefined && disabled !== true) {
-        const message = '`note` can be given only with `disabled: true`.'
+      if (note !== undefined && disabled === undefined) {
+        const message = '`note` can be given only with `disabled`.'
         throw new Problem('invalid_parameter', { message, param: 'note' })
       }
       if (fee_basis_points !== undefined) requireScope(caller, 'credit')

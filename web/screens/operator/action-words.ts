@@ -223,7 +223,9 @@ export function changeWords(action: OperatorAction): string {
     if (value === undefined || (value === null && before === null)) return []
     if (field === 'name' && saysName && before?.['name'] === undefined) return []
     const show = isRecordedMoney(field) ? asMoney : String
-    return fieldWords({ show, ...shown }, { value, old: before?.[field] })
+    // The reason of a suspension is not the earlier reason of its end.
+    const isReason = field === 'note' && detail['disabled'] === false
+    return fieldWords({ show, ...shown }, { value, old: isReason ? undefined : before?.[field] })
   })
   return [...changes, ...amountWords({ amount, before })].join(' · ')
 }

@@ -41,7 +41,7 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
     },
   )
   const refusal = refusalOf(change.error, ['note'])
-  const suspension = note.trim() === '' ? {} : { note: note.trim() }
+  const reason = note.trim() === '' ? {} : { note: note.trim() }
   const keys = keyCount === null ? 'Its keys' : `Its ${counted(keyCount, 'key')}`
   return (
     <FormDialog
@@ -50,9 +50,7 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
       isDangerous={!disabled}
       write={change}
       problem={refusal.rest}
-      onSubmit={() =>
-        change.mutate(disabled ? { disabled: false } : { disabled: true, ...suspension })
-      }
+      onSubmit={() => change.mutate({ disabled: !disabled, ...reason })}
       onClose={onClose}
     >
       {disabled ? (
@@ -61,22 +59,21 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
           {money(credit.backed.available)} available.
         </p>
       ) : (
-        <>
-          <p>
-            {keys} {keyCount === 1 ? 'is' : 'are'} refused at once.{' '}
-            {runningText(overview.data?.credit.held_running)} {creditText(credit)} You can resume it
-            at any time.
-          </p>
-          <Field
-            label="Note for its members (optional)"
-            autoComplete="off"
-            maxLength={200}
-            error={refusal.at('note')}
-            value={note}
-            onChange={(event) => setNote(event.target.value)}
-          />
-        </>
+        <p>
+          {keys} {keyCount === 1 ? 'is' : 'are'} refused at once.{' '}
+          {runningText(overview.data?.credit.held_running)} {creditText(credit)} You can resume it
+          at any time.
+        </p>
       )}
+      <Field
+        label={disabled ? 'Reason (optional)' : 'Note for its members (optional)'}
+        hint={disabled ? 'Only operators read it, in the audit log.' : undefined}
+        autoComplete="off"
+        maxLength={200}
+        error={refusal.at('note')}
+        value={note}
+        onChange={(event) => setNote(event.target.value)}
+      />
     </FormDialog>
   )
 }
