@@ -205,7 +205,7 @@ for (const { engine, create, fleetName, start } of CASES) {
       const limitMicros = (await warm(fleet)) * KEY_FITTING
       const { id: accountId, apiKey } = await first.account()
       const { db } = first.gateway.store
-      const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
+      const { rows: apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
       const id = apiKeys[0]?.id ?? ''
       await first.gateway.ledger.updateApiKey({ id, creditLimitMicros: micros(limitMicros) })
       for (const { simulator } of worlds) {

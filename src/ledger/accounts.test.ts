@@ -67,7 +67,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ofAccounts('acct_2')).toEqual([['acct_1'], null])
     const ofKeys = async (accountId: string, cursor: string | null) => {
       const page = await listApiKeys(store.db, { accountId, cursor, limit: 3 })
-      return [page.apiKeys.map(({ id }) => id), page.nextCursor]
+      return [page.rows.map(({ id }) => id), page.nextCursor]
     }
     expect(await ofKeys('acct_1', null)).toEqual([['key_3', 'key_2', 'key_1'], null])
     expect(await ofKeys('acct_2', null)).toEqual([[], null])
@@ -218,7 +218,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const next = { keyTag: 'tollgate', graceMs: 0 }
     expect(await rotateApiKey(ledger, { apiKeyId: 'key_1', ...next }, null)).toBeNull()
     expect(await listApiKeys(store.db, { accountId: 'acct_1', limit: 9 })).toMatchObject({
-      apiKeys: [],
+      rows: [],
     })
     expect(await createApiKey(ledger, { ...input, id: 'key_2', accountId: 'acct_9' })).toBeNull()
   })

@@ -1,9 +1,9 @@
 import { hash, randomInt } from 'node:crypto'
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { containsText } from '../store/contains-text.ts'
+import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
-import type { Page } from '../vocabulary/page.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { newestOpenedAt } from './activity/newest-request.ts'
@@ -159,27 +159,20 @@ export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<A
  * One page of an account's keys, or with null of all keys, newest first, without deleted ones; those that have a text
  * in name, prefix or id.
  */
-export async function listApiKeys(
+export function listApiKeys(
   db: Kysely<Tables>,
   {
     accountId,
     search,
-    cursor,
-    limit,
+    ...page
   }: Page & { readonly accountId: string | null; readonly search?: string | undefined },
-): Promise<{ readonly apiKeys: readonly ApiKeyRow[]; readonly nextCursor: string | null }> {
+): Promise<ListPage<ApiKeyRow>> {
   let query = db.selectFrom('api_keys').selectAll().where('deleted_at_ms', 'is', null)
   if (accountId !== null) query = query.where('account_id', '=', accountId)
   if (search !== undefined) {
     query = query.where(containsText(search, sql`name || ' ' || display_prefix || ' ' || id`))
   }
-  if (cursor != null) query = query.where('id', '<', cursor)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const apiKeys = rows.slice(0, limit).map((row) => API_KEYS.read(row))
-  return { apiKeys, nextCursor: rows.length > limit ? (apiKeys.at(-1)?.id ?? null) : null }
+  return readPage(query, { ...page, read: API_KEYS.read })
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -1,7 +1,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
+import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
-import type { Page } from '../vocabulary/page.ts'
 import { makeTypedCode, plainTypedCode } from '../vocabulary/typed-code.ts'
 import type { CommandedLedger } from './commands.ts'
 import type { AddCreditCodeInput } from './ledger.ts'
@@ -31,22 +31,10 @@ export async function getCreditCode(
   return row === undefined ? null : CREDIT_CODES.read(row)
 }
 
-/** One page of codes, newest first; the cursor of the next is null if there is none. */
-export async function listCreditCodes(
-  db: Kysely<Tables>,
-  { cursor, limit }: Page,
-): Promise<{
-  readonly creditCodes: readonly CreditCodeRow[]
-  readonly nextCursor: string | null
-}> {
-  let query = db.selectFrom('credit_codes').selectAll()
-  if (cursor != null) query = query.where('id', '<', cursor)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const creditCodes = rows.slice(0, limit).map((row) => CREDIT_CODES.read(row))
-  return { creditCodes, nextCursor: rows.length > limit ? (creditCodes.at(-1)?.id ?? null) : null }
+/** One page of codes, newest first. */
+export function listCreditCodes(db: Kysely<Tables>, page: Page): Promise<ListPage<CreditCodeRow>> {
+  const query = db.selectFrom('credit_codes').selectAll()
+  return readPage(query, { ...page, read: CREDIT_CODES.read })
 }
 
 const GROUPS = 4

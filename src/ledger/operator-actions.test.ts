@@ -36,7 +36,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await ledger.addCredit(grant, by('act_3', 'addCredit'))
     await ledger.updateAccount({ id: 'acct_9', name: 'x' }, by('act_4', 'changeAccount'))
     await ledger.updateAccount({ id: 'acct_1', disabled: true })
-    const { actions } = await listOperatorActions(store.db, page)
+    const { rows: actions } = await listOperatorActions(store.db, page)
     expect(actions).toEqual([
       {
         id: 'act_2',
@@ -64,7 +64,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await createApiKey(ledger, { id: 'key_1', accountId: 'acct_1', name: 'a', keyTag: 't' })
     const limit = { id: 'key_1', creditLimitMicros: micros(9) }
     await ledger.updateApiKey(limit, by('act_2', 'changeKey'))
-    const { actions } = await listOperatorActions(store.db, page)
+    const { rows: actions } = await listOperatorActions(store.db, page)
     expect(actions.map(({ detailJson }) => JSON.parse(detailJson))).toEqual([
       { name: 'a', credit_limit: 9, before: { credit_limit: null } },
       {
@@ -84,7 +84,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const members = () => store.db.selectFrom('members').selectAll().execute()
     const owner = { account_id: 'acct_1', user_id: 'user_1', role: 'owner' }
     expect(await members()).toMatchObject([{ ...owner, created_at_ms: expect.anything() }])
-    expect((await listOperatorActions(store.db, page)).actions).toMatchObject([
+    expect((await listOperatorActions(store.db, page)).rows).toMatchObject([
       { id: 'act_1', detailJson: '{"name":"one","owner":"user_1"}' },
     ])
     const ofUnknown = { id: 'acct_2', name: 'two', ownerId: 'user_none' }
@@ -105,7 +105,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await ledger.createAccount({ id: 'acct_1', name: 'one' })
     const key = { id: 'key_1', accountId: 'acct_1', name: 'laptop', keyTag: 't' }
     const made = await createApiKey(ledger, key, by('act_1', 'createKey'))
-    const [record] = (await listOperatorActions(store.db, page)).actions
+    const [record] = (await listOperatorActions(store.db, page)).rows
     expect(record).toMatchObject({ targetId: 'key_1', detailJson: '{"name":"laptop"}' })
     expect(JSON.stringify(record)).not.toContain(made?.apiKey.keyHash)
   })

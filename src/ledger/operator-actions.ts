@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
+import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables.ts'
 import type { RequestRow, Tables } from '../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../vocabulary/ids.ts'
-import type { Page } from '../vocabulary/page.ts'
 
 /** The operator or the admin token that changes something, for the audit log. */
 export type OperatorAction = ActionBy & {
@@ -104,19 +104,16 @@ export interface ActionFilter {
 }
 
 /** One page of the changes by operators and admin tokens, newest first. */
-export async function listOperatorActions(
+export function listOperatorActions(
   db: Kysely<Tables>,
-  { cursor, limit, accountId, actorIds, actions: kinds, sinceMs, untilMs }: Page & ActionFilter,
-): Promise<{ readonly actions: readonly NamedAction[]; readonly nextCursor: string | null }> {
+  { accountId, actorIds, actions: kinds, sinceMs, untilMs, ...page }: Page & ActionFilter,
+): Promise<ListPage<NamedAction>> {
   let query = db
     .selectFrom('operator_actions')
     .leftJoin('users', 'users.id', 'operator_actions.user_id')
     .leftJoin('accounts', 'accounts.id', 'operator_actions.account_id')
     .selectAll('operator_actions')
     .select(['users.name as user_name', 'accounts.name as account_name'])
-  if (cursor != null) {
-    query = query.where('operator_actions.id', '<', cursor)
-  }
   // IDs begin with their time: the bounds on them spare a search of the whole table.
   if (sinceMs !== undefined) {
     query = query
@@ -142,16 +139,15 @@ export async function listOperatorActions(
       ]),
     )
   }
-  const rows = await query
-    .orderBy('operator_actions.id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const actions = rows.slice(0, limit).map((row) => ({
-    ...OPERATOR_ACTIONS.read(row),
-    userName: row.user_name,
-    accountName: row.account_name,
-  }))
-  return { actions, nextCursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null }
+  return readPage(query, {
+    ...page,
+    idColumn: 'operator_actions.id',
+    read: (row) => ({
+      ...OPERATOR_ACTIONS.read(row),
+      userName: row.user_name,
+      accountName: row.account_name,
+    }),
+  })
 }
 
 /** Whether an operator settled a request, or an admin by token. */

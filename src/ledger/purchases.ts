@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
 import { ENTRIES, type Entry, type Tables } from '../store/schema.ts'
-import type { Page } from '../vocabulary/page.ts'
 import {
   PENDING_STATES,
   type PurchaseState,
@@ -61,25 +61,21 @@ async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {
 
 /**
  * One page of purchases with the names of their accounts, newest first: of an account, in states, and refunded or
- * disputed in these ways, if they are given; the cursor of the next is null if there is none.
+ * disputed in these ways, if they are given.
  */
-export async function listAllPurchases(
+export function listAllPurchases(
   db: Kysely<Tables>,
   {
-    cursor,
-    limit,
     accountId,
     states,
     reversals,
+    ...page
   }: Page & {
     readonly accountId?: string
     readonly states?: readonly PurchaseState[]
     readonly reversals?: readonly Reversal[]
   },
-): Promise<{
-  readonly purchases: readonly (PurchaseRow & { readonly accountName: string })[]
-  readonly nextCursor: string | null
-}> {
+): Promise<ListPage<PurchaseRow & { readonly accountName: string }>> {
   let query = db
     .selectFrom('purchases')
     .innerJoin('accounts', 'accounts.id', 'purchases.account_id')
@@ -88,15 +84,11 @@ export async function listAllPurchases(
   if (accountId !== undefined) query = query.where('purchases.account_id', '=', accountId)
   if (states !== undefined) query = query.where(isOneOf(states))
   if (reversals !== undefined) query = query.where(IS_REVERSED).where(isReversedAs(reversals))
-  if (cursor != null) query = query.where('purchases.id', '<', cursor)
-  const rows = await query
-    .orderBy('purchases.id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const purchases = rows
-    .slice(0, limit)
-    .map((row) => ({ ...PURCHASES.read(row), accountName: row.account_name }))
-  return { purchases, nextCursor: rows.length > limit ? (purchases.at(-1)?.id ?? null) : null }
+  return readPage(query, {
+    ...page,
+    idColumn: 'purchases.id',
+    read: (row) => ({ ...PURCHASES.read(row), accountName: row.account_name }),
+  })
 }
 
 const OPEN_MAX = 10_000

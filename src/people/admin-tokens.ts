@@ -1,11 +1,11 @@
 import { hash, randomBytes } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
+import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
 import type { DbWithClock, DbWithIds } from '../store/store.ts'
-import type { Page } from '../vocabulary/page.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { ADMIN_SCOPES, type AdminScope } from '../vocabulary/role.ts'
 
@@ -114,19 +114,9 @@ export function revokeAdminToken(
 }
 
 /** One page of the tokens of a store, newest first, expired and revoked ones too. */
-export async function listAdminTokens(
-  db: Kysely<Tables>,
-  { cursor, limit }: Page,
-): Promise<{ readonly adminTokens: readonly AdminTokenRow[]; readonly nextCursor: string | null }> {
-  const rows = await db
-    .selectFrom('admin_tokens')
-    .selectAll()
-    .$if(cursor != null, (query) => query.where('id', '<', cursor ?? ''))
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const adminTokens = rows.slice(0, limit).map((row) => ADMIN_TOKENS.read(row))
-  return { adminTokens, nextCursor: rows.length > limit ? (adminTokens.at(-1)?.id ?? null) : null }
+export function listAdminTokens(db: Kysely<Tables>, page: Page): Promise<ListPage<AdminTokenRow>> {
+  const query = db.selectFrom('admin_tokens').selectAll()
+  return readPage(query, { ...page, read: ADMIN_TOKENS.read })
 }
 
 /** The scopes of a token. */

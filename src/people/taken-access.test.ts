@@ -130,7 +130,7 @@ test("access that was removed is removed again by any gateway after the database
       'the replacement of recovery codes',
     ]),
   )
-  const { actions } = await listOperatorActions(db, { limit: 20 })
+  const { rows: actions } = await listOperatorActions(db, { limit: 20 })
   const repeated = { tokenId: null, tokenName: 'gateway' }
   const sorted = [...actions].sort((a, b) => a.action.localeCompare(b.action))
   expect(sorted).toMatchObject([

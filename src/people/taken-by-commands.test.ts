@@ -72,7 +72,7 @@ test('what `tollgate` suspended, disabled, deleted, revoked or turned off is so 
   expect(again).toEqual(after)
   expect(Number(version)).toBeGreaterThan(Number(before.version))
   expect(world.failures).toEqual([])
-  const { actions } = await listOperatorActions(world.db, { limit: 20 })
+  const { rows: actions } = await listOperatorActions(world.db, { limit: 20 })
   expect(
     actions
       .filter(({ tokenName }) => tokenName === 'gateway')

@@ -79,7 +79,7 @@ test('an earlier password, and sessions that began with it, are refused after th
     await expect(place.signIn(password)).rejects.toEqual(REFUSED)
   }
   expect(await place.people.sessions.find(stolen[0] ?? '')).toBeNull()
-  const { actions } = await listOperatorActions(world.db, { limit: 5 })
+  const { rows: actions } = await listOperatorActions(world.db, { limit: 5 })
   expect(actions).toMatchObject([
     { action: 'endSignIn', targetId: place.ada.user.id, tokenName: 'gateway' },
   ])

@@ -80,7 +80,7 @@ async function message(webhook: WebhookRow) {
 
 async function deliveryOf({ webhookId, id }: WebhookDeliveryRow): Promise<WebhookDeliveryRow> {
   const page = await listDeliveries(bench.store.db, { webhookId, cursor: null, limit: 100 })
-  const found = page.deliveries.find((each) => each.id === id)
+  const found = page.rows.find((each) => each.id === id)
   if (found === undefined) throw new Error(`no delivery ${id}`)
   return found
 }
@@ -356,8 +356,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await message(webhook)
     await deliverAll()
     const listed = async () =>
-      (await listDeliveries(bench.store.db, { webhookId: webhook.id, cursor: null, limit: 9 }))
-        .deliveries.length
+      (await listDeliveries(bench.store.db, { webhookId: webhook.id, cursor: null, limit: 9 })).rows
+        .length
     nowMs += 30 * 24 * HOUR_MS
     await deliverAll()
     expect(await listed()).toBe(1)

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
+import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import type { Tables } from '../store/schema.ts'
 import {
   WEBHOOK_DELIVERIES,
@@ -6,7 +7,6 @@ import {
   type WebhookRow,
 } from '../store/webhook-tables.ts'
 import { firstIdOf, type IdSource } from '../vocabulary/ids.ts'
-import type { Page } from '../vocabulary/page.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -81,23 +81,12 @@ export async function addMessage(
 }
 
 /** A page of the messages to a webhook, newest first. */
-export async function listDeliveries(
+export function listDeliveries(
   db: Kysely<Tables>,
-  { webhookId, cursor, limit }: Page & { readonly webhookId: string },
-): Promise<{
-  readonly deliveries: readonly WebhookDeliveryRow[]
-  readonly nextCursor: string | null
-}> {
-  const rows = await db
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', webhookId)
-    .$if(cursor != null, (query) => query.where('id', '<', cursor ?? ''))
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const deliveries = rows.slice(0, limit).map((row) => WEBHOOK_DELIVERIES.read(row))
-  return { deliveries, nextCursor: rows.length > limit ? (deliveries.at(-1)?.id ?? null) : null }
+  { webhookId, ...page }: Page & { readonly webhookId: string },
+): Promise<ListPage<WebhookDeliveryRow>> {
+  const query = db.selectFrom('webhook_deliveries').selectAll().where('webhook_id', '=', webhookId)
+  return readPage(query, { ...page, read: WEBHOOK_DELIVERIES.read })
 }
 
 /** Since when messages to a webhook fail, and why the latest attempt at the newest of them did. */

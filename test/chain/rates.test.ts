@@ -61,7 +61,7 @@ test.each([
     await anvil.transfer({ to: deposits.addressOf('A'), units: 10_000_000n }, coin.address)
     await anvil.mine()
     await deposits.drain()
-    const { purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 10 })
+    const { rows: purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 10 })
     expect(purchases).toMatchObject([{ state, creditMicros: worth }])
     expect(await deposits.balance('A')).toBe(state === 'credited' ? worth : 0)
   },

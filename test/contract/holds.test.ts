@@ -47,7 +47,7 @@ async function whole(row: FormatRow, body: Body) {
 
 async function limitKey({ id: accountId }: TestAccount, limitMicros: number): Promise<void> {
   const { db } = bench.world.gateway.store
-  const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
+  const { rows: apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
   await bench.world.gateway.ledger.updateApiKey({
     id: apiKeys[0]?.id ?? '',
     creditLimitMicros: micros(limitMicros),

@@ -25,7 +25,7 @@ async function changedKey(
 ): Promise<string> {
   const { db } = bench.world.gateway.store
   const { id: accountId, apiKey } = await bench.payer()
-  const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
+  const { rows: apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
   const { limitMicros, ...rest } = change
   await bench.world.gateway.ledger.updateApiKey({
     id: apiKeys[0]?.id ?? '',

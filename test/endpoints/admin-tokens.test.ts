@@ -162,7 +162,7 @@ describe('every operation of admins', () => {
 
 async function recorded() {
   const page = { limit: 1_000 }
-  return (await listOperatorActions(admin.world.gateway.store.db, page)).actions
+  return (await listOperatorActions(admin.world.gateway.store.db, page)).rows
 }
 
 describe('a token', () => {

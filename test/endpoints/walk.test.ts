@@ -28,7 +28,7 @@ const CREDENTIAL_NAMES = Object.keys(CREDENTIALS).filter(
 async function changedKey(change: { readonly disabled?: true; readonly expiresAtMs?: number }) {
   const { db } = world.gateway.store
   const { id: accountId, apiKey } = await world.account()
-  const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
+  const { rows: apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
   await world.gateway.ledger.updateApiKey({ id: apiKeys[0]?.id ?? '', ...change })
   return apiKey
 }

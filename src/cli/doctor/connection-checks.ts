@@ -238,8 +238,8 @@ export async function checkWebhooks({
       findings.push({ check, state: 'warning', message })
       continue
     }
-    const { deliveries } = await listDeliveries(db, { webhookId: id, cursor: null, limit: 1 })
-    const [latest] = deliveries
+    const { rows } = await listDeliveries(db, { webhookId: id, cursor: null, limit: 1 })
+    const [latest] = rows
     if (latest === undefined || (latest.state === 'waiting' && latest.attempts === 0)) {
       const message = `no message was sent to ${url} yet: \`tollgate webhook test ${id}\` sends one`
       findings.push({ check, state: 'ok', message })

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import type { Page } from '../../store/list-page.ts'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
 import type { RequestState } from '../../vocabulary/outcome.ts'
-import type { Page } from '../../vocabulary/page.ts'
 import { isUnsettled } from './unsettled.ts'
 
 /** One value, or any of several. */

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Page } from '../../store/list-page.ts'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX, timeOfId } from '../../vocabulary/ids.ts'
-import type { Page } from '../../vocabulary/page.ts'
 import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { listRequests, newestLike, type RequestFilter, wantsOnlyUnsettled } from './activity.ts'
 

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type ListPage, type Page, readPage } from '../../store/list-page.ts'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { type Micros, micros } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
-import type { Page } from '../../vocabulary/page.ts'
 
 /** A request whose attempt has ended and whose charge is not final: the reconciler looks it up. */
 export interface UnsettledRequest {
@@ -160,24 +160,20 @@ export interface WaitingRequest extends RequestRow {
 }
 
 /** One page of the unsettled requests of all accounts, the oldest first; `cursor` is the last ID of the page before. */
-export async function listWaiting(
-  db: Kysely<Tables>,
-  { cursor, limit }: Page,
-): Promise<{ readonly requests: readonly WaitingRequest[]; readonly nextCursor: string | null }> {
-  const rows = await db
+export function listWaiting(db: Kysely<Tables>, page: Page): Promise<ListPage<WaitingRequest>> {
+  const query = db
     .selectFrom('requests')
     .innerJoin('accounts', 'accounts.id', 'requests.account_id')
     .selectAll('requests')
     .select('accounts.name as account_name')
     .where(isUnsettled('provisional', 'unresolved'))
-    .where('requests.id', '>', cursor ?? '')
-    .orderBy('requests.id')
-    .limit(limit + 1)
-    .execute()
-  const requests = rows
-    .slice(0, limit)
-    .map((row) => ({ ...REQUESTS.read(row), accountName: row.account_name }))
-  return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
+  return readPage(query, {
+    ...page,
+    cursor: page.cursor ?? '',
+    idColumn: 'requests.id',
+    order: 'asc',
+    read: (row) => ({ ...REQUESTS.read(row), accountName: row.account_name }),
+  })
 }
 
 /** States of a hold that is not settled. */

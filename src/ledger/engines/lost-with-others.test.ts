@@ -48,7 +48,7 @@ test('an account whose owner is lost too is restored with its key and credit, an
   expect(world.gaps).toMatchObject([{ commits: 3, commands: 3, lost: 0 }])
   expect(await world.bench.apiKey('K')).toMatchObject({ accountId: 'A' })
   expect(await world.run('show A →')).toBe('show A → backed 5 held 0, free 0 held 0')
-  const { actions } = await listOperatorActions(db, { limit: 10 })
+  const { rows: actions } = await listOperatorActions(db, { limit: 10 })
   expect(actions).toMatchObject([
     { id: 'act_2', userId: null, tokenId: null, tokenName: 'user_ada' },
     { id: 'act_1', userId: null, tokenId: null, tokenName: 'shop' },

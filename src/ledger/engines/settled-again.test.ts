@@ -32,7 +32,7 @@ test('a request that an operator settled is settled again, and the audit log say
   await world.goBack()
   expect(world.gaps).toMatchObject([{ commits: 1, commands: 1, lost: 0 }])
   expect(await world.bench.request('R1')).toMatchObject({ state: 'final', backedChargeMicros: 70 })
-  const { actions } = await listOperatorActions(world.bench.store.db, { limit: 10 })
+  const { rows: actions } = await listOperatorActions(world.bench.store.db, { limit: 10 })
   expect(actions).toMatchObject([{ id: 'act_1', action: 'settleRequest', targetId: 'R1' }])
 })
 

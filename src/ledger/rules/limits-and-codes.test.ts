@@ -209,9 +209,9 @@ test('codes are listed newest first, and a redeemed one is not revoked', async (
   expect(await bench.ledger.revokeCreditCode('code_2')).toMatchObject({ revokedAtMs: 9 })
   expect(await bench.ledger.revokeCreditCode('code_9')).toBeNull()
   const page = await listCreditCodes(db, { limit: 1 })
-  expect(page).toMatchObject({ creditCodes: [{ id: 'code_2' }], nextCursor: 'code_2' })
+  expect(page).toMatchObject({ rows: [{ id: 'code_2' }], nextCursor: 'code_2' })
   expect(await listCreditCodes(db, { cursor: 'code_2', limit: 1 })).toMatchObject({
-    creditCodes: [{ id: 'code_1' }],
+    rows: [{ id: 'code_1' }],
     nextCursor: null,
   })
   await bench.audit()

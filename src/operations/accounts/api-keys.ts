@@ -118,10 +118,10 @@ function list({ store, clock, keyLimits }: OperationParts) {
       if (account === null) throw notFound('account', accountId)
       const reads = store.pages(reader)
       const page = await listApiKeys(reads, { accountId, search, limit, cursor })
-      const ids = page.apiKeys.map(({ id }) => id)
+      const ids = page.rows.map(({ id }) => id)
       const usedAtMs = await getLastUses(reads, ids)
       const nowMs = clock.nowMs()
-      const answers = page.apiKeys.map((each) =>
+      const answers = page.rows.map((each) =>
         apiKeyAnswer(each, {
           usedAtMs: usedAtMs.get(each.id) ?? null,
           isSuspended: account.disabled,

@@ -73,8 +73,7 @@ function list({ store }: OperationParts) {
     answers: { 200: listShape(creditCodeShape) },
     async run({ reader, query: { limit, cursor } }) {
       const page = await listCreditCodes(store.pages(reader), { limit, cursor })
-      const next = idCursor('codes', page.nextCursor)
-      return listAnswer(page.creditCodes.map(creditCodeAnswer), next)
+      return listAnswer(page.rows.map(creditCodeAnswer), idCursor('codes', page.nextCursor))
     },
   })
 }

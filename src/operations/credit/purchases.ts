@@ -62,19 +62,18 @@ function list({ store }: OperationParts) {
     }),
     answers: { 200: listShape(listedPurchaseShape) },
     async run({ reader, query: { limit, cursor, state, reversal, account_id: accountId } }) {
-      const { purchases, nextCursor } = await listAllPurchases(store.pages(reader), {
+      const page = await listAllPurchases(store.pages(reader), {
         limit,
         cursor,
         ...(state === undefined ? {} : { states: state }),
         ...(reversal === undefined ? {} : { reversals: reversal }),
         ...(accountId === undefined ? {} : { accountId }),
       })
-      const answers = purchases.map((row) => ({
+      const answers = page.rows.map((row) => ({
         ...adminPurchaseAnswer(row),
         account_name: row.accountName,
       }))
-      const next = idCursor('all_purchases', nextCursor)
-      return listAnswer(answers, next)
+      return listAnswer(answers, idCursor('all_purchases', page.nextCursor))
     },
   })
 }

@@ -74,13 +74,8 @@ function listActions({ store }: OperationParts) {
       if (format === 'csv' || (format === undefined && acceptsCsv)) {
         return Readable.from(actionCsv(store.pages(reader), filter))
       }
-      const { actions, nextCursor } = await listOperatorActions(store.pages(reader), {
-        limit,
-        cursor,
-        ...filter,
-      })
-      const next = idCursor('actions', nextCursor)
-      return listAnswer(actions.map(actionAnswer), next)
+      const page = await listOperatorActions(store.pages(reader), { limit, cursor, ...filter })
+      return listAnswer(page.rows.map(actionAnswer), idCursor('actions', page.nextCursor))
     },
   })
 }
@@ -97,7 +92,7 @@ async function* actionCsv(
   let cursor: string | null = null
   do {
     const page = await listOperatorActions(db, { ...filter, cursor, limit: CSV_ROWS_AT_ONCE })
-    const lines = page.actions.map((row) => {
+    const lines = page.rows.map((row) => {
       const { detail, before } = fieldsOfAction(row)
       return csvLine([
         row.id,
@@ -201,7 +196,7 @@ function listUnsettled({ store, server }: OperationParts) {
     async run({ reader, query: { limit, cursor } }) {
       if (server === null) throw new TypeError('the process serves nothing')
       const page = await listWaiting(store.pages(reader), { limit, cursor })
-      const answers = page.requests.map((row) => unsettledAnswer(row, server.scheduleOf))
+      const answers = page.rows.map((row) => unsettledAnswer(row, server.scheduleOf))
       return listAnswer(answers, idCursor('unsettled', page.nextCursor))
     },
   })

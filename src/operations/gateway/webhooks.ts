@@ -202,10 +202,8 @@ function deliveries({ store }: OperationParts) {
       const webhookId = param('webhook_id')
       const db = readsFor({ caller, reader }, store)
       if ((await getWebhook(db, webhookId)) === null) throw notFound('webhook', webhookId)
-      const asked = { webhookId, limit, cursor }
-      const { deliveries: rows, nextCursor } = await listDeliveries(db, asked)
-      const next = idCursor('deliveries', nextCursor)
-      return listAnswer(rows.map(deliveryAnswer), next)
+      const page = await listDeliveries(db, { webhookId, limit, cursor })
+      return listAnswer(page.rows.map(deliveryAnswer), idCursor('deliveries', page.nextCursor))
     },
   })
 }

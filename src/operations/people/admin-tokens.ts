@@ -106,8 +106,7 @@ function list({ store }: OperationParts) {
     answers: { 200: listShape(adminTokenShape) },
     async run({ reader, caller, query: { limit, cursor } }) {
       const page = await listAdminTokens(readsFor({ caller, reader }, store), { limit, cursor })
-      const next = idCursor('admin_tokens', page.nextCursor)
-      return listAnswer(page.adminTokens.map(adminTokenAnswer), next)
+      return listAnswer(page.rows.map(adminTokenAnswer), idCursor('admin_tokens', page.nextCursor))
     },
   })
 }

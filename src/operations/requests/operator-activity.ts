@@ -133,9 +133,9 @@ function findKeys({ store }: OperationParts) {
     async run({ reader, query: { limit, cursor = null, search } }) {
       const db = store.pages(reader)
       const page = await listApiKeys(db, { accountId: null, search, limit, cursor })
-      const accountIds = page.apiKeys.map(({ accountId }) => accountId)
+      const accountIds = page.rows.map(({ accountId }) => accountId)
       const accountNames = await readNames(db, 'accounts', accountIds)
-      const rows = page.apiKeys.map(({ id, accountId, name, displayPrefix }) => ({
+      const answers = page.rows.map(({ id, accountId, name, displayPrefix }) => ({
         id,
         object: 'found_key' as const,
         account_id: accountId,
@@ -143,7 +143,7 @@ function findKeys({ store }: OperationParts) {
         name,
         prefix: displayPrefix,
       }))
-      return listAnswer(rows, idCursor('keys', page.nextCursor))
+      return listAnswer(answers, idCursor('keys', page.nextCursor))
     },
   })
 }
