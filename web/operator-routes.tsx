@@ -1,7 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
 import { readAllActivitySearch, readOperatorActivitySearch } from './screens/activity/search.ts'
-import { readFindSearch } from './screens/models/search.ts'
+import { readOfferedSearch } from './screens/models/search.ts'
 import { readHomeSearch, readMarginSearch } from './screens/operator/margin-search.ts'
 import {
   readAccountsSearch,
@@ -74,7 +74,7 @@ const OPERATOR_SCREENS = [
   ),
   ofOperator(
     '/models',
-    readFindSearch,
+    readOfferedSearch,
     screen(() => import('./screens/models/offered-models.tsx'), 'OfferedModelsScreen'),
   ),
   ofOperator(

@@ -164,6 +164,7 @@ async function serve(
     byteBudget,
     refreshCatalog: () => refreshers.refreshNow(),
     doubtedIds: () => refreshers.doubtedIds,
+    notOffered: () => refreshers.notOffered,
     verification,
     reconcilers,
     isAccountRefused: (upstream) => telemetryParts.readiness.isAccountRefused(upstream),

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
+import type { ModelNotOffered, RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import {
   type AnsweredCall,
   adminAccess,
@@ -54,6 +54,8 @@ export interface HttpParts {
   readonly refreshCatalog: () => Promise<RefreshOfAll>
   /** Models with a figure whose steep fall is not believed yet. */
   readonly doubtedIds: () => readonly string[]
+  /** The models that upstreams list and the gateway does not offer, and why. */
+  readonly notOffered: () => readonly ModelNotOffered[]
   readonly verification: Verification
   readonly reconcilers: Pick<Reconcilers, 'scheduleOf'>
   /** Whether an upstream last refused our account. */
@@ -253,9 +255,10 @@ function servingFacts(
     checks,
     catalog,
     doubtedIds,
+    notOffered,
     verification,
     reconcilers,
-  }: Pick<HttpParts, 'catalog' | 'doubtedIds' | 'verification' | 'reconcilers'> &
+  }: Pick<HttpParts, 'catalog' | 'doubtedIds' | 'notOffered' | 'verification' | 'reconcilers'> &
     Pick<NonNullable<OperationParts['server']>, 'checks'>,
 ): OperationParts['server'] {
   return {
@@ -268,7 +271,8 @@ function servingFacts(
       doubtedIds: doubtedIds(),
     }),
     modelsAt: (feeBasisPoints) => catalog.chargedAt(feeBasisPoints),
-    catalogRows: () => catalog.rows(),
+    catalogRows: () => catalog.rows().map((row) => ({ ...row, isStale: catalog.isStale(row) })),
+    notOffered,
     verification: () => verification.report(),
     scheduleOf: (request, upstream) => reconcilers.scheduleOf(request, upstream),
     onReportFailure: warning(log, 'an audit could not be reported to webhooks'),

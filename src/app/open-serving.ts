@@ -33,6 +33,7 @@ interface ServingInput
     HttpParts,
     | 'refreshCatalog'
     | 'doubtedIds'
+    | 'notOffered'
     | 'verification'
     | 'isAccountRefused'
     | 'metricsRoute'

@@ -98,6 +98,7 @@ export class CatalogRefresher {
   #failuresInARow = 0
   /** Prices that requests may have been held and charged at, which the store could not take yet, by ID. */
   readonly #unsaved = new Map<string, ReturnType<typeof snapshotOf>>()
+  #skipped: readonly SkippedRow[] = []
 
   constructor(input: CatalogRefresherInput) {
     this.#input = input
@@ -170,6 +171,11 @@ export class CatalogRefresher {
       .filter((id) => this.#beliefs.doubts(id))
   }
 
+  /** The rows of the last list that could be read which are not offered, and why; none before the first list. */
+  get skipped(): readonly SkippedRow[] {
+    return this.#skipped
+  }
+
   /** Ends the repetition; resolves when no refresh is running. */
   async stop(): Promise<void> {
     this.#repeating = false
@@ -222,6 +228,7 @@ export class CatalogRefresher {
     const rows = this.#weigh({ parsed, flatPrices, askedAtMs })
     const storeFailure = await this.#save(rows, askedAtMs)
     catalog.replace(settings.upstream, rows)
+    this.#skipped = parsed.skipped
     return {
       kind: 'refreshed',
       models: rows.length,

@@ -7,6 +7,16 @@ export type RefreshOfAll = RefreshOutcome & {
   readonly failed: readonly { readonly upstream: string; readonly why: string }[]
 }
 
+/** A model that an upstream lists and the gateway does not offer from it. */
+export interface ModelNotOffered {
+  readonly upstream: string
+  /** Null: its row has no usable ID. */
+  readonly modelId: string | null
+  readonly why: string
+}
+
+const SHADOWED = 'another upstream offers a model of this ID'
+
 /** The refreshers of all upstreams, each of which keeps its own time: none waits for another. */
 export class CatalogRefreshers {
   readonly #catalog: Catalog
@@ -86,6 +96,16 @@ export class CatalogRefreshers {
   /** Models with a figure whose steep fall is not believed yet. */
   get doubtedIds(): readonly string[] {
     return this.#refreshers.flatMap(({ doubtedIds }) => doubtedIds)
+  }
+
+  /** The models of the last lists that are not offered, and why: upstream by upstream. */
+  get notOffered(): readonly ModelNotOffered[] {
+    return this.#refreshers.flatMap(({ upstream, skipped }) => [
+      ...skipped.map((row) => ({ upstream, ...row })),
+      ...this.#catalog
+        .shadowedOf(upstream)
+        .map((modelId) => ({ upstream, modelId, why: SHADOWED })),
+    ])
   }
 
   /** Ends the repetitions; resolves when no refresh is running. */

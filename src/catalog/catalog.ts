@@ -112,7 +112,7 @@ export class Catalog {
     const model = resolve(this.#index, modelName)
     const row = model === null ? null : rowFor(model, endpoint)
     if (row === null) throw this.notFound(modelName, { param: 'model' })
-    if (this.#clock.nowMs() - row.refreshedAtMs > this.#settings.pricesStaleAfterMs) {
+    if (this.isStale(row)) {
       this.#onStale(row.offer.upstream)
       throw new Problem('model_prices_stale')
     }
@@ -152,6 +152,11 @@ export class Catalog {
   /** Every row on offer, in the order of the upstreams and of their lists. */
   rows(): readonly CatalogRow[] {
     return this.#index?.models.flatMap(({ rows }) => rows) ?? []
+  }
+
+  /** Whether the prices of a row are too old to size a hold with, so that its requests are refused. */
+  isStale({ refreshedAtMs }: Pick<CatalogRow, 'refreshedAtMs'>): boolean {
+    return this.#clock.nowMs() - refreshedAtMs > this.#settings.pricesStaleAfterMs
   }
 
   /** The ids of all rows. */

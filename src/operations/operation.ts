@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { z } from 'zod'
-import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
+import type { ModelNotOffered, RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import type { CatalogRow } from '../catalog/claims.ts'
 import type { ChargedModel } from '../catalog/served-models.ts'
 import type { ChangedCallers } from '../journey/gate/caller.ts'
@@ -333,8 +333,10 @@ export interface OperationParts {
     }
     /** The models at the prices that an account with this fee is charged, in hundredths of a percent; null: at each model's own. */
     modelsAt(feeBasisPoints: number | null): readonly ChargedModel[]
-    /** Every row of the catalog: a model at each of its upstreams. */
-    catalogRows(): readonly CatalogRow[]
+    /** Every row of the catalog: a model at each of its upstreams. `isStale`: its prices are so old that requests are refused. */
+    catalogRows(): readonly (CatalogRow & { readonly isStale: boolean })[]
+    /** The models that upstreams list and the gateway does not offer, and why. */
+    notOffered(): readonly ModelNotOffered[]
     verification(): {
       readonly lookups: 'verify' | 'all'
       /** Requests whose reported costs are all looked up. */

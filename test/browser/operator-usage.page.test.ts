@@ -3,6 +3,7 @@ import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
+import { ACCOUNTS } from './stand-in-operator.ts'
 import { OPERATOR_REPORT, operatorUsage } from './stand-in-usage.ts'
 
 /** Usage and margin of all accounts, and models with the provider's prices. */
@@ -22,6 +23,16 @@ const SCREENS: readonly Screen[] = [
   ]),
   { name: 'op-models', path: 'operator/models', text: '$42.00 per M image tokens' },
   { name: 'op-models-none', path: 'operator/models?find=nothing', text: 'No model matches.' },
+  {
+    name: 'op-model',
+    path: 'operator/models?model=anthropic/claude-sonnet-5',
+    text: 'Output, above 200,000',
+  },
+  {
+    name: 'op-models-not-offered',
+    path: 'operator/models?list=not_offered',
+    text: 'the row has no ID',
+  },
   ...answeredScreens({ path: 'operator/models', pathEnd: '/operator/models' }, [
     ['op-models-error', down, 'The models could not be loaded.'],
   ]),
@@ -99,4 +110,42 @@ test('the CSV of a report is named by its accounts, its first and last day, and 
     await csv.waitFor()
     expect(await csv.getAttribute('download')).toBe(`usage-${name}-by-model.csv`)
   }
+})
+
+test('an operator opens a model and reads the prices of the provider beside those that are charged, its state and its use', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator/models`)
+  await page.getByRole('link', { name: 'anthropic/claude-sonnet-5' }).click()
+  const drawer = page.getByRole('complementary', { name: 'Model' })
+  const price = (name: string) => drawer.getByRole('row', { name, exact: false }).first()
+  await expect.poll(() => price('Input').textContent()).toBe('Input$3.00$3.15')
+  expect(await price('Output, above 200,000').textContent()).toBe(
+    'Output, above 200,000$22.50$23.625',
+  )
+  const parts = await drawer.textContent()
+  for (const text of ['1,000,000 tokens', 'messages', 'Upstreamopenrouter', 'Offeredyes']) {
+    expect(parts).toContain(text)
+  }
+  await drawer.getByText('Provider cost').waitFor()
+  await page.goto(`${server.address}/app/operator/models?model=meta/llama-5-70b`)
+  await drawer.getByText('no, requests are refused').waitFor()
+})
+
+test('an operator tries a model with the credit of an account of their choice, which the Playground names', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator/models?model=anthropic/claude-sonnet-5`)
+  await page.getByRole('button', { name: 'Try with an account’s credit' }).click()
+  await page.getByRole('button', { name: 'Fjord Analytics' }).click()
+  const atPlayground = (id = '') =>
+    page.waitForURL(new RegExp(`/app/${id}/playground\\?model=anthropic.*claude-sonnet-5$`))
+  await atPlayground(ACCOUNTS[0]?.id)
+  await page.getByText('Requests are charged to the credit of Fjord Analytics').waitFor()
+  await page.getByRole('button', { name: 'Charge another account' }).click()
+  await page.getByRole('button', { name: 'Night Shift' }).click()
+  await atPlayground(ACCOUNTS[1]?.id)
+  await page.getByText('Requests are charged to the credit of Night Shift').waitFor()
 })

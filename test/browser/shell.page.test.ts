@@ -214,7 +214,7 @@ describe('the palette', () => {
   }) => {
     const keyId = KEYS[0]?.id ?? ''
     for (const [text, entry, address] of [
-      ['gpt-6', 'openai/gpt-6-mini', /operator\/models\?find=openai/],
+      ['gpt-6', 'openai/gpt-6-mini', /operator\/models\?model=openai/],
       [keyId, 'Requests of the key', new RegExp(`operator/activity\\?range=30d&key=.*${keyId}`)],
     ] as const) {
       await page.goto(`${server.address}/app/operator`)

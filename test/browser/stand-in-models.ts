@@ -1,5 +1,5 @@
 import type { Model } from '../../web/api/answers.ts'
-import type { OfferedModel } from '../../web/api/operator.ts'
+import type { OfferedModel, OfferedModels } from '../../web/api/operator.ts'
 
 /** The models of the made-up account: each kind of price, of input and of answer. */
 
@@ -43,6 +43,8 @@ function offered(id: string, input: ModelInput): OfferedModel {
     provider_pricing: provider,
     fee_basis_points: 500,
     doubted: id === 'openai/gpt-6-mini',
+    listed_at: '2026-11-21T12:00:00.000Z',
+    stale: id === 'meta/llama-5-70b',
   }
 }
 
@@ -145,19 +147,35 @@ const MANY = [
 ]
 
 const list = <Row>(data: readonly Row[]) => ({
-  object: 'list',
+  object: 'list' as const,
   data,
   has_more: false,
   next_cursor: null,
 })
 
 /** The models at each upstream, as operators read them. */
-export const OFFERED_MODELS = list(MANY)
+export const OFFERED_MODELS: OfferedModels = {
+  ...list(MANY),
+  not_offered: [
+    {
+      upstream: 'openai',
+      model: 'openai/omni-moderation',
+      why: 'no price is known for it: to offer it, write `- { id: openai/omni-moderation, upstream_id: omni-moderation, prices: { input: …, output: … }, context: …, max_output: … }` below `models`',
+    },
+    {
+      upstream: 'local',
+      model: 'openai/gpt-6-mini',
+      why: 'another upstream offers a model of this ID',
+    },
+    { upstream: 'openrouter', model: null, why: 'the row has no ID' },
+  ],
+}
 
 /** The models as an account reads them. */
-export const MODEL_LIST = list<Model>(
-  MANY.map(
-    ({ upstream: _, provider_pricing: __, fee_basis_points: ___, doubted: ____, ...model }) =>
-      model,
-  ),
-)
+export const MODEL_LIST = list<Model>(MANY.map(asAccountsRead))
+
+function asAccountsRead(model: OfferedModel): Model {
+  const { upstream: _, provider_pricing: __, fee_basis_points: ___, ...charged } = model
+  const { doubted: ____, listed_at: _____, stale: ______, ...shown } = charged
+  return shown
+}

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { setUpOperator } from '../page/page-client.ts'
 import { startWorld } from '../world.ts'
 
-test('a model that is not offered, and an alias that leads nowhere, are logged once, with the reason', async () => {
+test('a model that is not offered, and an alias that leads nowhere, are logged once, with the reason, which operators read on the page', async () => {
   const token = 'a-token-of-the-settings'
   const world = await startWorld({
     vendor: 'openai',
@@ -32,6 +33,16 @@ test('a model that is not offered, and an alias that leads nowhere, are logged o
       }),
     ])
     expect(new Set(skipped.map(({ model }) => model)).size).toBe(skipped.length)
+    const operator = await setUpOperator(world)
+    const { json } = await operator.get('operator/models')
+    const [reason] = ofOpen.map(({ why }) => why)
+    expect(json['not_offered']).toContainEqual({
+      upstream: 'openai',
+      model: 'openai/open',
+      why: reason,
+    })
+    const [first] = json['data'] as readonly object[]
+    expect(first).toMatchObject({ upstream: 'openai', stale: false, doubted: false })
     expect(lines.filter(({ alias }) => alias !== undefined)).toEqual([
       expect.objectContaining({ alias: 'lost', model: 'sim/none', level: 40 }),
     ])

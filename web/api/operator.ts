@@ -12,6 +12,9 @@ export type ListedAccount = Row<'listAccounts', 'operator'>
 /** Something that an operator changed. */
 export type OperatorAction = Row<'listOperatorActions', 'operator'>
 
+/** The models at every upstream, and those that are not offered. */
+export type OfferedModels = Answer<'listOfferedModels', 'operator'>
+
 /** A model at one of its upstreams, with the provider's prices. */
 export type OfferedModel = Row<'listOfferedModels', 'operator'>
 

@@ -99,6 +99,33 @@ export function priceLines({ pricing }: Priced): readonly PriceLine[] {
   return [...byToken, ...ofImage, ...each]
 }
 
+/** The heading of prices. */
+export function pricesTitle(lines: readonly PriceLine[]): string {
+  return lines.some(({ isByToken }) => isByToken) ? 'Prices per million tokens' : 'Prices'
+}
+
+/** The prices of each tier: `Input above 200,000`, which are tokens of input. */
+export function tierLines({
+  pricing: { overrides },
+}: Pick<Priced, 'pricing'>): readonly PriceLine[] {
+  if (!Array.isArray(overrides)) return []
+  return overrides.flatMap((tier: Readonly<Record<string, unknown>>) => {
+    const from = tier['min_prompt_tokens']
+    if (typeof from !== 'number') return []
+    return TIERED.flatMap(([field, term]) => {
+      const price = (tier as Readonly<Record<string, string | undefined>>)[field]
+      const text = isCharged(price) ? perMillionText(price) : null
+      const above = `${term}, above ${from.toLocaleString('en-US')}`
+      return text === null ? [] : [{ term: above, text, isPart: false, isByToken: true }]
+    })
+  })
+}
+
+const TIERED: readonly (readonly [field: string, term: string])[] = [
+  ['prompt', 'Input'],
+  ['completion', 'Output'],
+]
+
 /** A sentence for each tier: `Above 200,000 input tokens: $6.30 in, $23.625 out.` */
 export function tierSentences({ pricing: { overrides } }: Priced): readonly string[] {
   if (!Array.isArray(overrides)) return []

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { accountsQuery, oneAccountQuery } from '../api/operator.ts'
 import { shortId } from '../format/ids.ts'
 import { Icon } from './icon.tsx'
@@ -38,6 +38,7 @@ export function PickAccount({ accountId, onChange }: PickAccountProps) {
       {(close) => (
         <Found
           accountId={accountId}
+          hasAll
           onChange={(id) => {
             close()
             onChange(id)
@@ -48,10 +49,50 @@ export function PickAccount({ accountId, onChange }: PickAccountProps) {
   )
 }
 
+interface ChooseAccountProps {
+  /** Default: none is chosen. */
+  readonly accountId?: string
+  /** The class of the button. */
+  readonly className: string
+  /** The content of the button. */
+  readonly children: ReactNode
+  readonly onChoose: (accountId: string) => void
+}
+
+/** A button that asks for one account. */
+export function ChooseAccount({ accountId, className, children, onChoose }: ChooseAccountProps) {
+  return (
+    <Popover
+      label="Account"
+      button={(button) => (
+        <button type="button" className={className} {...button}>
+          {children}
+        </button>
+      )}
+    >
+      {(close) => (
+        <Found
+          accountId={accountId}
+          hasAll={false}
+          onChange={(id) => {
+            close()
+            if (id !== undefined) onChoose(id)
+          }}
+        />
+      )}
+    </Popover>
+  )
+}
+
 const SEARCH_AFTER_MS = 150
 const SHOWN_MAX = 20
 
-function Found({ accountId, onChange }: PickAccountProps) {
+interface FoundProps extends PickAccountProps {
+  /** Whether all accounts can be chosen too. */
+  readonly hasAll: boolean
+}
+
+function Found({ accountId, hasAll, onChange }: FoundProps) {
   const [text, setText] = useState('')
   const { data, hasNextPage } = useInfiniteQuery(
     accountsQuery(useSettled(text.trim(), SEARCH_AFTER_MS)),
@@ -79,7 +120,7 @@ function Found({ accountId, onChange }: PickAccountProps) {
       {data !== undefined && found.length === 0 && (
         <p className="note px-2.5 py-2">No account matches “{text.trim()}”.</p>
       )}
-      {accountId !== undefined && (
+      {hasAll && accountId !== undefined && (
         <>
           <div className="menu-rule" />
           <button type="button" className="menu-item" onClick={() => onChange(undefined)}>

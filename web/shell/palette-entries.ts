@@ -226,11 +226,11 @@ function useModelEntries(accountId: string | null, wanted: string): Found {
     note: 'Model',
     open: () =>
       accountId === null
-        ? void navigate({ to: '/operator/models', search: { find: id } })
+        ? void navigate({ to: '/operator/models', search: { model: id } })
         : void navigate({
             to: '/$account/models',
             params: { account: accountId },
-            search: { find: id },
+            search: { model: id },
           }),
   }))
   return { entries, isSearching: isLoading }

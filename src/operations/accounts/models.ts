@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { CatalogRow } from '../../catalog/claims.ts'
 import { type ChargedModel, chargedModel, withImageFlat } from '../../catalog/served-models.ts'
 import { ModelAccess } from '../../journey/gate/caller.ts'
-import { feeShape, listAnswer, listShape } from '../fields.ts'
+import { feeShape, listAnswer, listShape, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { type OperationParts, operation, readsFor } from '../operation.ts'
 
@@ -41,13 +41,21 @@ function ofUpstreams({ server }: OperationParts) {
     method: 'GET',
     paths: { operator: '/app/api/operator/models' },
     summary:
-      "Every model at each of its upstreams: the provider's prices, the platform fee, and the prices that accounts without a fee of their own are charged.",
-    answers: { 200: listShape(offeredModelShape) },
+      "Every model at each of its upstreams: the provider's prices, the platform fee, and the prices that accounts without a fee of their own are charged; and the models that upstreams list but the gateway does not offer.",
+    answers: { 200: listShape(offeredModelShape).extend({ not_offered: notOfferedShape }) },
     async run() {
       const doubted = new Set(server?.catalog().doubtedIds)
       const rows = server?.catalogRows() ?? []
       const body = rows.map((row) => offeredAnswer(row, doubted.has(row.offer.modelId)))
-      return listAnswer(body, null)
+      const notOffered = server?.notOffered() ?? []
+      return {
+        ...listAnswer(body, null),
+        not_offered: notOffered.map(({ upstream, modelId, why }) => ({
+          upstream,
+          model: modelId,
+          why,
+        })),
+      }
     },
   })
 }
@@ -136,12 +144,30 @@ const offeredModelShape = modelShape
       .describe(
         'Whether a price, the context window or the maximum output fell so far that the earlier figure still applies.',
       ),
+    listed_at: timeField.describe('When the upstream last listed its prices.'),
+    stale: z
+      .boolean()
+      .describe(
+        'Whether requests are refused because the prices are too old: `model_prices_stale`.',
+      ),
   })
   .meta({ id: 'OfferedModel' })
 
+const notOfferedShape = z
+  .array(
+    z.object({
+      upstream: z.string(),
+      model: z.string().nullable().describe('The ID of the model; null: its row has none.'),
+      why: z.string(),
+    }),
+  )
+  .describe(
+    'The models of the last list of each upstream that are not offered, and why. Models that the settings of an upstream leave out are not among them.',
+  )
+
 /** By position: the row, and whether one of its figures is doubted. */
 function offeredAnswer(
-  { offer, listing }: CatalogRow,
+  { offer, listing, refreshedAtMs, isStale }: CatalogRow & { readonly isStale: boolean },
   doubted: boolean,
 ): z.input<typeof offeredModelShape> {
   const { endpoints, feeBasisPoints, upstream } = offer
@@ -153,5 +179,7 @@ function offeredAnswer(
     provider_pricing: pricingAnswer({ pricing }),
     fee_basis_points: feeBasisPoints,
     doubted,
+    listed_at: timeAnswer(refreshedAtMs),
+    stale: isStale,
   }
 }

@@ -19,20 +19,27 @@ const VENDORS_MAX = 7
 interface ModelFiltersProps {
   readonly models: readonly Model[]
   readonly search: ModelsSearch
+  /** The label of the search field. Default: that it finds names, IDs and descriptions. */
+  readonly finds?: string
   readonly onChange: (
     part: { readonly [K in keyof ModelsSearch]?: ModelsSearch[K] | undefined },
   ) => void
 }
 
 /** The filters of the models, and their order. */
-export function ModelFilters({ models, search, onChange }: ModelFiltersProps) {
+export function ModelFilters({
+  models,
+  search,
+  finds = 'Name, ID or description',
+  onChange,
+}: ModelFiltersProps) {
   const { find = '', sort = 'used', context, supports = [] } = search
   const parameters = [...new Set(models.flatMap((model) => model.supported_parameters))].sort()
   return (
     <>
       <div className="filters">
         <FindField
-          label="Name, ID or description"
+          label={finds}
           value={find}
           onChange={(text) => onChange({ find: text === '' ? undefined : text })}
         />

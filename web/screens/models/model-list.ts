@@ -13,18 +13,19 @@ export interface ModelUse {
 export type ModelUses = ReadonlyMap<string, ModelUse>
 
 /** The models that match the search, sorted. */
-export function matchingModels(
-  models: readonly Model[],
+export function matchingModels<Each extends Model & { readonly upstream?: string }>(
+  models: readonly Each[],
   search: ModelsSearch,
   uses: ModelUses,
-): readonly Model[] {
+): readonly Each[] {
   const found = models.filter((model) => matches(model, search))
   return sorted(found, search.sort ?? 'used', uses)
 }
 
-function matches(model: Model, search: ModelsSearch): boolean {
+function matches(model: Model & { readonly upstream?: string }, search: ModelsSearch): boolean {
   const { find = '', open, vendor, writes, context, supports = [] } = search
-  const text = `${model.id} ${model.name ?? ''} ${model.description ?? ''}`.toLowerCase()
+  const texts = [model.id, model.name, model.description, model.upstream]
+  const text = texts.join(' ').toLowerCase()
   return (
     text.includes(find.trim().toLowerCase()) &&
     (open !== true || paysFree(model)) &&
@@ -35,7 +36,11 @@ function matches(model: Model, search: ModelsSearch): boolean {
   )
 }
 
-function sorted(models: readonly Model[], sort: ModelSort, uses: ModelUses): readonly Model[] {
+function sorted<Each extends Model>(
+  models: readonly Each[],
+  sort: ModelSort,
+  uses: ModelUses,
+): readonly Each[] {
   switch (sort) {
     case 'used': {
       const usesOf = ({ id }: Model) => uses.get(id)?.requests ?? 0

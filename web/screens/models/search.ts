@@ -56,7 +56,19 @@ function nameIn<Name extends string>(table: Readonly<Record<Name, string>>, valu
   return typeof value === 'string' && Object.hasOwn(table, value) ? (value as Name) : undefined
 }
 
-/** Reads the search text of the operator's list of models: a part of an ID, a name or an upstream. */
-export function readFindSearch({ find }: Record<string, unknown>): Pick<ModelsSearch, 'find'> {
-  return setFields({ find: textOf(find) })
+/** The query parameters of the operator's list of models. */
+export interface OfferedSearch extends ModelsSearch {
+  /** The upstream of the model whose details are open. */
+  readonly upstream?: string
+  /** Left out: the models on offer. */
+  readonly list?: 'not_offered'
+}
+
+/** Reads the query parameters of the operator's list of models; invalid values are left out. */
+export function readOfferedSearch(search: Record<string, unknown>): OfferedSearch {
+  return setFields({
+    ...readModelsSearch(search),
+    upstream: textOf(search['upstream']),
+    list: search['list'] === 'not_offered' ? ('not_offered' as const) : undefined,
+  })
 }

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { estimateHold } from '../../api/calls.ts'
 import { money } from '../../format/money.ts'
 import { useSettled } from '../../parts/use-settled.ts'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useNameOf } from '../../shell/use-account.ts'
 import type { SpokenFormat } from './formats.ts'
 import { usePlaygroundKey } from './use-playground-key.ts'
 
@@ -46,6 +46,8 @@ function EstimateText({ hold, available }: HoldEstimate) {
   const account = useAccountId()
   const params = { account }
   const key = usePlaygroundKey(account)
+  const { name, role } = useNameOf(account)
+  const isOther = role === 'operator'
   if (hold > available) {
     return (
       <>
@@ -74,7 +76,7 @@ function EstimateText({ hold, available }: HoldEstimate) {
     <>
       Holds up to <b>{holdText(hold)}</b> while it runs; {money(available)} is available.
       <br />
-      You pay only what the answer costs.
+      {isOther ? <b>{name}</b> : 'You'} {isOther ? 'pays' : 'pay'} only what the answer costs.
     </>
   )
 }

@@ -15,6 +15,7 @@ import { Estimate } from './estimate.tsx'
 import { type AskedModel, askedModel, bodyOf, type ChatSettings, SPOKEN } from './formats.ts'
 import { MessageItem } from './message-item.tsx'
 import { Outcome } from './outcome.tsx'
+import { Payer } from './payer.tsx'
 import { SettingsForm } from './settings-form.tsx'
 import { usePlaygroundKey } from './use-playground-key.ts'
 import { ViewCode } from './view-code.tsx'
@@ -53,6 +54,7 @@ export function PlaygroundScreen() {
         onCode={settings === null ? null : () => setCodeShown(true)}
         onNew={isRunning || chat.messages.length === 0 ? null : chat.clear}
       />
+      <Payer />
       <div className="playground">
         {/* First, so that the key Tab reaches it before the message. */}
         <div className="asked-model">
