@@ -186,7 +186,8 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         },
         {
           flags: '--state <state>',
-          words: 'only active, suspended, low_credit or in_debt accounts',
+          words:
+            'only active, suspended, low_credit, in_debt or failing accounts; failing: many requests of the last 24 hours were refused or failed',
           to: 'query.state',
         },
       ],

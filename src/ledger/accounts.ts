@@ -30,6 +30,8 @@ export interface AccountFilter {
   readonly search?: string | undefined
   readonly externalId?: string | undefined
   readonly state?: (typeof ACCOUNT_LIST_STATES)[number] | undefined
+  /** Only these accounts. */
+  readonly ids?: readonly string[] | undefined
 }
 
 /** The states by which a list of accounts can be filtered. */
@@ -138,11 +140,15 @@ const IN_STATE: Readonly<Record<(typeof ACCOUNT_LIST_STATES)[number], RawBuilder
 
 function accountsLike(
   db: Kysely<Tables>,
-  { search, externalId, state }: AccountFilter,
+  { search, externalId, state, ids }: AccountFilter,
 ): SelectQueryBuilder<Tables, 'accounts', Selectable<Tables['accounts']>> {
   let query = db.selectFrom('accounts').selectAll()
   if (externalId !== undefined) query = query.where('external_id', '=', externalId)
   if (state !== undefined) query = query.where(IN_STATE[state])
+  if (ids !== undefined) {
+    // PostgreSQL takes no empty list.
+    query = ids.length === 0 ? query.where(sql<boolean>`1 = 0`) : query.where('id', 'in', ids)
+  }
   if (search !== undefined) {
     query = query.where(containsText(search, sql`name || ' ' || coalesce(email, '') || ' ' || id`))
   }

@@ -51,6 +51,7 @@ test('each line of Needs attention leads to its screen', async ({ page, server }
   await follow('2 purchases are on hold', 'purchases')
   await follow('3 unsettled requests', 'unsettled')
   await follow('Tern & Co owes $4.20', 'accounts/**')
+  await follow('Fjord Analytics: 1,180 refused, 6 failed', 'accounts/*/activity')
   await follow('1 account with low credit', 'accounts?state=low_credit&sort=available')
 })
 

@@ -73,6 +73,14 @@ export const ACCOUNTS: readonly ListedAccount[] = [
 ]
 
 const [FJORD, NIGHT_SHIFT] = ACCOUNTS
+
+/** Accounts of which many requests were refused or failed. */
+export const FAILING: readonly ListedAccount[] = [
+  {
+    ...(FJORD ?? HELIX),
+    failing: { requests: 1_204, refused: 1_180, failed: 6, code: 'insufficient_credit' },
+  },
+]
 const REQUESTERS = [HELIX, NIGHT_SHIFT ?? HELIX, HELIX, FJORD ?? HELIX]
 
 /** The newest requests of all accounts; the key of one of them has been deleted. */

@@ -16,6 +16,7 @@ import {
   AUDIT,
   CODES,
   DELIVERIES,
+  FAILING,
   HEALTH,
   INVITATIONS,
   MEMBERS,
@@ -161,7 +162,7 @@ const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown]
     '/operator/accounts',
     (query) =>
       list(
-        ACCOUNTS.filter(({ credit: { backed } }) => {
+        (query.get('state') === 'failing' ? FAILING : ACCOUNTS).filter(({ credit: { backed } }) => {
           const state = query.get('state')
           if (state === 'in_debt') return backed.balance < 0
           return state !== 'low_credit' || (backed.balance > 0 && backed.balance < 5_000_000)

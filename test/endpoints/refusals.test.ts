@@ -88,6 +88,41 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(await of('key_unknown')).toMatchObject({ requests: 0, codes: [], keys: [] })
   })
 
+  test('an account of which many requests were refused or failed is in the list of failing accounts, with the most frequent code', async () => {
+    const [refused, failed, served] = [
+      await admin.account(),
+      await admin.account(1_000_000),
+      await admin.account(1_000_000),
+    ]
+    const keyOf = async (accountId: string) => (await admin.apiKey(accountId)).text
+    const [poor, unlucky, lucky] = [await keyOf(refused), await keyOf(failed), await keyOf(served)]
+    for (const _ of Array(10)) await chat(poor, '{}')
+    for (const _ of Array(2)) await admin.chat(poor)
+    const path = '/chat/completions'
+    for (const _ of Array(12)) {
+      admin.world.simulator.script({ path, status: 500 })
+      await admin.chat(unlucky)
+    }
+    expect((await admin.chat(lucky)).httpStatus).toBe(200)
+    const listed = async (more = '') => {
+      await counts(refused)
+      const { json } = await admin.get(`/v1/admin/accounts?state=failing&sort=created${more}`)
+      const rows = json['data'] as readonly Record<string, unknown>[]
+      return rows.map(({ id, failing }) => [id, failing])
+    }
+    const invalid = { requests: 12, refused: 12, failed: 0, code: 'missing_model' }
+    const broken = { requests: 12, refused: 0, failed: 12, code: 'upstream_error' }
+    expect(await listed()).toEqual([
+      [refused, invalid],
+      [failed, broken],
+    ])
+    expect(await listed(`&search=${failed}`)).toEqual([[failed, broken]])
+    await admin.patch(`/v1/admin/accounts/${refused}`, { disabled: true })
+    expect(await listed()).toEqual([[failed, broken]])
+    await admin.patch(`/v1/admin/accounts/${failed}`, { disabled: true })
+    expect(await listed()).toEqual([])
+  })
+
   test('a flood of refusals is a few rows', async () => {
     const accountId = await admin.account()
     const { text } = await admin.apiKey(accountId)

@@ -11,10 +11,18 @@ type NeedLink =
     }
   | { readonly to: '/operator/upstreams/$name'; readonly params: { readonly name: string } }
   | { readonly to: '/operator/accounts/$account'; readonly params: { readonly account: string } }
+  | {
+      readonly to: '/operator/accounts/$account/activity'
+      readonly params: { readonly account: string }
+      readonly search: { readonly failed?: true }
+    }
   | { readonly to: '/operator/webhooks/$id'; readonly params: { readonly id: string } }
   | {
       readonly to: '/operator/accounts'
-      readonly search: { readonly state: 'low_credit'; readonly sort: 'available' }
+      readonly search: {
+        readonly state: 'low_credit' | 'failing'
+        readonly sort?: 'available'
+      }
     }
   | { readonly to: '/operator/purchases' | '/operator/unsettled' | '/operator/health' }
 

@@ -14,10 +14,12 @@ import {
 } from '../../ledger/accounts.ts'
 import { getCredits } from '../../ledger/activity/balance.ts'
 import type { AccountRow, Tables } from '../../store/schema.ts'
+import { FAILING_ACCOUNTS_MAX, readFailingAccounts } from '../../usage/failing-accounts.ts'
 import { readAccounts, readUsageGroups, type UsageFigures } from '../../usage/read-usage.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { csvLine, dollarsCell } from '../csv.ts'
 import {
+  errorCodeField,
   externalIdField,
   filterField,
   formatField,
@@ -65,10 +67,10 @@ const LIST_QUERY = pageQuery('accounts', {
     .optional()
     .describe('The ID of the account in another system, in full.'),
   state: z
-    .enum(ACCOUNT_LIST_STATES)
+    .enum([...ACCOUNT_LIST_STATES, 'failing'])
     .optional()
     .describe(
-      'The state of the accounts. `low_credit`: active accounts that had paid credit, whose paid credit is below their `low_balance` but not below zero; `in_debt`: the paid credit is below zero. Default: all.',
+      `The state of the accounts. \`low_credit\`: active accounts that had paid credit, whose paid credit is below their \`low_balance\` but not below zero; \`in_debt\`: the paid credit is below zero. \`failing\`: active accounts of which at least 10 requests in the last 24 hours, and at least 10%, were refused or failed; the ${FAILING_ACCOUNTS_MAX} with the most. Default: all.`,
     ),
   sort: accountSortField,
   from: momentField
@@ -103,7 +105,10 @@ export function accountListOperations(parts: OperationParts) {
         const after = accountPlace(sort, cursor)
         const { fromMs, toMs } = chartRange({ from, to }, nowMs)
         const days = { fromMs, toMs }
-        const listed: ListedAccounts = { filter: { search, state, externalId }, order: sort, days }
+        const failing =
+          state === 'failing' ? await readFailingAccounts(store.searches(reader), nowMs) : null
+        const filter = { search, externalId, ...stateFilter(state, failing) }
+        const listed: ListedAccounts = { filter, order: sort, days }
         if (query.format === 'csv' || (query.format === undefined && acceptsCsv)) {
           const rows = accountCsv(store.searches(reader), { listed, nowMs })
           return Readable.from(rows)
@@ -125,6 +130,7 @@ export function accountListOperations(parts: OperationParts) {
             ...accountAnswer(account, purses, nowMs),
             ...(sums === null ? {} : sumsAnswer(sums.get(account.id))),
             ...(times === null ? {} : { last_request_at: lastAt }),
+            ...(failing === null ? {} : { failing: failing.get(account.id) }),
           }
         })
         return listAnswer(answers, accountCursor(sort, page.next))
@@ -153,8 +159,29 @@ export const listedAccountShape = accountShape
       .describe(
         'For operators: when the newest request of the account was opened; null: it has none.',
       ),
+    failing: z
+      .object({
+        requests: z.int().describe('The number of its requests, refused ones included.'),
+        refused: z.int().describe('The number that were refused before they were forwarded.'),
+        failed: z.int().describe('The number that were forwarded and ended with an error.'),
+        code: errorCodeField
+          .nullable()
+          .describe('The most frequent error code of both; null: it is not known.'),
+      })
+      .optional()
+      .describe(
+        'Why the account is in a list with the state `failing`: figures of the last 24 hours. Absent otherwise.',
+      ),
   })
   .meta({ id: 'ListedAccount' })
+
+/** By position: the state of the query, and the accounts that fail if it is `failing`. */
+function stateFilter(
+  state: AccountFilter['state'] | 'failing',
+  failing: ReadonlyMap<string, unknown> | null,
+): Pick<AccountFilter, 'state' | 'ids'> {
+  return state === 'failing' ? { state: 'active', ids: [...(failing?.keys() ?? [])] } : { state }
+}
 
 /** Undefined: it has no requests. */
 function sumsAnswer(sums: Pick<UsageFigures, 'chargeMicros' | 'money'> | undefined) {

@@ -9,7 +9,7 @@ import {
 } from '../../api/operator.ts'
 import { shortId } from '../../format/ids.ts'
 import { money } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
+import { count, counted } from '../../format/numbers.ts'
 import { ago } from '../../format/time.ts'
 import { directionOf, type Head, ListCard, Older } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -100,6 +100,13 @@ const NONE_IN: Readonly<Record<AccountState, string>> = {
   suspended: 'No account is suspended.',
   low_credit: 'No account has low credit.',
   in_debt: 'No account is in debt.',
+  failing: 'No account has many refused or failed requests.',
+}
+
+/** `120 of 148 requests refused or failed, mostly insufficient_credit`. */
+function failingWords({ requests, refused, failed, code }: NonNullable<ListedAccount['failing']>) {
+  const mostly = code === null ? '' : `, mostly ${code}`
+  return `${count(refused + failed)} of ${counted(requests, 'request')} refused or failed${mostly}`
 }
 
 function AccountRow({ listed }: { readonly listed: ListedAccount }) {
@@ -122,6 +129,9 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
         <span className="two" title={email ?? id}>
           {email ?? shortId(id)}
         </span>
+        {listed.failing !== undefined && (
+          <span className="two text-bad">{failingWords(listed.failing)}</span>
+        )}
       </td>
       <td className="num">
         {credit.backed.balance < 0 ? (

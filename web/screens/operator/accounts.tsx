@@ -135,4 +135,5 @@ const STATES = [
   { value: 'suspended', text: 'Suspended' },
   { value: 'low_credit', text: 'Low credit' },
   { value: 'in_debt', text: 'In debt' },
+  { value: 'failing', text: 'Failing' },
 ] as const

@@ -43,16 +43,21 @@ function useKnown() {
   const held = useInfiniteQuery(purchasesQuery('held'))
   const unsettled = useInfiniteQuery(unsettledQuery)
   const debtors = useInfiniteQuery(accountsQuery('', { state: 'in_debt' }))
+  const failing = useInfiniteQuery({
+    ...accountsQuery('', { state: 'failing' }),
+    refetchInterval: 60_000,
+  })
   const low = useInfiniteQuery(accountsQuery('', LOW_CREDIT))
   const health = useQuery(healthQuery)
   const audit = useQuery(auditQuery)
   const webhooks = useQuery(webhooksQuery)
-  const reads = [upstreams, held, unsettled, debtors, low, health, webhooks]
+  const reads = [upstreams, held, unsettled, debtors, failing, low, health, webhooks]
   const known: Known = {
     upstreams: upstreams.data?.data,
     held: held.data?.pages[0],
     unsettled: unsettled.data?.pages[0],
     debtors: debtors.data?.pages[0]?.data,
+    failing: failing.data?.pages[0]?.data,
     low: low.data?.pages[0],
     health: health.data,
     audit: audit.data,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ListedUpstream, Webhook } from '../../api/operator.ts'
+import type { ListedAccount, ListedUpstream, Webhook } from '../../api/operator.ts'
 import { attentionOf, type Known } from './operator-attention.ts'
 
 const NOTHING: Known = {
@@ -7,6 +7,7 @@ const NOTHING: Known = {
   held: { data: [], has_more: false },
   unsettled: { data: [], has_more: false },
   debtors: [],
+  failing: [],
   low: { data: [], has_more: false },
   health: undefined,
   audit: undefined,
@@ -78,4 +79,24 @@ test('a webhook whose messages fail is reported while it is enabled', () => {
     ['Webhook desk.example is failing', 'Since then: answered with 503.'],
   ])
   expect(reportsOf({ failing, disabled: true })).toEqual([])
+})
+
+test('of accounts whose requests are refused or fail, the worst are named with the most frequent reason, and the others are counted', () => {
+  const account = (name: string, refused: number, failed = 0) =>
+    ({
+      id: `acct_${name}`,
+      name,
+      failing: { requests: 2_000, refused, failed, code: 'model_not_found' },
+    }) as ListedAccount
+  const failing = [account('A', 10), account('B', 1_200, 4), account('C', 0, 30), account('D', 50)]
+  const needs = attentionOf({ ...NOTHING, failing })
+  expect(needs.map(({ title }) => title)).toEqual([
+    'B: 1,200 refused, 4 failed',
+    'D: 50 refused',
+    'C: 30 failed',
+    '1 more account with refused or failed requests',
+  ])
+  expect(needs[0]?.note).toBe(
+    'Of 2,000 requests in the last 24 hours. Most frequent reason: model_not_found.',
+  )
 })

@@ -10,7 +10,7 @@ import type {
   Webhook,
 } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
+import { count, counted } from '../../format/numbers.ts'
 import { dayAndShortMinute } from '../../format/time.ts'
 import type { Need } from '../../parts/needs-list.tsx'
 import { byMethod } from '../credit/purchase-words.ts'
@@ -22,6 +22,8 @@ export interface Known {
   readonly held: Page<ListedPurchase> | undefined
   readonly unsettled: Page<UnsettledRequest> | undefined
   readonly debtors: readonly ListedAccount[] | undefined
+  /** Accounts of which many requests were refused or failed. */
+  readonly failing: readonly ListedAccount[] | undefined
   /** Accounts whose credit is low, the lowest first. */
   readonly low: Page<ListedAccount> | undefined
   readonly health: Health | undefined
@@ -39,6 +41,7 @@ export function attentionOf(known: Known): readonly Need[] {
     ...(known.held === undefined ? [] : ofPurchases(known.held)),
     ...(known.unsettled === undefined ? [] : ofUnsettled(known.unsettled)),
     ...(known.webhooks ?? []).flatMap(ofWebhook),
+    ...ofFailing(known.failing ?? []),
     ...(known.debtors ?? []).map(ofDebtor),
     ...(known.low === undefined ? [] : ofLow(known.low)),
   ]
@@ -182,6 +185,50 @@ function ofWebhook({ id, url, disabled, failing }: Webhook): readonly Need[] {
   return [
     { tone: 'wait', icon: 'send', title: `Webhook ${new URL(url).host} is failing`, note, link },
   ]
+}
+
+const FAILING_NAMED = 3
+
+/** The accounts with the most refused and failed requests, and how many others there are. */
+function ofFailing(accounts: readonly ListedAccount[]): readonly Need[] {
+  const failing = accounts.flatMap(({ id, name, failing: counts }) =>
+    counts === undefined ? [] : [{ id, name, ...counts }],
+  )
+  const worst = failing.toSorted(
+    (one, other) => other.refused + other.failed - one.refused - one.failed,
+  )
+  const others = worst.slice(FAILING_NAMED)
+  const items = worst.slice(0, FAILING_NAMED).map(({ id, name, ...counts }): Need => {
+    const { requests, refused, failed, code } = counts
+    const reason = code === null ? '' : ` Most frequent reason: ${code}.`
+    const parts = [
+      ...(refused === 0 ? [] : [`${count(refused)} refused`]),
+      ...(failed === 0 ? [] : [`${count(failed)} failed`]),
+    ]
+    return {
+      tone: 'wait',
+      icon: 'users',
+      title: `${name}: ${parts.join(', ')}`,
+      note: `Of ${counted(requests, 'request')} in the last 24 hours.${reason}`,
+      link: {
+        to: '/operator/accounts/$account/activity',
+        params: { account: id },
+        search: refused > 0 ? {} : { failed: true },
+      },
+    }
+  })
+  if (others.length === 0) return items
+  const more: Need = {
+    tone: 'wait',
+    icon: 'users',
+    title: `${counted(others.length, 'more account')} with refused or failed requests`,
+    note: others
+      .slice(0, NAMED)
+      .map(({ name }) => name)
+      .join(' · '),
+    link: { to: '/operator/accounts', search: { state: 'failing' } },
+  }
+  return [...items, more]
 }
 
 function ofDebtor({ id, name, credit }: ListedAccount): Need {

@@ -34,6 +34,7 @@ const STATES = [
   'suspended',
   'low_credit',
   'in_debt',
+  'failing',
 ] as const satisfies readonly AccountState[]
 
 /** The query parameters of Purchases. */

@@ -1,0 +1,99 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { readErrors } from './read-errors.ts'
+import { readUsageGroups } from './read-usage.ts'
+
+/** The requests of an account in the last 24 hours that were refused, or failed. */
+export interface FailingRequests {
+  /** All requests, refused ones too. */
+  readonly requests: number
+  /** Refused before they were forwarded. */
+  readonly refused: number
+  /** Forwarded, and ended with an error. */
+  readonly failed: number
+  /** The most frequent error code of these; null: it is not known. */
+  readonly code: string | null
+}
+
+/** How many accounts with the most refused and failed requests are read. */
+export const FAILING_ACCOUNTS_MAX = 20
+
+const FAILURES_MIN = 10
+const FAILING_SHARE = 0.1
+
+/**
+ * The accounts of which at least ten requests in the last 24 hours, and at least 10%, were refused or failed, the most
+ * first. Refusals because an account is suspended do not count: an operator wants them.
+ */
+export async function readFailingAccounts(
+  db: Kysely<Tables>,
+  nowMs: number,
+): Promise<ReadonlyMap<string, FailingRequests>> {
+  const toHour = Math.ceil(nowMs / HOUR_MS)
+  const fromHour = toHour - DAY_HOURS
+  const range = { fromMs: fromHour * HOUR_MS, toMs: toHour * HOUR_MS }
+  const refused = await readRefused(db, fromHour)
+  const groups = await readUsageGroups(db, {
+    ...range,
+    accountId: null,
+    by: 'account',
+    step: 'hour',
+  })
+  const forwarded = new Map(groups.map(({ id, totals }) => [id, totals]))
+  const worst = [...new Set([...refused.keys(), ...forwarded.keys()])]
+    .map((accountId) => {
+      const { requests = 0, failed = 0 } = forwarded.get(accountId) ?? {}
+      const refusedHere = refused.get(accountId) ?? 0
+      return { accountId, requests: requests + refusedHere, refused: refusedHere, failed }
+    })
+    .filter(({ requests, refused: refusedHere, failed }) => {
+      const failures = refusedHere + failed
+      return failures >= FAILURES_MIN && failures >= requests * FAILING_SHARE
+    })
+    .sort((one, other) => other.refused + other.failed - one.refused - one.failed)
+    .slice(0, FAILING_ACCOUNTS_MAX)
+  const found = new Map<string, FailingRequests>()
+  for (const { accountId, ...counts } of worst) {
+    const code = await mostFrequent(db, { accountId, fromHour, ...range })
+    found.set(accountId, { ...counts, code })
+  }
+  return found
+}
+
+/** The number of refused requests since an hour by account, of those with the most. */
+async function readRefused(
+  db: Kysely<Tables>,
+  fromHour: number,
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ readonly account_id: string; readonly requests: number }>`
+    select account_id, cast(sum(requests) as bigint) as requests from refusals
+    where hour >= ${fromHour} and code <> 'account_suspended'
+    group by account_id order by 2 desc, account_id limit ${sql.lit(REFUSED_MAX)}`.execute(db)
+  return new Map(rows.map(({ account_id, requests }) => [account_id, requests]))
+}
+
+const REFUSED_MAX = 1_000
+
+interface CodesQuery {
+  readonly accountId: string
+  readonly fromHour: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** The code with which most requests of an account were refused, or failed. */
+async function mostFrequent(
+  db: Kysely<Tables>,
+  { accountId, fromHour, fromMs: sinceMs, toMs: untilMs }: CodesQuery,
+): Promise<string | null> {
+  const { rows } = await sql<{ readonly code: string; readonly requests: number }>`
+    select code, cast(sum(requests) as bigint) as requests from refusals
+    where account_id = ${accountId} and hour >= ${fromHour} and code <> 'account_suspended'
+    group by code order by 2 desc, code limit 1`.execute(db)
+  const failed = await readErrors(db, { accountId, apiKeyId: null, sinceMs, untilMs })
+  const [most] = [...rows, ...failed.codes.slice(0, 1)].toSorted(
+    (one, other) => other.requests - one.requests,
+  )
+  return most?.code ?? null
+}
