@@ -13,6 +13,7 @@ import { makeLink } from '../people/links.ts'
 import { MailDoor } from '../people/mail-door.ts'
 import { OutsideDoor } from '../people/outside/outside-door.ts'
 import { People } from '../people/people.ts'
+import { SignInLog } from '../people/sign-in-log.ts'
 import { SignUp } from '../people/sign-up.ts'
 import { hasUsers } from '../people/users.ts'
 import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
@@ -22,7 +23,7 @@ import { systemClock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
 import { outsideProvidersOf } from './settings/page-settings.ts'
-import type { Wiring } from './wiring.ts'
+import { type Wiring, warning } from './wiring.ts'
 
 /** The folder of the built page. */
 export const BUILT_FOLDER = join(import.meta.dirname, '..', '..', 'build', 'web')
@@ -54,7 +55,7 @@ interface PageParts {
 
 /** The parts of the page; null if it is off. Nothing of it is loaded or opened before its first call. */
 export function openPage(
-  { config, configured: { mode }, log, clock, ids, passwords }: Wiring,
+  { config, configured: { mode }, log, clock, ids, passwords, closing }: Wiring,
   {
     store,
     unknownCallers,
@@ -79,9 +80,13 @@ export function openPage(
     joinsFirstAccount: mode === 'simulator',
     signUp,
   })
+  const onFailure = warning(log, 'a sign-in could not be recorded in the audit log')
+  const signInLog = new SignInLog({ db, clock, ids, onFailure })
+  closing.defer(() => signInLog.settled())
   return {
     folder: BUILT_FOLDER,
     people,
+    signInLog,
     mailDoor:
       postLetter &&
       new MailDoor({

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { RECORDED_OPERATIONS } from '../vocabulary/recorded-operation.ts'
+import { RECORDED_OPERATIONS, SIGN_IN_RECORDS } from '../vocabulary/recorded-operation.ts'
 import { describedOperations } from './operations.ts'
 
 test('every operation that changes something has its name among the recorded ones, and none else has', () => {
   const changing = describedOperations()
     .filter(({ method }) => method !== 'GET')
     .map(({ name }) => name)
-  // A chat in the Playground is a request, and gateways alone end sign-ins.
-  const others = ['endSignIn', 'playground']
+  // A chat in the Playground is a request, gateways alone end sign-ins, and a sign-in is no operation.
+  const others = ['endSignIn', 'playground', ...SIGN_IN_RECORDS]
   expect([...RECORDED_OPERATIONS]).toEqual([...new Set([...changing, ...others])].sort())
 })

@@ -195,8 +195,8 @@ export class Sessions {
   }
 }
 
-/** The part of a `user-agent` that is kept: no control characters, some of which PostgreSQL refuses. */
-function storableAgent(agent: string): string {
+/** The part of a `user-agent` that is kept: at most 300 characters, and no control characters, some of which PostgreSQL refuses. */
+export function storableAgent(agent: string): string {
   return agent.slice(0, AGENT_CHARS_MAX).replace(/[^\x20-\x7e]/g, '')
 }
 

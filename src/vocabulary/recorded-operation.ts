@@ -1,6 +1,9 @@
+/** The records of operators' sign-ins, and of failed attempts at them. */
+export const SIGN_IN_RECORDS = ['failedSignIn', 'signIn'] as const
+
 /**
- * The operations whose changes by operators and admin tokens are recorded: every one that changes something. Only
- * gateways do `endSignIn`, after a failover.
+ * The operations whose changes by operators and admin tokens are recorded: every one that changes something; and
+ * {@link SIGN_IN_RECORDS}. Only gateways do `endSignIn`, after a failover.
  */
 export const RECORDED_OPERATIONS = [
   'addCredit',
@@ -23,6 +26,7 @@ export const RECORDED_OPERATIONS = [
   'deleteWebhook',
   'dismissPurchase',
   'endSignIn',
+  'failedSignIn',
   'inviteMember',
   'leaveAccount',
   'playground',
@@ -35,6 +39,7 @@ export const RECORDED_OPERATIONS = [
   'rotateKey',
   'setMaintenance',
   'settleRequest',
+  'signIn',
   'testWebhook',
   'withdrawInvitation',
 ] as const

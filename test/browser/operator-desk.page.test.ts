@@ -213,7 +213,7 @@ test('the chosen admin token is revoked after a dialog that explains the effect'
   ])
 })
 
-test('the audit log is filtered by its address, and downloaded with the same filters', async ({
+test('the audit log is filtered by its address and by time, and downloaded with the same filters', async ({
   page,
   server,
 }) => {
@@ -227,6 +227,12 @@ test('the audit log is filtered by its address, and downloaded with the same fil
   await expect.poll(() => asked().at(-1)).toBe(`GET operator/actions?${filters}&limit=50`)
   const csv = page.getByRole('link', { name: 'CSV' })
   expect(await csv.getAttribute('href')).toBe(`/app/api/operator/actions?${filters}&format=csv`)
+  await page.getByRole('button', { name: 'Date range' }).click()
+  await page.getByRole('button', { name: 'Yesterday' }).click()
+  await page.waitForURL(/account=acct_.*&from=2026-11-20&to=2026-11-20/)
+  const times = 'since=2026-11-20T00%3A00%3A00.000Z&until=2026-11-21T00%3A00%3A00.000Z'
+  await expect.poll(() => asked().at(-1)).toContain(`${filters}&${times}`)
+  expect(await csv.getAttribute('href')).toContain(`${filters}&${times}&format=csv`)
 })
 
 test('an account without a name has its whole ID in the title of a change', async ({

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { type Browser, setUpOperator } from '../page/page-client.ts'
+import { ADA, Browser, inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { Management, textOf } from './management.ts'
 
 let operator: Browser
@@ -75,5 +75,32 @@ test('a token without the scope read does not read the audit log', async () => {
   expect([refused.httpStatus, Object(refused.json['error']).code]).toEqual([
     403,
     'admin_scope_missing',
+  ])
+})
+
+test('sign-ins of operators and failed attempts at them are recorded, with address and browser, and those of members are not', async () => {
+  const account = { accountId, role: 'owner' } as const
+  const guest = { email: 'lin@example.org', ...account }
+  await inviteGuest(admin.world, guest)
+  const browser = new Browser(admin.world)
+  const wrong = { ...ADA, password: 'wrong horse battery' }
+  for (const email of [ADA.email, guest.email, 'unknown@example.org']) {
+    expect((await browser.post('auth/sign-in', { ...wrong, email })).httpStatus).toBe(401)
+  }
+  expect((await browser.post('auth/sign-in', ADA)).httpStatus).toBe(200)
+  // They are written after the answer, which would otherwise say whose address is an operator's.
+  const records = async () => {
+    const { json } = await admin.get('/v1/admin/actions?action=signIn,failedSignIn')
+    return Object(json['data']).map((each: object) => {
+      const { action, user_name, detail } = Object(each)
+      return [action, user_name, detail]
+    })
+  }
+  const by = (method: string) =>
+    expect.objectContaining({ method, browser: 'Test browser', address: expect.any(String) })
+  await expect.poll(records).toEqual([
+    ['signIn', 'Ada', by('password')],
+    ['failedSignIn', 'Ada', by('password')],
+    ['signIn', 'Ada', by('setup link')],
   ])
 })

@@ -290,7 +290,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     const token = await invite(operator, 'eve@example.org')
     await setRole(operator, member, 'member')
     await remove(operator, member)
-    const { json, text } = await operator.get('operator/actions')
+    const { json, text } = await operator.get(`operator/actions?account=${accountId}`)
     expect(json['data']).toMatchObject([
       { action: 'removeMember', account_id: accountId, user_name: 'Ada' },
       { action: 'changeMember', detail: { role: 'member' } },

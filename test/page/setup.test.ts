@@ -47,7 +47,7 @@ test('an operator creates and owns an account in one recorded change, and a memb
   expect((await browser.get('me')).json['accounts']).toEqual([
     { id: accountId, name: 'Research', role: 'owner', disabled: false },
   ])
-  expect((await browser.get('operator/actions')).json['data']).toMatchObject([
+  expect((await browser.get(`operator/actions?account=${accountId}`)).json['data']).toMatchObject([
     {
       action: 'createOwnAccount',
       account_id: accountId,

@@ -102,6 +102,8 @@ export interface ActionFilter {
   readonly by?: readonly string[] | undefined
   /** Names of operations. */
   readonly kind?: readonly string[] | undefined
+  /** When they were recorded. */
+  readonly span?: TimeSpan | undefined
 }
 
 /** The filter as the query of `listOperatorActions`. */
@@ -109,8 +111,10 @@ export function actionFields({
   account,
   by,
   kind,
-}: ActionFilter): Pick<Input<'listOperatorActions', 'operator'>, 'account' | 'by' | 'action'> {
-  return { account, by: by?.join(','), action: kind?.join(',') }
+  span,
+}: ActionFilter): Omit<Input<'listOperatorActions', 'operator'>, 'limit' | 'cursor' | 'format'> {
+  const { from: since, to: until } = span === undefined ? {} : momentsOf(span)
+  return { account, by: by?.join(','), action: kind?.join(','), since, until }
 }
 
 /** Changes by operators and admin tokens, newest first. */

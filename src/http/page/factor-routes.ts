@@ -36,14 +36,26 @@ async function show(
   input: PageCallsInput,
   call: PageCall<typeof showBody>,
 ): Promise<MeAnswer | FactorNeededAnswer> {
-  const { people, site, unknownCallers } = input
-  const { arrival } = call
+  const { people, site, unknownCallers, signInLog } = input
+  const { arrival, visitor } = call
   const sessionToken = site.sessionTokenOf(arrival)
   if (sessionToken === null) throw new Problem('not_signed_in')
   const waiting = await people.sessions.findWaiting(sessionToken)
   if (waiting === null) throw unknownCallers.refusal(arrival, { code: 'not_signed_in' })
   const shown = await call.readBody()
-  return letIn(input, call, await people.factors.letIn(waiting, proofOf(site, arrival, shown)))
+  const method = 'second factor'
+  const proof = proofOf(site, arrival, shown)
+  const made = await people.factors.letIn(waiting, proof).catch((error: unknown) => {
+    if (isWrong(error)) signInLog.failed({ userId: waiting.user.id }, { method, visitor })
+    throw error
+  })
+  return letIn(input, call, { ...made, method })
+}
+
+/** Whether a second factor was wrong, the last one too that is refused because there were too many. */
+function isWrong(error: unknown): boolean {
+  const codes: readonly string[] = ['invalid_second_factor', 'rate_limited']
+  return error instanceof Problem && codes.includes(error.code)
 }
 
 /** Asks for a signature by a passkey, at a sign-in or where the password is asked for again. */

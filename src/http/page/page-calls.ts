@@ -7,6 +7,7 @@ import type { OutsideDoor } from '../../people/outside/outside-door.ts'
 import { lacksPassword } from '../../people/passwords.ts'
 import type { People } from '../../people/people.ts'
 import type { NewSession, SignedIn, Visitor } from '../../people/sessions.ts'
+import type { SignInLog, SignInMethod } from '../../people/sign-in-log.ts'
 import { findPassword, findUser, listMemberships } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
@@ -25,6 +26,7 @@ import {
 /** The parts of the page's own calls, which are not operations. */
 export interface PageCallsInput extends PageAccessInput {
   readonly people: People
+  readonly signInLog: SignInLog
   readonly clock: Clock
   /** Null: no email is sent. */
   readonly mailDoor: MailDoor | null
@@ -135,19 +137,20 @@ export async function enter(input: PageCallsInput, { arrival, reply }: AnyCall):
 
 /**
  * Sets the cookie of a new session, and answers as `GET me` does; a session that waits for the second factor of its user
- * gets an answer that says so.
+ * gets an answer that says so. By position: the parts, the call, and the session with how the person has signed in.
  */
 export async function letIn(
   input: PageCallsInput,
-  { arrival, reply }: AnyCall,
-  { sessionToken }: NewSession,
+  { arrival, reply, visitor }: AnyCall,
+  { sessionToken, method }: NewSession & { readonly method: SignInMethod },
 ): Promise<MeAnswer | FactorNeededAnswer> {
-  const { people, site } = input
+  const { people, site, signInLog } = input
   const signedIn = await people.sessions.find(sessionToken)
   const waiting = signedIn === null ? await people.sessions.findWaiting(sessionToken) : null
   if (signedIn === null && waiting === null) throw new Problem('not_signed_in')
   reply.header('set-cookie', site.sessionCookie(arrival, sessionToken))
   if (signedIn === null) return { object: 'factor_needed' }
+  signInLog.succeeded(signedIn.user.id, { method, visitor })
   const known = await people.knownBrowsers.textFor(signedIn.user)
   reply.header('set-cookie', site.knownCookie(arrival, known))
   return readMe(input, { signedIn, arrival })

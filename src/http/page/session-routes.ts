@@ -4,6 +4,7 @@ import { lookAtLink } from '../../people/links.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
 import type { People } from '../../people/people.ts'
 import type { NewSession, Visitor } from '../../people/sessions.ts'
+import type { SignInMethod } from '../../people/sign-in-log.ts'
 import { hasUsers } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -101,51 +102,70 @@ async function start(input: PageCallsInput, { arrival }: PageCall): Promise<Star
 }
 
 /**
- * A call that signs a person in. A wrong link or code counts as a guess. By position: how its body makes a session, and
- * whether it makes a user.
+ * A call that signs a person in. A wrong link or code counts as a guess. By position: how its body makes a session; how
+ * the person signs in, and whether it makes a user.
  */
 function entering<Body extends z.ZodType>(
   enterWith: (people: People, body: z.output<Body>, visitor: Visitor) => Promise<NewSession>,
-  { makesUser = false } = {},
+  { method, makesUser = false }: { readonly method: SignInMethod; readonly makesUser?: boolean },
 ) {
   return async (input: PageCallsInput, call: PageCall<Body>): Promise<Entered> => {
     const body = await call.readBody()
     const take = () => enterWith(input.people, body, call.visitor)
     const made = await guessing(input, call, take)
     if (makesUser) call.reply.code(201)
-    return letIn(input, call, made)
+    return letIn(input, call, { ...made, method })
   }
 }
 
 const setUp = entering<typeof setUpBody>(
   (people, { token: linkText, ...person }, visitor) =>
     people.setUp({ linkText, ...person }, visitor),
-  { makesUser: true },
+  { method: 'setup link', makesUser: true },
 )
 
 const acceptInvitation = entering<typeof invitationBody>(
   (people, { token: linkText, ...person }, visitor) =>
     people.acceptInvitation({ linkText, ...person }, visitor),
-  { makesUser: true },
+  { method: 'invitation', makesUser: true },
 )
 
-const resetPassword = entering<typeof resetBody>((people, { token: linkText, password }, visitor) =>
-  people.resetPassword({ linkText, password }, visitor),
+const resetPassword = entering<typeof resetBody>(
+  (people, { token: linkText, password }, visitor) =>
+    people.resetPassword({ linkText, password }, visitor),
+  { method: 'password link' },
 )
 
-const signInByLink = entering<typeof linkBody>((people, { token }, visitor) =>
-  people.signInByLink(token, visitor),
+const signInByLink = entering<typeof linkBody>(
+  (people, { token }, visitor) => people.signInByLink(token, visitor),
+  { method: 'email' },
 )
 
-const signInByCode = entering<typeof codeBody>((people, presented, visitor) =>
-  people.signInByCode(presented, visitor),
+const signInByCode = entering<typeof codeBody>(
+  (people, presented, visitor) => people.signInByCode(presented, visitor),
+  { method: 'email' },
 )
 
 async function signIn(input: PageCallsInput, call: PageCall<typeof signInBody>): Promise<Entered> {
+  const { people, signInLog } = input
+  const { visitor } = call
   const credentials = await call.readBody()
-  const take = () => input.people.signIn(credentials, call.visitor)
-  const made = await guessing(input, { ...call, email: credentials.email }, take)
-  return letIn(input, call, made)
+  const { email } = credentials
+  const method = 'password'
+  const take = () =>
+    people.signIn(credentials, visitor).catch((error: unknown) => {
+      if (isWrong(error)) signInLog.failed({ email }, { method, visitor })
+      throw error
+    })
+  const made = await guessing(input, { ...call, email }, take)
+  return letIn(input, call, { ...made, method })
+}
+
+/** Whether a password was wrong, the last one too that is refused because there were too many. */
+function isWrong(error: unknown): boolean {
+  return (
+    error instanceof Problem && (error.code === 'invalid_sign_in' || error.code === 'rate_limited')
+  )
 }
 
 async function signOut(input: PageCallsInput, { arrival, reply }: PageCall) {
@@ -215,7 +235,7 @@ async function finishOutside(
     return outsideDoor.finish(returned, (proof) => people.signInFromOutside(proof, visitor))
   })
   reply.header('set-cookie', site.ticketCookie(arrival, null))
-  return letIn(input, call, made)
+  return letIn(input, call, { ...made, method: providerId })
 }
 
 /** The page's own address, which each call that changes something has named. */

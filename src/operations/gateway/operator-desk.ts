@@ -58,7 +58,7 @@ function listActions({ store }: OperationParts) {
     scope: 'read',
     paths: staffPaths('actions'),
     summary:
-      'The audit log, newest first: changes by operators on the page, by admin tokens and by commands; JSON or CSV. CSV has all of them.',
+      'The audit log, newest first: changes by operators on the page, by admin tokens and by commands, and sign-ins of operators; JSON or CSV. CSV has all of them.',
     query: pageQuery('actions', {
       ...actionFilters,
       format: formatField,
@@ -125,7 +125,9 @@ export const operatorActionShape = z
     user_name: z
       .string()
       .nullable()
-      .describe('The operator; null: an admin token or a command made the change.'),
+      .describe(
+        'The operator; of a failed sign-in, the operator whose email address was used. Null: an admin token or a command made the change.',
+      ),
     token_id: idField('atok')
       .nullable()
       .describe('The `id` of the admin token; null: the change was made without one.'),
@@ -135,7 +137,11 @@ export const operatorActionShape = z
       .describe(
         'The admin token; without an ID, `ADMIN_API_TOKEN` or, for a command of `tollgate`, `command line`. Null: an operator made the change on the page.',
       ),
-    action: z.string().describe('The name of the operation.'),
+    action: z
+      .string()
+      .describe(
+        'The name of the operation; `signIn` and `failedSignIn` for sign-ins of operators.',
+      ),
     account_id: idField('acct')
       .nullable()
       .describe('The account that was changed; null: the change concerns no single account.'),

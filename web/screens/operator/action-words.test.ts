@@ -79,3 +79,14 @@ test('a change is by an operator, a token, or the command line', () => {
     expect(actorWords({ ...ACTION, ...none, token_name })).toBe(token_name)
   }
 })
+
+test('a sign-in names its address and browser, and a failed one is not the deed of the operator', () => {
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0'
+  const detail = { method: 'password', address: '203.0.113.9', browser: agent, not_recorded: 41 }
+  const failed = { ...ACTION, action: 'failedSignIn', account_id: null, target_id: null, detail }
+  expect(changeWords(failed)).toBe(
+    'By: password · Address: 203.0.113.9 · Browser: Firefox on Linux · Not recorded since the last such attempt: 41',
+  )
+  expect(actorWords(failed)).toBe('unknown, as Olga Operator')
+  expect(actorWords({ ...failed, action: 'signIn' })).toBe('Olga Operator')
+})

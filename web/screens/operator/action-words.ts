@@ -9,6 +9,7 @@ import type { OperatorAction } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { LIMITS } from '../../format/terms.ts'
+import { browserName } from '../profile/browser-name.ts'
 
 type Detail = OperatorAction['detail']
 
@@ -78,6 +79,7 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
   deleteWebhook: only('Webhook deleted'),
   dismissPurchase: only('Purchase dismissed'),
   endSignIn: only('Password or factor ended after a failover'),
+  failedSignIn: only('Failed to sign in'),
   inviteMember: only('Member invited'),
   leaveAccount: only('Account left'),
   playground: only('Playground used'),
@@ -97,6 +99,7 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
       detail['enabled'] === true ? 'Maintenance turned on' : 'Maintenance turned off',
   },
   settleRequest: only('Request settled'),
+  signIn: only('Signed in'),
   testWebhook: only('Test message sent'),
   withdrawInvitation: only('Invitation withdrawn'),
 }
@@ -118,6 +121,8 @@ const CHANGED_FIELDS: Readonly<Partial<Record<RecordedOperation, string>>> = {
   createKey: KEY_FIELDS,
   addCredit: 'paid credit, free credit, top-up, balance, reference',
   settleRequest: 'provider cost, charge',
+  signIn: 'sign-in, login',
+  failedSignIn: 'sign-in, login, wrong password',
 }
 
 /** The kinds of changes, to filter by. */
@@ -129,9 +134,9 @@ export const ACTION_KINDS = Object.entries(WORDS)
   }))
   .sort((a, b) => a.text.localeCompare(b.text))
 
-/** The person or program that made a change. */
-export function actorWords({ user_name, token_id, token_name }: OperatorAction): string {
-  if (user_name !== null) return user_name
+/** The person or program that made a change. A failed sign-in may have been anyone's. */
+export function actorWords({ user_name, token_id, token_name, action }: OperatorAction): string {
+  if (user_name !== null) return action === 'failedSignIn' ? `unknown, as ${user_name}` : user_name
   const hasNoToken = token_name === COMMAND_LINE || token_name === GATEWAY
   return token_id === null && hasNoToken ? token_name : `token ${token_name}`
 }
@@ -195,6 +200,10 @@ const FIELDS: Readonly<Record<string, Field>> = {
   scopes: { word: 'Scopes', show: asList },
   metadata: { word: 'Metadata', show: asNotes },
   billing: { word: 'Billing details', show: asBilling },
+  method: { word: 'By' },
+  address: { word: 'Address' },
+  browser: { word: 'Browser', show: (value) => browserName(String(value)) },
+  not_recorded: { word: 'Not recorded since the last such attempt' },
 }
 
 /** Metadata is recorded as JSON: shown as "plan: team, owner: Ada". */

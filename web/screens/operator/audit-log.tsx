@@ -1,8 +1,10 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { type DateRange, readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import { COMMAND_LINE, GATEWAY } from '../../../src/vocabulary/recorded-operation.ts'
 import { hrefOf } from '../../api/calls.ts'
 import {
+  type ActionFilter,
   actionFields,
   actionsQuery,
   type OperatorAction,
@@ -16,27 +18,44 @@ import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { type Option, PickMany } from '../../parts/pick.tsx'
 import { PickAccount } from '../../parts/pick-account.tsx'
+import { RangePicker } from '../../parts/range-picker.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
+import { operatorSpanOf } from '../../shell/use-span.ts'
 import { ACTION_KINDS, actionWords, actorWords, changeWords } from './action-words.ts'
 import type { AuditLogSearch } from './search.ts'
 
 const route = getRouteApi('/operator/audit-log')
 
-/** Every change by operators and admin tokens, newest first, by person, account and kind. */
+/** Every change by operators and admin tokens, and sign-ins of operators, newest first: by time, person, account and kind. */
 export function AuditLogScreen() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
+  const range = readDateRange(search) ?? ALL_TIME
+  const filter = filterOf(search)
   const change = (part: AuditLogSearch) =>
     void navigate({ search: { ...search, ...part }, resetScroll: false })
   return (
     <>
       <ScreenTop title="Audit log">
+        <RangePicker
+          range={range}
+          compare={null}
+          spanOf={operatorSpanOf}
+          onChange={(picked) => {
+            const { range: _, from: __, to: ___, ...others } = search
+            const isAll = picked.range.kind === 'moving' && picked.range.range === 'all'
+            void navigate({
+              search: { ...others, ...(isAll ? {} : searchOf(picked.range)) },
+              resetScroll: false,
+            })
+          }}
+        />
         <a
           className="btn"
           href={hrefOf('operator', 'listOperatorActions', {
-            ...actionFields(search),
+            ...actionFields(filter),
             format: 'csv',
           })}
           download="audit-log.csv"
@@ -59,6 +78,16 @@ export function AuditLogScreen() {
       <Actions search={search} onClear={() => void navigate({ search: {}, replace: true })} />
     </>
   )
+}
+
+const ALL_TIME: DateRange = { kind: 'moving', range: 'all' }
+
+/** The filter of an address. All time has no bounds: the log can be older than a report. */
+function filterOf(search: AuditLogSearch): ActionFilter {
+  const { account, by, kind } = search
+  const range = readDateRange(search)
+  const isAll = range === null || (range.kind === 'moving' && range.range === 'all')
+  return { account, by, kind, span: isAll ? undefined : operatorSpanOf(range) }
 }
 
 const SETTINGS_TOKEN = 'ADMIN_API_TOKEN'
@@ -91,7 +120,7 @@ const HEADS = [
 ] as const
 
 function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => void }) {
-  const query = useInfiniteQuery(actionsQuery(search))
+  const query = useInfiniteQuery(actionsQuery(filterOf(search)))
   const isFiltered = Object.values(search).some((value) => value !== undefined)
   return (
     <ListCard
@@ -107,7 +136,7 @@ function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => v
           </Empty>
         ) : (
           <Empty title="No changes recorded yet.">
-            <p>Changes made by operators appear here.</p>
+            <p>Changes made by operators, and their sign-ins, appear here.</p>
           </Empty>
         )
       }

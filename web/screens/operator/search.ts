@@ -48,8 +48,8 @@ export function readPurchasesSearch({ list }: Record<string, unknown>): Purchase
   return list === 'all' || list === 'reversed' ? { list } : {}
 }
 
-/** The query parameters of Audit log: its filters. */
-export interface AuditLogSearch {
+/** The query parameters of Audit log: its filters. Default: all time. */
+export interface AuditLogSearch extends RangeSearch {
   readonly account?: string | undefined
   /** Ids of users and admin tokens. */
   readonly by?: readonly string[] | undefined
@@ -58,6 +58,11 @@ export interface AuditLogSearch {
 }
 
 /** Reads the query parameters of Audit log. */
-export function readAuditLogSearch({ account, by, kind }: Record<string, unknown>): AuditLogSearch {
-  return setFields({ account: textOf(account), by: textsOf(by), kind: textsOf(kind) })
+export function readAuditLogSearch(search: Record<string, unknown>): AuditLogSearch {
+  const { account, by, kind } = search
+  const range = readDateRange(search)
+  return {
+    ...setFields({ account: textOf(account), by: textsOf(by), kind: textsOf(kind) }),
+    ...(range === null ? {} : searchOf(range)),
+  }
 }

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { listOperatorActions } from '../ledger/operator-actions.ts'
+import { MADE_DATABASES } from '../store/testing/test-databases.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { SignInLog } from './sign-in-log.ts'
+import { ADA, Place, VISITOR } from './testing/place.ts'
+
+const HOUR_MS = 3_600_000
+const YEAR_MS = 365 * 24 * HOUR_MS
+
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
+  let closing: (() => Promise<unknown>)[] = []
+  let place: Place
+  let log: SignInLog
+  let nowMs = 0
+
+  beforeEach(async () => {
+    const database = await create()
+    place = await Place.open(database.url)
+    closing = [() => place.close(), () => database.remove()]
+    nowMs = Date.now()
+    const clock = { nowMs: () => nowMs }
+    const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
+    const onFailure = (cause: unknown) => expect.unreachable(String(cause))
+    log = new SignInLog({ ...place.store, clock, ids, onFailure })
+  })
+  afterEach(async () => {
+    for (const close of closing) await close()
+  })
+
+  const attempt = { method: 'password', visitor: VISITOR }
+
+  /** The recorded actions, the oldest first, with the attempts before each that were only counted. */
+  async function recorded(): Promise<unknown[]> {
+    await log.settled()
+    const { actions } = await listOperatorActions(place.store.db, { limit: 100, cursor: null })
+    return actions
+      .toReversed()
+      .map(({ action, detailJson }) => [action, JSON.parse(detailJson).not_recorded ?? 0])
+  }
+
+  test('a flood of wrong passwords for an operator is twenty records an hour, and the next one has the number of the others', async () => {
+    for (const _ of Array(25)) {
+      log.failed({ email: ADA.email }, attempt)
+      await log.settled()
+    }
+    expect(await recorded()).toEqual(Array(20).fill(['failedSignIn', 0]))
+    nowMs += HOUR_MS
+    log.failed({ email: ADA.email }, attempt)
+    log.failed({ email: 'unknown@example.org' }, attempt)
+    expect((await recorded()).slice(20)).toEqual([['failedSignIn', 5]])
+  })
+
+  test('sign-ins are removed from the audit log after a year', async () => {
+    log.failed({ userId: place.ada.user.id }, attempt)
+    log.succeeded(place.ada.user.id, attempt)
+    expect(await recorded()).toHaveLength(2)
+    nowMs += YEAR_MS + HOUR_MS
+    log.succeeded(place.ada.user.id, attempt)
+    expect(await recorded()).toEqual([['signIn', 0]])
+  })
+})

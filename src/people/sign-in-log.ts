@@ -1,0 +1,152 @@
+import type { Kysely } from 'kysely'
+import { recordAction } from '../ledger/operator-actions.ts'
+import type { Tables } from '../store/schema.ts'
+import type { DbWithIds } from '../store/store.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { firstIdOf, type IdSource } from '../vocabulary/ids.ts'
+import { SIGN_IN_RECORDS } from '../vocabulary/recorded-operation.ts'
+import { storableAgent, type Visitor } from './sessions.ts'
+import { findUser, getUser } from './users.ts'
+
+/** How a person shows who they are; the ID of a provider outside of the gateway, for a sign-in there. */
+export type SignInMethod =
+  | 'password'
+  | 'second factor'
+  | 'setup link'
+  | 'invitation'
+  | 'password link'
+  | 'email'
+  | (string & {})
+
+/** A sign-in, or an attempt at one. */
+interface SignInAttempt {
+  readonly method: SignInMethod
+  readonly visitor: Omit<Visitor, 'known'>
+}
+
+const HOUR_MS = 3_600_000
+const KEPT_MS = 365 * 24 * HOUR_MS
+const PRUNED_EVERY_MS = 24 * HOUR_MS
+
+/** The failed attempts at one operator's sign-in that are recorded in an hour; the others are only counted. */
+const FAILED_MAX = 20
+
+/** Failed attempts at the sign-in of one operator, in the present hour. */
+interface Failures {
+  readonly hour: number
+  recorded: number
+  uncounted: number
+}
+
+/**
+ * Records operators' sign-ins in the audit log, and failed attempts at them. No answer waits for it: one that came
+ * later for the address of an operator would tell a stranger whose address it is.
+ */
+export class SignInLog {
+  readonly #db: Kysely<Tables>
+  readonly #clock: Clock
+  readonly #ids: IdSource
+  readonly #onFailure: (cause: unknown) => void
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #failures = new Map<string, Failures>()
+  #prunedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(
+    input: DbWithIds & {
+      /** Called when a record could not be written. Must not throw. */
+      readonly onFailure: (cause: unknown) => void
+    },
+  ) {
+    this.#db = input.db
+    this.#clock = input.clock
+    this.#ids = input.ids
+    this.#onFailure = input.onFailure
+  }
+
+  /** Records that a user has signed in, if the user is an operator. */
+  succeeded(userId: string, attempt: SignInAttempt): void {
+    this.#later(async () => {
+      const user = await getUser(this.#db, userId)
+      if (user?.isOperator !== true) return
+      await this.#record('signIn', { userId, ...attempt })
+      await this.#prune()
+    })
+  }
+
+  /** Records an attempt that failed, if it was at an operator's sign-in. */
+  failed(
+    who: { readonly email: string } | { readonly userId: string },
+    attempt: SignInAttempt,
+  ): void {
+    this.#later(async () => {
+      const user =
+        'email' in who ? await findUser(this.#db, who.email) : await getUser(this.#db, who.userId)
+      if (user?.isOperator !== true) return
+      const before = this.#countFailure(user.id)
+      if (before === null) return
+      const detail = before === 0 ? {} : { not_recorded: before }
+      await this.#record('failedSignIn', { userId: user.id, ...attempt, detail })
+    })
+  }
+
+  /** Resolves when everything is written. Never rejects. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay)
+  }
+
+  /** The failures before this one that were only counted; null: so is this one. */
+  #countFailure(userId: string): number | null {
+    const hour = Math.floor(this.#clock.nowMs() / HOUR_MS)
+    const known = this.#failures.get(userId)
+    const isNew = known === undefined || known.hour !== hour
+    const counted = isNew ? { hour, recorded: 0, uncounted: known?.uncounted ?? 0 } : known
+    this.#failures.set(userId, counted)
+    if (counted.recorded >= FAILED_MAX) {
+      counted.uncounted++
+      return null
+    }
+    counted.recorded++
+    const before = counted.uncounted
+    counted.uncounted = 0
+    return before
+  }
+
+  async #record(
+    action: (typeof SIGN_IN_RECORDS)[number],
+    {
+      userId,
+      method,
+      visitor,
+      detail = {},
+    }: SignInAttempt & {
+      readonly userId: string
+      readonly detail?: Readonly<Record<string, number>>
+    },
+  ): Promise<void> {
+    const { address, agent } = visitor
+    await recordAction(this.#db, {
+      by: { id: this.#ids.next('act'), userId, action },
+      detail: { method, address: address || null, browser: storableAgent(agent), ...detail },
+      nowMs: this.#clock.nowMs(),
+    })
+  }
+
+  /** Removes the records that are older than a year: they have addresses of people. Once a day is enough. */
+  async #prune(): Promise<void> {
+    const nowMs = this.#clock.nowMs()
+    if (nowMs < this.#prunedAtMs + PRUNED_EVERY_MS) return
+    this.#prunedAtMs = nowMs
+    await this.#db
+      .deleteFrom('operator_actions')
+      .where('id', '<', firstIdOf({ prefix: 'act', timeMs: nowMs - KEPT_MS }))
+      .where('action', 'in', SIGN_IN_RECORDS)
+      .execute()
+  }
+
+  #later(write: () => Promise<void>): void {
+    const written = write()
+      .catch(this.#onFailure)
+      .finally(() => this.#underWay.delete(written))
+    this.#underWay.add(written)
+  }
+}
