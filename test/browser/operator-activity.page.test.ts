@@ -4,7 +4,7 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 import { ACCOUNTS, NAMED_REQUESTS } from './stand-in-operator.ts'
-import { PRICED, pricesOf, REFUSALS, REQUESTS } from './stand-in-requests.ts'
+import { PRICED, pricesOf, REFUSALS, REQUESTS, SUMMARY } from './stand-in-requests.ts'
 
 /** The requests of all accounts, for operators. */
 
@@ -372,4 +372,24 @@ test('Activity of all accounts says where refused requests are counted, and coun
   await page.getByText('41 requests were refused').waitFor()
   const [asked = ''] = server.asked.filter((one) => one.includes('/refusals'))
   expect(asked).toContain(`operator/accounts/${NIGHT_SHIFT?.id}/refusals?from=`)
+})
+
+test('the columns of the last 24 hours have hours on their axis, also where the first hour is whole', async ({
+  page,
+  server,
+}) => {
+  const hours = Array.from({ length: 25 }, (_, hour) => {
+    const at = new Date(Date.UTC(2026, 10, 20, 22 + hour)).toISOString()
+    return { at, requests: 4, failed: 0, charge: 40 }
+  })
+  const [first] = hours
+  server.answer('/requests/summary', json({ ...SUMMARY, from: first?.at, steps: hours }))
+  await page.goto(`${server.address}/app/${ACTIVITY}?range=24h`)
+  const labels = page.locator('.hist text')
+  await labels.first().waitFor()
+  expect(await labels.allTextContents()).toEqual([
+    expect.stringMatching(/^\d\d:00$/),
+    expect.stringMatching(/^\d\d:00$/),
+    'now',
+  ])
 })

@@ -3,7 +3,7 @@ import type { RequestSummary } from '../../api/answers.ts'
 import { currentMs, currentTime } from '../../api/clock.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
-import { chartDay, dayOf, minuteTime } from '../../format/time.ts'
+import { chartDay, dayAndShortMinute, dayOf, minuteTime } from '../../format/time.ts'
 import { Grey, NotLoaded } from '../../parts/states.tsx'
 import { useWidth } from '../../parts/use-width.ts'
 import { Errors } from './errors.tsx'
@@ -89,6 +89,7 @@ function isToday(at: Date): boolean {
 }
 
 const NOW_WITHIN_MS = 120_000
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const HEIGHT_PX = 60
 const LABELS_PX = 16
@@ -102,10 +103,9 @@ function Columns({ summary }: { summary: RequestSummary }) {
   const heightOf = (value: number) => (value / most) * (HEIGHT_PX - 4)
   const isNow = Math.abs(currentMs() - Date.parse(summary.to)) < NOW_WITHIN_MS
   const middle = steps[Math.floor(steps.length / 2)]
-  const isByDay = Date.parse(summary.to) - Date.parse(summary.from) > DAY_MS
-  const label = (at: string) => (isByDay ? chartDay(new Date(at)) : minuteTime(new Date(at)))
+  const label = labelOf(summary)
   const first = label(summary.from)
-  const last = isNow ? 'now' : lastLabel(summary.to, isByDay)
+  const last = isNow ? 'now' : lastLabel(summary)
   return (
     <div className="hist" ref={ref}>
       <svg
@@ -142,7 +142,22 @@ function Columns({ summary }: { summary: RequestSummary }) {
   )
 }
 
+/** How a time on the axis is written: the day of columns of a day, otherwise the time, with the day if the range has more than one. */
+function labelOf(summary: RequestSummary): (at: string) => string {
+  if (isByDay(summary)) return (at) => chartDay(new Date(at))
+  const lengthMs = Date.parse(summary.to) - Date.parse(summary.from)
+  // Counts of all accounts begin at a whole hour.
+  if (lengthMs < DAY_MS + HOUR_MS) return (at) => minuteTime(new Date(at))
+  return (at) => dayAndShortMinute(new Date(at), currentTime())
+}
+
+function isByDay({ from, to, steps: [first, second] }: RequestSummary): boolean {
+  const stepMs = Date.parse(second?.at ?? to) - Date.parse(first?.at ?? from)
+  return stepMs >= DAY_MS
+}
+
 /** The last day of the range, not the one after it. */
-function lastLabel(to: string, isByDay: boolean): string {
-  return isByDay ? chartDay(new Date(Date.parse(to) - 1)) : minuteTime(new Date(to))
+function lastLabel(summary: RequestSummary): string {
+  const { to } = summary
+  return isByDay(summary) ? chartDay(new Date(Date.parse(to) - 1)) : labelOf(summary)(to)
 }
