@@ -137,7 +137,7 @@ describe('a form', () => {
     expect(await name.inputValue()).toBe('staging')
   })
 
-  test('stays open after a click outside of it once something was typed, and closes on Escape', async ({
+  test('stays open after a click outside of it once something was typed, and Escape asks before that is lost', async ({
     page,
     server,
   }) => {
@@ -154,7 +154,18 @@ describe('a form', () => {
     await page.mouse.up()
     await page.mouse.click(5, box.y)
     expect(await name.inputValue()).toBe('staging')
+    const question = page.getByRole('dialog', { name: 'Discard what you typed?' })
     await page.keyboard.press('Escape')
+    await question.getByRole('button', { name: 'Keep editing' }).click()
+    expect(await name.inputValue()).toBe('staging')
+    await page.keyboard.press('Escape')
+    await question.waitFor()
+    await page.keyboard.press('Escape')
+    await question.waitFor({ state: 'detached' })
+    expect(await name.inputValue()).toBe('staging')
+    await page.getByLabel('Credit limit').fill('5')
+    await page.keyboard.press('Escape')
+    await question.getByRole('button', { name: 'Discard' }).click()
     await dialog.waitFor({ state: 'detached' })
   })
 
@@ -311,10 +322,10 @@ test('recovery codes that were not copied are left only after a question', async
   const codes = page.getByRole('dialog', { name: 'Recovery codes', exact: true })
   await codes.getByText(String(NEW_RECOVERY_CODES.recovery_codes[0])).waitFor()
   await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: 'Stay' }).click()
+  await page.getByRole('button', { name: 'Go back' }).click()
   await codes.getByText(String(NEW_RECOVERY_CODES.recovery_codes[0])).waitFor()
   await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: 'Leave', exact: true }).click()
+  await page.getByRole('button', { name: 'Close', exact: true }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await codes.waitFor({ state: 'detached' })
 })

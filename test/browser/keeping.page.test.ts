@@ -116,6 +116,14 @@ describe('a new key', () => {
     await page.getByRole('link', { name: 'Credit' }).first().click()
     await page.getByRole('button', { name: 'Leave' }).click()
     await page.waitForURL(`${server.address}/app/${at('credit')}`)
+    await create(page, server.address)
+    await page.getByRole('button', { name: 'Done' }).click()
+    const question = page.getByRole('dialog', { name: 'Close without copying the key?' })
+    await question.getByRole('button', { name: 'Go back' }).click()
+    expect(await page.getByLabel('The new key').inputValue()).toBe('sk-tollgate-abc')
+    await page.getByRole('button', { name: 'Done' }).click()
+    await question.getByRole('button', { name: 'Close' }).click()
+    await page.getByLabel('The new key').waitFor({ state: 'detached' })
   })
 
   test.for(['Copy the key', 'Copy the lines'])(

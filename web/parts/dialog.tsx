@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useSessionEnded } from './session-end.ts'
 import { SignInElsewhere } from './sign-in-elsewhere.tsx'
 import { useUnsaved } from './unsaved.ts'
@@ -8,6 +8,8 @@ interface DialogProps {
   readonly onClose: () => void
   /** Wide enough for lines of code. Default: no. */
   readonly isWide?: boolean
+  /** Whether Esc asks before typed text is lost. Default: no. */
+  readonly keepsTyped?: boolean
   readonly children: ReactNode
 }
 
@@ -28,11 +30,13 @@ export function CloseFooter() {
  * A modal: the browser's own, so that focus stays in it, Esc closes it and focus returns. A click beside it closes it too, as long
  * as nothing was typed.
  */
-export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, onClose, isWide = false, keepsTyped = false, children } = props
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()
   const isPressedBeside = useRef(false)
   const isTyped = useRef(false)
+  const [isAsking, setAsking] = useState(false)
   const isSignedOut = useSessionEnded()
   useUnsaved(true)
   useEffect(() => {
@@ -45,34 +49,63 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     }
   }, [])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc does the same as a click outside of the dialog
-    <dialog
-      ref={ref}
-      className={isWide ? 'wide' : ''}
-      aria-labelledby={titleId}
-      onClose={onClose}
-      onInput={() => {
-        isTyped.current = true
-      }}
-      onPointerDown={(event) => {
-        isPressedBeside.current = event.target === ref.current
-      }}
-      onClick={(event) => {
-        // Not where a text selection in a field ends outside of the dialog, nor once something was typed.
-        const isBeside = isPressedBeside.current && event.target === ref.current
-        if (isBeside && !isTyped.current) ref.current?.close()
-      }}
-    >
-      <div className="panel">
-        <h2 id={titleId}>{title}</h2>
-        {isSignedOut && (
-          <div className="problem" role="alert">
-            <p>You are signed out.</p>
-            <SignInElsewhere />
-          </div>
-        )}
-        {children}
-      </div>
-    </dialog>
+    <>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Esc does the same as a click outside of the dialog */}
+      <dialog
+        ref={ref}
+        className={isWide ? 'wide' : ''}
+        aria-labelledby={titleId}
+        onClose={onClose}
+        onCancel={(event) => {
+          if (!keepsTyped || !isTyped.current) return
+          event.preventDefault()
+          setAsking(true)
+        }}
+        onInput={() => {
+          isTyped.current = true
+        }}
+        onPointerDown={(event) => {
+          isPressedBeside.current = event.target === ref.current
+        }}
+        onClick={(event) => {
+          // Not where a text selection in a field ends outside of the dialog, nor once something was typed.
+          const isBeside = isPressedBeside.current && event.target === ref.current
+          if (isBeside && !isTyped.current) ref.current?.close()
+        }}
+      >
+        <div className="panel">
+          <h2 id={titleId}>{title}</h2>
+          {isSignedOut && (
+            <div className="problem" role="alert">
+              <p>You are signed out.</p>
+              <SignInElsewhere />
+            </div>
+          )}
+          {children}
+        </div>
+      </dialog>
+      {isAsking && <AskDiscard onDiscard={onClose} onClose={() => setAsking(false)} />}
+    </>
+  )
+}
+
+interface AskDiscardProps {
+  readonly onDiscard: () => void
+  readonly onClose: () => void
+}
+
+/** Asks before typed text is lost. */
+function AskDiscard({ onDiscard, onClose }: AskDiscardProps) {
+  return (
+    <Dialog title="Discard what you typed?" onClose={onClose}>
+      <footer>
+        <button type="button" className="btn ghost" onClick={onClose}>
+          Keep editing
+        </button>
+        <button type="button" className="btn danger" onClick={onDiscard}>
+          Discard
+        </button>
+      </footer>
+    </Dialog>
   )
 }

@@ -72,7 +72,7 @@ export function DialogForm(props: DialogFormProps) {
 /** A dialog that is one form: it asks for fields, or says what will happen. */
 export function FormDialog({ title, ...form }: DialogFormProps & { readonly title: string }) {
   return (
-    <Dialog title={title} onClose={form.onClose}>
+    <Dialog title={title} keepsTyped={form.isDangerous !== true} onClose={form.onClose}>
       <DialogForm {...form} />
     </Dialog>
   )

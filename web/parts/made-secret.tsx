@@ -93,9 +93,9 @@ export function LeaveUncopied({ noun, isCopied, isEnding, onLeave, onStay }: Lea
   if (!isEnding && !isBlocked) return null
   return (
     <FormDialog
-      title={`Leave without copying the ${noun}?`}
-      submit="Leave"
-      cancel="Stay"
+      title={`${isBlocked ? 'Leave' : 'Close'} without copying the ${noun}?`}
+      submit={isBlocked ? 'Leave' : 'Close'}
+      cancel={isBlocked ? 'Stay' : 'Go back'}
       isDangerous
       onSubmit={isBlocked ? leaving.proceed : onLeave}
       onClose={isBlocked ? leaving.reset : onStay}
