@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import type { OperatorReport, OperatorUsage } from '../../api/operator.ts'
 import { Chart, type LegendSeries } from '../../charts/chart.tsx'
 import { StepZone } from '../../charts/step-zone.tsx'
+import { OTHERS_TONE, tonesOf } from '../../charts/tones.ts'
 import { money, moneyTick } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 
@@ -91,18 +92,18 @@ export function partsOf(all: readonly Figures[], sum: Figures): readonly LegendS
   ]
 }
 
-// The fifth colour is for all others.
-const TONES = [1, 2, 3, 4, 6]
-const OTHERS_TONE = 5
-
 /** The parts of charges: the largest groups, and all others. */
 export function groupsOf({ series, others, groups, by }: OperatorUsage): readonly LegendSeries[] {
-  const named = series.map(({ id, name, steps }, place) => {
+  const tones = tonesOf(
+    by,
+    series.map(({ id }) => id),
+  )
+  const named = series.map(({ id, name, steps }) => {
     const group = groups.find((each) => each.id === id)
     return {
       id,
       name: ownedName(group?.account_name, name),
-      tone: TONES[place] ?? OTHERS_TONE,
+      tone: tones.get(id) ?? OTHERS_TONE,
       values: steps.map(({ charge }) => charge),
       text: money(group?.figures.charge ?? 0),
     }

@@ -1,6 +1,7 @@
 import type { Overview } from '../../api/answers.ts'
 import { Chart, type LegendSeries, SplitSegments } from '../../charts/chart.tsx'
 import { StepZone } from '../../charts/step-zone.tsx'
+import { OTHERS_TONE, tonesOf } from '../../charts/tones.ts'
 import { money, moneyTick } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 
@@ -39,24 +40,28 @@ export function Spend({ overview, onSplit }: SpendProps) {
   )
 }
 
-// The fifth colour is for all others: if there are more than five, four are named.
-const TONES = 5
+// If there are more than five, four are named.
+const NAMED_MAX = 5
 
 function seriesOf({
   spend: { steps, series, others },
   by,
 }: Overview): readonly (LegendSeries & { readonly values: readonly number[] })[] {
-  const isAll = others === null && series.length <= TONES
-  const named = isAll ? series : series.slice(0, TONES - 1)
-  const columns = named.map(({ id, name, charge, charges }, index) => ({
+  const isAll = others === null && series.length <= NAMED_MAX
+  const named = isAll ? series : series.slice(0, NAMED_MAX - 1)
+  const tones = tonesOf(
+    by,
+    named.map(({ id }) => id),
+  )
+  const columns = named.map(({ id, name, charge, charges }) => ({
     id,
     name,
-    tone: index + 1,
+    tone: tones.get(id) ?? OTHERS_TONE,
     values: charges,
     text: money(charge),
   }))
   if (isAll) return columns
-  const rest = series.slice(TONES - 1)
+  const rest = series.slice(NAMED_MAX - 1)
   const name = counted(rest.length + (others?.count ?? 0), `other ${by}`)
   const all = others === null ? rest : [...rest, others]
   const values = addedUp(
@@ -64,7 +69,7 @@ function seriesOf({
     steps.length,
   )
   const charge = all.reduce((sum, one) => sum + one.charge, 0)
-  return [...columns, { id: 'others', name, tone: TONES, values, text: money(charge) }]
+  return [...columns, { id: 'others', name, tone: OTHERS_TONE, values, text: money(charge) }]
 }
 
 function addedUp(lists: readonly (readonly number[])[], length: number): readonly number[] {

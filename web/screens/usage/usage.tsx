@@ -14,6 +14,7 @@ import { momentsOf, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { Chart, GreyChartCard, type LegendSeries, SPLITS } from '../../charts/chart.tsx'
 import { StepZone } from '../../charts/step-zone.tsx'
+import { OTHERS_TONE, tonesOf } from '../../charts/tones.ts'
 import { csvName } from '../../format/csv-name.ts'
 import { counted } from '../../format/numbers.ts'
 import { comparedPhrase, daysOfStep } from '../../format/ranges.ts'
@@ -279,19 +280,19 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
   )
 }
 
-// The fifth colour is for all others.
-const TONES = [1, 2, 3, 4, 6]
-const OTHERS_TONE = 5
-
 function seriesOf(
   { series, others, groups, by }: Usage,
   measure: Measure,
 ): readonly LegendSeries[] {
   const { of, show } = MEASURE_RULES[measure]
-  const named = series.map(({ id, name, steps }, place) => {
+  const tones = tonesOf(
+    by,
+    series.map(({ id }) => id),
+  )
+  const named = series.map(({ id, name, steps }) => {
     const figures = groups.find((group) => group.id === id)?.figures
     const text = figures === undefined ? '' : textOf(of(figures), show)
-    return { id, name, tone: TONES[place] ?? OTHERS_TONE, values: steps.map(of), text }
+    return { id, name, tone: tones.get(id) ?? OTHERS_TONE, values: steps.map(of), text }
   })
   if (others === null) return named
   const { count, figures, steps } = others
