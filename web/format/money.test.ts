@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  addsUpInCents,
   money,
   moneyParts,
   moneyTick,
@@ -32,6 +33,13 @@ describe('an amount', () => {
     expect(money(1_995_000)).toBe('$2.00')
     expect(money(1_994_999)).toBe('$1.99')
     expect(money(999_999, 4)).toBe('$1.0000')
+  })
+
+  test('of a column adds up to its rounded sum, or is known not to', () => {
+    expect(addsUpInCents([1_000_000, 2_000_000], 3_000_000)).toBe(true)
+    expect(addsUpInCents([4_000, 4_000], 8_000)).toBe(false)
+    expect(addsUpInCents([-5_000, 5_000], 0)).toBe(true)
+    expect(addsUpInCents([], 0)).toBe(true)
   })
 
   test('never reads as zero unless it is zero', () => {

@@ -29,6 +29,15 @@ export function signedMoney(changeMicros: number, places: MoneyPlaces = 2): stri
   return `${changeMicros > 0 ? `+${JOINER}` : ''}${money(changeMicros, places)}`
 }
 
+const CENT_MICROS = 10_000
+
+/** Whether the amounts of a column, rounded to cents, add up to their rounded sum. By position: the amounts, and the sum. */
+export function addsUpInCents(partsMicros: readonly number[], sumMicros: number): boolean {
+  const cents = (amountMicros: number) =>
+    Math.sign(amountMicros) * Math.floor((Math.abs(amountMicros) + CENT_MICROS / 2) / CENT_MICROS)
+  return partsMicros.reduce((sum, part) => sum + cents(part), 0) === cents(sumMicros)
+}
+
 function visiblePlaces(absoluteMicros: number, places: MoneyPlaces): number {
   if (places === 2 && absoluteMicros < 10_000) return visiblePlaces(absoluteMicros, 4)
   if (places === 4 && absoluteMicros < 100) return PLACES_MAX

@@ -138,6 +138,11 @@ function amountText(amountMicros: number): string {
   return signedMoney(amountMicros, places)
 }
 
+/** With the places of the amounts, so that each balance follows from the one before. */
+function balanceText(balanceMicros: number): string {
+  return money(balanceMicros, balanceMicros % CENT_MICROS === 0 ? 2 : 4)
+}
+
 interface CellsProps {
   readonly line: Pick<Line, 'kind' | 'amount' | 'balance'>
   readonly of: ReactNode
@@ -158,7 +163,7 @@ function Cells({ line, of }: CellsProps) {
       <td className="num hide-s">
         <span className={tone}>{amount}</span>
       </td>
-      <td className={balanceMicros < 0 ? 'num neg' : 'num dimmed'}>{money(balanceMicros)}</td>
+      <td className={balanceMicros < 0 ? 'num neg' : 'num dimmed'}>{balanceText(balanceMicros)}</td>
     </>
   )
 }

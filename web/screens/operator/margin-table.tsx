@@ -8,6 +8,7 @@ import { dateText } from '../../format/ranges.ts'
 import { chartMonth } from '../../format/time.ts'
 import { directionOf, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
+import { RoundedNote } from '../../parts/rounded-note.tsx'
 import { useKeptRange } from '../../shell/kept-range.ts'
 import { ownedName } from './charge-chart.tsx'
 import { type ChargedMargin, type MarginTotals, marginShare } from './margin-figures.tsx'
@@ -141,6 +142,14 @@ export function MarginTable(props: MarginTableProps) {
           </tfoot>
         )}
       </table>
+      {hasTotals && rowsMax === undefined && (
+        <RoundedNote
+          columns={(['charge', 'cost', 'margin'] as const).map((name) => ({
+            parts: data.map(({ figures }) => figures[name]),
+            sum: totals[name],
+          }))}
+        />
+      )}
     </section>
   )
 }

@@ -7,6 +7,7 @@ import { money } from '../../format/money.ts'
 import { count, counted, percent, shortCount } from '../../format/numbers.ts'
 import { type Head, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
+import { RoundedNote } from '../../parts/rounded-note.tsx'
 import type { Measure } from '../../searches.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -95,6 +96,11 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
           </tfoot>
         )}
       </table>
+      {groups.length > 1 && (
+        <RoundedNote
+          columns={[{ parts: groups.map((group) => group.figures.charge), sum: figures.charge }]}
+        />
+      )}
     </section>
   )
 }
