@@ -6,13 +6,13 @@ interface Timer {
   readonly run: () => void
 }
 
-/** A queue whose refusals are their reasons, and its timers. */
+/** A queue, and its timers. */
 function openQueue(input: Partial<FairQueueInput> = {}) {
   const timers = new Set<Timer>()
   const queue = new FairQueue({
     placesMax: 1,
     lanes: [{ waitingMax: 8 }],
-    refusal: (why) => new Error(why),
+    refusal: () => new Error('refused'),
     startTimer: (timer) => {
       timers.add(timer)
       return () => void timers.delete(timer)
@@ -142,8 +142,8 @@ describe('entries that wait', () => {
     const { queue } = openQueue({ lanes: [{ waitingMax: 3, waitingOfOwnerMax: 2 }] })
     const entries = ['a1', 'a2', 'a3', 'b1', 'c1']
     expect(await outcomes(queue, takeNow(queue), entries)).toEqual([
-      'a3 ownerFull',
-      'c1 laneFull',
+      'a3 refused',
+      'c1 refused',
       'a1',
       'b1',
       'a2',
@@ -154,7 +154,7 @@ describe('entries that wait', () => {
     const { queue } = openQueue({ lanes: [{ waitingMax: 1 }, { waitingMax: 1 }] })
     takeNow(queue)
     void queue.take({ owner: 'a', lane: 1 })
-    expect(() => queue.take({ owner: 'b', lane: 1 })).toThrow('laneFull')
+    expect(() => queue.take({ owner: 'b', lane: 1 })).toThrow('refused')
     expect(queue.take({ owner: 'b', lane: 0 })).toBeInstanceOf(Promise)
   })
 
@@ -164,8 +164,8 @@ describe('entries that wait', () => {
     })
     const entries = ['b1', 'a1', 'a2', 'a3', 'c1']
     expect(await outcomes(queue, takeNow(queue), entries)).toEqual([
-      'a1 gaveWay',
-      'a2 gaveWay',
+      'a1 refused',
+      'a2 refused',
       'b1',
       'a3',
       'c1',
@@ -175,7 +175,7 @@ describe('entries that wait', () => {
   test('wait no longer than the limit, and take no place afterwards', async () => {
     const { queue, timers } = openQueue({ waitTimeoutMs: 1_000 })
     const place = takeNow(queue)
-    const late = expect(queue.take({ owner: 'a' })).rejects.toThrow('timeUp')
+    const late = expect(queue.take({ owner: 'a' })).rejects.toThrow('refused')
     const [timer] = timers
     expect(timer?.delayMs).toBe(1_000)
     timer?.run()
@@ -189,7 +189,7 @@ describe('entries that wait', () => {
     const { queue, timers } = openQueue({ waitTimeoutMs: 1_000, lanes: [{ waitingMax: 1 }] })
     const place = takeNow(queue)
     const admitted = queue.take({ owner: 'a' })
-    expect(() => queue.take({ owner: 'b' })).toThrow('laneFull')
+    expect(() => queue.take({ owner: 'b' })).toThrow('refused')
     place.leave()
     await admitted
     expect(timers.size).toBe(0)

@@ -1,11 +1,5 @@
 import { type StartTimer, startUnrefTimer } from './clock.ts'
 
-/**
- * Why a wait ended without a place: the lane was full, the owner had too many in it, the time was up, or a later
- * entry of the lane took its room.
- */
-type NoPlace = 'laneFull' | 'ownerFull' | 'timeUp' | 'gaveWay'
-
 /** The rules of one lane. Entries of an earlier lane go before all of a later one. */
 interface LaneRules {
   /** The most entries that wait. */
@@ -15,7 +9,7 @@ interface LaneRules {
   /** The entry of an owner that goes first. Default: the oldest. */
   readonly first?: 'oldest' | 'newest'
   /** The entry that leaves a full lane. Default: the new one. */
-  readonly whenFull?: 'newcomerLeaves' | 'oldestOfLargestLeaves'
+  readonly whenFull?: 'oldestOfLargestLeaves'
 }
 
 export interface FairQueueInput {
@@ -27,7 +21,7 @@ export interface FairQueueInput {
   /** The longest wait for a place. Default: no limit. */
   readonly waitTimeoutMs?: number
   /** Makes the error that an entry without a place is refused with. */
-  readonly refusal: (why: NoPlace) => Error
+  readonly refusal: () => Error
   /** Default: a timer that does not keep the process alive. */
   readonly startTimer?: StartTimer
 }
@@ -98,8 +92,7 @@ export class FairQueue {
     }
     const lane = this.#lanes[entry.lane ?? 0]
     if (lane === undefined) throw new RangeError(`the queue has no lane ${entry.lane}`)
-    const why = lane.makeRoom(entry.owner, () => this.#input.refusal('gaveWay'))
-    if (why !== null) throw this.#input.refusal(why)
+    if (!lane.makeRoom(entry.owner, this.#input.refusal)) throw this.#input.refusal()
     return this.#wait(lane, entry)
   }
 
@@ -122,7 +115,7 @@ export class FairQueue {
       }
       const onAbort = (): void => waiting.refuse(signal?.reason)
       const { waitTimeoutMs: delayMs, refusal } = this.#input
-      const onTimeUp = (): void => waiting.refuse(refusal('timeUp'))
+      const onTimeUp = (): void => waiting.refuse(refusal())
       const stopTimer =
         delayMs === undefined ? () => {} : this.#startTimer({ delayMs, run: onTimeUp })
       lane.add(owner, waiting)
@@ -177,19 +170,19 @@ class Lane {
     this.#rules = rules
   }
 
-  /** Makes room for an entry; the reason why there is none. */
-  makeRoom(owner: string, gaveWay: () => Error): NoPlace | null {
+  /** Makes room for an entry; whether there is any. An entry that gives way is refused. */
+  makeRoom(owner: string, refusal: FairQueueInput['refusal']): boolean {
     const { waitingMax, waitingOfOwnerMax = waitingMax, whenFull } = this.#rules
     if (this.waitingCount < waitingMax || whenFull !== 'oldestOfLargestLeaves') {
-      if ((this.#waiting.get(owner)?.length ?? 0) >= waitingOfOwnerMax) return 'ownerFull'
-      return this.waitingCount >= waitingMax ? 'laneFull' : null
+      const ofOwner = this.#waiting.get(owner)?.length ?? 0
+      return ofOwner < waitingOfOwnerMax && this.waitingCount < waitingMax
     }
     let largest: Waiting[] = []
     for (const ofOwner of this.#waiting.values()) {
       if (ofOwner.length > largest.length) largest = ofOwner
     }
-    largest[0]?.refuse(gaveWay())
-    return null
+    largest[0]?.refuse(refusal())
+    return true
   }
 
   add(owner: string, waiting: Waiting): void {

@@ -28,7 +28,7 @@ describe('an id', () => {
 
   test('is never made twice in one millisecond', () => {
     const { ids } = sourceAt(1)
-    const made = new Set(Array.from({ length: 10_000 }, () => ids.next('ent')))
+    const made = new Set(Array.from({ length: 10_000 }, () => ids.next('act')))
     expect(made.size).toBe(10_000)
   })
 

@@ -5,7 +5,6 @@ export type IdPrefix =
   | 'req'
   | 'acct'
   | 'key'
-  | 'ent'
   | 'inst'
   | 'code'
   | 'pur'
