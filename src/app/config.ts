@@ -4,6 +4,7 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catal
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import type { KeyLimits } from '../operations/operation.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
+import { messageOf } from '../vocabulary/message-of.ts'
 import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './settings/mail-settings.ts'
@@ -49,8 +50,7 @@ function readDatabaseUrl(text: string): string {
   try {
     parseDatabaseUrl(text)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`cannot be used: ${reason}`, { cause: error })
+    throw new Error(`cannot be used: ${messageOf(error)}`, { cause: error })
   }
   return text
 }

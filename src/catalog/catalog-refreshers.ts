@@ -1,3 +1,4 @@
+import { messageOf } from '../vocabulary/message-of.ts'
 import type { Catalog } from './catalog.ts'
 import type { CatalogRefresher, RefreshOutcome } from './catalog-refresher.ts'
 
@@ -43,7 +44,7 @@ export class CatalogRefreshers {
     const failed = outcomes.flatMap((outcome, place) =>
       outcome.kind === 'refreshed'
         ? []
-        : { upstream: this.#refreshers[place]?.upstream ?? '', why: inWords(outcome.cause) },
+        : { upstream: this.#refreshers[place]?.upstream ?? '', why: messageOf(outcome.cause) },
     )
     const [first] = outcomes
     if (first !== undefined && refreshed.length === 0) return { ...first, failed }
@@ -112,8 +113,4 @@ export class CatalogRefreshers {
   async stop(): Promise<void> {
     await Promise.all(this.#refreshers.map((refresher) => refresher.stop()))
   }
-}
-
-function inWords(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -1,3 +1,5 @@
+import { messageOf } from '../vocabulary/message-of.ts'
+
 /** Advice about a failed connection to a provider, which follows its failure, by the code of Node's or OpenSSL's error. */
 const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
   [
@@ -34,7 +36,7 @@ export function connectionAdvice(cause: unknown): string | null {
 
 /** The failure of an upstream in one line: of OpenSSL's text, which names files of its source, only the reason. */
 export function failureText(cause: unknown): string {
-  const message = cause instanceof Error ? cause.message : String(cause)
+  const message = messageOf(cause)
   const [, reason] = /:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):/.exec(message) ?? []
   return reason ?? message
 }

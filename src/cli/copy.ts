@@ -9,6 +9,7 @@ import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
 import { readSetting } from '../store/settings.ts'
 import { backupStore, WrongPlace } from '../store/sqlite/backup.ts'
 import { systemClock } from '../vocabulary/clock.ts'
+import { messageOf } from '../vocabulary/message-of.ts'
 import { type CommandInput, requireStore, withStore } from './command-context.ts'
 import { addHelp } from './help-text.ts'
 import { counted, grouped } from './table.ts'
@@ -117,8 +118,7 @@ function shownAddress(option: 'from' | 'to', url: string): string {
   try {
     parseDatabaseUrl(url)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new UsageFailure(`\`--${option}\` cannot be used: ${reason}`, { cause })
+    throw new UsageFailure(`\`--${option}\` cannot be used: ${messageOf(cause)}`, { cause })
   }
   return showDatabaseUrl(url)
 }

@@ -10,6 +10,7 @@ import { makeSale, openChainSale } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { systemClock } from '../vocabulary/clock.ts'
+import { messageOf } from '../vocabulary/message-of.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { COMMAND_LINE } from '../vocabulary/recorded-operation.ts'
 import {
@@ -246,12 +247,9 @@ async function sendLetters(
   if (mail === null) return
   for (const letter of letters) {
     await new MailServer(mail).send(letter).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error)
       throw new CommandFailure(
-        `the link was created, but no email was sent: ${reason}. Send the link yourself`,
-        {
-          cause: error,
-        },
+        `the link was created, but no email was sent: ${messageOf(error)}. Send the link yourself`,
+        { cause: error },
       )
     })
     terminal.note(`The link was emailed to ${letter.to}.`)

@@ -5,6 +5,7 @@ import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { FORMATS } from '../formats/formats.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { Upstream } from '../upstreams/upstream.ts'
+import { messageOf } from '../vocabulary/message-of.ts'
 import type { CommandContext, LiveUpstreams } from './command-context.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -93,10 +94,6 @@ function refuseFailure(
     )
   }
   if (outcome.kind === 'refreshed' && outcome.storeFailure !== null) {
-    throw new CommandFailure(`the catalog could not be stored: ${inWords(outcome.storeFailure)}`)
+    throw new CommandFailure(`the catalog could not be stored: ${messageOf(outcome.storeFailure)}`)
   }
-}
-
-function inWords(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -4,6 +4,7 @@ import { isAddress } from 'viem'
 import type { Tables } from '../store/schema.ts'
 import { readSetting, settingOnce, writeSetting } from '../store/settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
+import { messageOf } from '../vocabulary/message-of.ts'
 import { depositAddresses } from './chain/addresses.ts'
 import { httpNode } from './chain/node.ts'
 import { ChainSettingsFault, type ChainTerms, RescanFailed } from './chain/terms.ts'
@@ -140,8 +141,9 @@ function derivation(xpub: string): (accountId: string) => string {
   try {
     return depositAddresses(xpub)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ChainSettingsFault(`CHAIN_DEPOSIT_XPUB cannot be used: ${reason}`, { cause })
+    throw new ChainSettingsFault(`CHAIN_DEPOSIT_XPUB cannot be used: ${messageOf(cause)}`, {
+      cause,
+    })
   }
 }
 

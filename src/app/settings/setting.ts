@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { oneOf } from '../../operations/check-input.ts'
 import { TIMER_MS_MAX } from '../../vocabulary/clock.ts'
+import { messageOf } from '../../vocabulary/message-of.ts'
 import { type Micros, microsOfDecimal, parseDecimal } from '../../vocabulary/money.ts'
 import { echoed } from '../../vocabulary/problem.ts'
 
@@ -120,7 +121,7 @@ export function dollars(
 }
 
 /** A text of a certain form. */
-export interface Matching {
+interface Matching {
   readonly fallback: string
   readonly pattern: RegExp
   readonly message: string
@@ -168,8 +169,7 @@ export function parsed<T>(parse: (text: string) => T): z.ZodType<T | null, strin
       try {
         return parse(text)
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error)
-        checked.addIssue({ code: 'custom', message })
+        checked.addIssue({ code: 'custom', message: messageOf(error) })
         return z.NEVER
       }
     })

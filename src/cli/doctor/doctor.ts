@@ -8,6 +8,7 @@ import { listStoreGaps } from '../../ledger/store-gaps.ts'
 import { showDatabaseUrl } from '../../store/database-url.ts'
 import { readSetting } from '../../store/settings.ts'
 import type { Store } from '../../store/store.ts'
+import { messageOf } from '../../vocabulary/message-of.ts'
 import {
   type CommandContext,
   type CommandInput,
@@ -71,7 +72,7 @@ async function findingsOf(input: DoctorInput): Promise<readonly Finding[]> {
       message: `tollgate ${input.version} on Node ${process.versions.node}`,
     },
   ]
-  const settings = await usableSettings(input).catch((error: unknown) => messageOf(error, input))
+  const settings = await usableSettings(input).catch((error: unknown) => lineOf(error, input))
   if (typeof settings === 'string') {
     return [...found, { check: 'settings', state: 'failed', message: settings }]
   }
@@ -81,7 +82,7 @@ async function findingsOf(input: DoctorInput): Promise<readonly Finding[]> {
     try {
       found.push(...(await run()))
     } catch (error) {
-      found.push({ check, state: 'failed', message: messageOf(error, input) })
+      found.push({ check, state: 'failed', message: lineOf(error, input) })
     }
   }
   const { upstreams } = settings
@@ -108,10 +109,9 @@ async function usableSettings(input: DoctorInput): Promise<CommandSettings> {
 }
 
 /** One line. By position: the error, and its explanation. */
-function messageOf(error: unknown, { explain }: DoctorInput): string {
+function lineOf(error: unknown, { explain }: DoctorInput): string {
   const known = error instanceof CommandFailure ? error.message : explain(error)
-  const message = known ?? (error instanceof Error ? error.message : String(error))
-  return message.replace(/:\n\s*-\s*/, ': ').replace(/\n\s*-?\s*/g, '; ')
+  return (known ?? messageOf(error)).replace(/:\n\s*-\s*/, ': ').replace(/\n\s*-?\s*/g, '; ')
 }
 
 const GAPS_MS = 90 * 24 * 60 * 60_000

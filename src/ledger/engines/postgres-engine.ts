@@ -19,6 +19,7 @@ import {
   StoreUnavailable,
   storeFaultOf,
 } from '../../store/store-failure.ts'
+import { messageOf } from '../../vocabulary/message-of.ts'
 import { applyCommand, uncountedBy } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Uncounted } from '../counts.ts'
@@ -280,10 +281,6 @@ async function aheadOfCommits<Answer>(
     const failure = failureOf(error, writer)
     throw new NotSent(failure.message, { cause: error, fault: storeFaultOf(failure) })
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /**

@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg'
+import { messageOf } from '../../vocabulary/message-of.ts'
 import { type StoreFault, StoreRefused, StoreUnavailable } from '../store-failure.ts'
 
 /** The meaning of an error of PostgreSQL, or of the connection to it. */
@@ -68,7 +69,7 @@ export function postgresFailure(
   serverName: string,
 ): StoreRefused | StoreUnavailable {
   if (error instanceof StoreUnavailable || error instanceof StoreRefused) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   if (meaningOf(error) === 'refused') return new StoreRefused(message, { cause: error })
   return new StoreUnavailable(`${serverName}: ${message}`, {
     cause: error,

@@ -1,4 +1,5 @@
 import { Client, type ClientConfig, types } from 'pg'
+import { messageOf } from '../../vocabulary/message-of.ts'
 import { NotSent, type StoreFault, StoreUnavailable } from '../store-failure.ts'
 import { postgresFailure } from './postgres-failure.ts'
 import { type PostgresServer, readPostgresUrl } from './postgres-url.ts'
@@ -123,7 +124,7 @@ function faultOf(error: unknown, { name }: PostgresServer): string {
   if (error instanceof ReadOnly) return `${name} is read-only`
   if (error instanceof Silent) return `${name} does not answer`
   if (error instanceof TooOld) return `${name} is ${error.message}`
-  return `${name}: ${error instanceof Error ? error.message : String(error)}`
+  return `${name}: ${messageOf(error)}`
 }
 
 function reasonOf(error: unknown): StoreFault | null {

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { assertNever } from '../../vocabulary/assert-never.ts'
+import { messageOf } from '../../vocabulary/message-of.ts'
 import {
   CommandImpossible,
   isRefusedBySqlite,
@@ -208,9 +209,8 @@ export function serveThread<Job, Result>(
         runner ??= openRunner(startWith)
         return { number, kind: 'done', result: runner.run(job) }
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error)
-        const failure = failureOf(error)
-        return { number, kind: 'failed', message, failure, fault: storeFaultOf(error) }
+        const failed = { failure: failureOf(error), fault: storeFaultOf(error) }
+        return { number, kind: 'failed', message: messageOf(error), ...failed }
       }
     }
     line.onMessage((message) => {
