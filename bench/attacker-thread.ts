@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ATTACKS, type Shot } from './attacks.ts'
 import type { Answers, AttackerInput } from './busy-thread.ts'
@@ -29,7 +30,7 @@ const loops = attacks.flatMap(({ name, apiKey }) => {
       if (isStopping) return
       counts[how] = (counts[how] ?? 0) + 1
       if (how === '429' && waitsWhenLimited) {
-        await passed(AFTER_LIMIT_MS)
+        await delay(AFTER_LIMIT_MS)
       }
     }
   })
@@ -53,17 +54,13 @@ async function fire({ pieces, afterwards, pauseMs = 0 }: Shot): Promise<string> 
   for (const piece of pieces) {
     if (how !== 'closed' || socket.destroyed || isStopping) break
     if (!socket.write(piece)) await Promise.race([drained(socket), over.promise])
-    if (pauseMs > 0) await Promise.race([passed(pauseMs), over.promise])
+    if (pauseMs > 0) await Promise.race([delay(pauseMs), over.promise])
   }
   if (afterwards === 'hangUp') socket.end()
   await over.promise
   socket.destroy()
   open.delete(socket)
   return how
-}
-
-function passed(elapsedMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, elapsedMs))
 }
 
 function drained(socket: Socket): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { isStanding, isUnsettled } from '../src/ledger/activity/unsettled.ts'
 import { auditStore } from '../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../src/operations/gateway/upkeep.ts'
@@ -6,7 +7,7 @@ import { HOUR_MS } from '../src/vocabulary/usage-step.ts'
 import type { SeededActivity } from './seed-activity.ts'
 import type { Witness } from './witness.ts'
 
-export interface CheckLedgerInput {
+interface CheckLedgerInput {
   /** The store of a gateway that has ended. */
   readonly url: string
   /** The witness of every answer of that gateway. */
@@ -64,7 +65,7 @@ export async function checkLedger(input: CheckLedgerInput): Promise<string[]> {
 const LOOK_AGAIN_MS = 200
 
 /** The ledger of a gateway, read while the gateway serves. */
-export interface LedgerReader {
+interface LedgerReader {
   /** Requests that are answered and not final yet. */
   countUnsettled(): Promise<number>
   /** Resolves when all hours that are over are rolled up. */
@@ -95,7 +96,7 @@ export async function openLedgerReader(url: string): Promise<LedgerReader> {
           .where('number', '>=', hour)
           .executeTakeFirst()
       while ((await isRolled()) === undefined) {
-        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+        await delay(LOOK_AGAIN_MS)
       }
     },
     close: () => store.close(),

@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ProcessTree } from './process-tree.ts'
 
-export interface StartProgramInput {
+interface StartProgramInput {
   readonly command: string
   readonly args: readonly string[]
   /** Working directory. */
@@ -76,7 +77,7 @@ async function addressOf(child: ChildProcess, input: StartProgramInput): Promise
     const address = await findAddress(await readAll(logFile))
     if (address !== null) return address
     if (performance.now() - startedAtMs > START_TIMEOUT_MS) break
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+    await delay(LOOK_AGAIN_MS)
   }
   child.kill('SIGKILL')
   throw new Error(`${describe(input)} does not serve: ${await tailOf(logFile)}`)

@@ -10,7 +10,7 @@ export interface Cores {
 }
 
 /** The cores that a machine can pin. */
-export interface CoresOfMachine {
+interface CoresOfMachine {
   readonly cores: number
   readonly hasTaskset: boolean
 }

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { openAll, Sender, type Workload } from './load.ts'
 import type { LoadConnection } from './load-connection.ts'
 import type { Target } from './target.ts'
 
-export interface HeldStreamsInput {
+interface HeldStreamsInput {
   readonly target: Target
   readonly workload: Workload
   /** How many are open at once: one that ends is followed by a new one. */
@@ -39,7 +40,7 @@ export async function heldStreams(input: HeldStreamsInput): Promise<HeldStreams>
   const endAtMs = startedAtMs + rampMs + LOOKUP_AFTER_MS + windowMs
   target.tree.resetPeak()
   const client = async (connection: LoadConnection): Promise<void> => {
-    await passMs(Math.random() * rampMs)
+    await delay(Math.random() * rampMs)
     const onPiece = counter.counterOf()
     while (performance.now() < endAtMs) {
       const sender = performance.now() < startedAtMs + rampMs ? ramping : held
@@ -47,9 +48,9 @@ export async function heldStreams(input: HeldStreamsInput): Promise<HeldStreams>
     }
   }
   const clients = Promise.all(connections.map(client))
-  await passMs(rampMs + LOOKUP_AFTER_MS)
+  await delay(rampMs + LOOKUP_AFTER_MS)
   const before = { cpuMs: target.tree.cpuMs(), events: counter.events, atMs: performance.now() }
-  await passMs(endAtMs - performance.now())
+  await delay(endAtMs - performance.now())
   const cpuMs = target.tree.cpuMs() - before.cpuMs
   const events = counter.events - before.events
   const measuredMs = performance.now() - before.atMs
@@ -79,8 +80,4 @@ export class EventCounter {
       endsInNewline = piece.at(-1) === 0x0a && piece.at(-2) !== 0x0a
     }
   }
-}
-
-function passMs(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

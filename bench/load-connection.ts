@@ -13,7 +13,7 @@ export interface Answer {
 }
 
 /** The bytes that a connection sends: the head with its empty line, and the body behind it. */
-export interface Outgoing {
+interface Outgoing {
   readonly head: Buffer
   readonly body: Buffer
   /** Called with each piece of the response's body as it arrives. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { LoadConnection } from './load-connection.ts'
 import type { Target } from './target.ts'
 import type { Expected } from './witness.ts'
@@ -17,7 +18,7 @@ export interface LoadResult {
   readonly firstEventMs: readonly number[]
 }
 
-export interface LoadInput {
+interface LoadInput {
   readonly target: Target
   readonly workload: Workload
   readonly requests: number
@@ -65,7 +66,7 @@ export async function arrivals(
   for (let count = 0; count < requests; count++) {
     dueAtMs += ((moments === 'even' ? 1 : -Math.log(1 - Math.random())) * 1_000) / perSecond
     const waitMs = dueAtMs - performance.now()
-    if (waitMs > 0.5) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    if (waitMs > 0.5) await delay(waitMs)
     underWay.push(exchange(dueAtMs))
   }
   await Promise.all(underWay)

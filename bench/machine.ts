@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { median } from './statistics.ts'
 
 /** The machine on which a result was measured. */
-export interface Machine {
+interface Machine {
   /** The commit of the checkout, with `+` if files have changed since. */
   readonly commit: string
   readonly node: string

@@ -5,13 +5,13 @@ import { readUsage } from '../src/usage/read-usage.ts'
 const DAY_MS = 86_400_000
 
 /** Something that a page reads. */
-export interface PageRead {
+interface PageRead {
   readonly name: string
   readonly kind: 'chart' | 'list'
   readonly run: () => Promise<unknown>
 }
 
-export interface PageReadsInput {
+interface PageReadsInput {
   /** The account with most requests. */
   readonly large: string
   readonly ordinary: string

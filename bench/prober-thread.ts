@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ProberInput } from './busy-thread.ts'
 import { LoadConnection } from './load-connection.ts'
@@ -24,7 +25,7 @@ let longestMs = 0
 while (!isStopping) {
   const { sentAtMs, endedAtMs } = await connection.send({ head, body })
   longestMs = Math.max(longestMs, endedAtMs - sentAtMs)
-  await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS))
+  await delay(BETWEEN_MS)
 }
 connection.close()
 parentPort?.postMessage(longestMs)

@@ -50,7 +50,7 @@ export function cpuTicksOf(tree: readonly ProcessStat[]): number {
 }
 
 /** Memory of one process, in bytes, from the text of `/proc/<pid>/status`. */
-export interface ProcessMemory {
+interface ProcessMemory {
   readonly residentBytes: number
   /** The most it was since the process began, or since its peak was reset. */
   readonly residentPeakBytes: number

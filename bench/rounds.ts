@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { closedLoop, type LoadResult, type Workload } from './load.ts'
 import type { Target } from './target.ts'
 
@@ -71,7 +72,7 @@ export async function settled({ countUnsettled, witness }: Target): Promise<void
       witness.failed('requests are not final ten minutes after the last answer')
       break
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+    await delay(LOOK_AGAIN_MS)
   }
 }
 

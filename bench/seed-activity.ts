@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { firstIdOf } from '../src/vocabulary/ids.ts'
 import type { SeededKey } from './seed-store.ts'
 
-export interface SeedActivityInput {
+interface SeedActivityInput {
   /** The file of a SQLite store that no process has open. */
   readonly file: string
   /** Each has about as many of the requests. */

@@ -7,7 +7,7 @@ import { createIdSource } from '../src/vocabulary/ids.ts'
 import { micros } from '../src/vocabulary/money.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
-export interface SeedStoreInput {
+interface SeedStoreInput {
   /** The URL of the store, as in `DATABASE_URL`; no process may serve from it. */
   readonly url: string
   /** How many keys each account has. */

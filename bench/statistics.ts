@@ -30,7 +30,7 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /** Two figures of each round, measured one right after the other. */
-export interface Paired {
+interface Paired {
   readonly over: readonly number[]
   readonly under: readonly number[]
 }

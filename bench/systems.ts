@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { checkLedger, openLedgerReader } from './check-ledger.ts'
@@ -39,7 +39,7 @@ export async function startSimulator(folder: string): Promise<RunningTarget> {
   return targetOf({ name: 'direct', program, callers: [BEARER] })
 }
 
-export interface StartProxyInput {
+interface StartProxyInput {
   readonly folder: string
   /** Its cores, as for `taskset -c`; absent: those of the bench. */
   readonly cores?: string | undefined
@@ -128,7 +128,9 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
       DATABASE_URL: url,
       UPSTREAM_BASE_URL: `${input.upstreamAddress}/v1`,
       UPSTREAM_API_KEY: 'bench',
-      ...lookUpSettings(input.checkout ?? ROOT, input.looksAllUp === true),
+      // So soon that it counts to the round.
+      TOLLGATE_STANDS_AFTER_MS: '1000',
+      ...(input.looksAllUp === true && { TOLLGATE_LOOKUPS: 'all' }),
       ...input.settings,
     },
     logFile: join(folder, 'gateway.log'),
@@ -160,22 +162,6 @@ async function storePartsOf(checkout: string | undefined): Promise<typeof STORE_
   const files = ['seed-store.ts', 'seed-activity.ts', 'check-ledger.ts']
   const parts = files.map((file) => import(pathToFileURL(join(checkout, 'bench', file)).href))
   return Object.assign({}, ...(await Promise.all(parts)))
-}
-
-/** The settings of look-ups that a checkout has: a gateway refuses a setting that it does not know. */
-export function lookUpSettings(
-  checkout: string,
-  looksAllUp: boolean,
-): Readonly<Record<string, string>> {
-  const settings = {
-    // So soon that it counts to the round.
-    TOLLGATE_STANDS_AFTER_MS: '1000',
-    ...(looksAllUp ? { TOLLGATE_LOOKUPS: 'all' } : {}),
-  }
-  const documented = readFileSync(join(checkout, 'docs', 'config.md'), 'utf8')
-  return Object.fromEntries(
-    Object.entries(settings).filter(([name]) => documented.includes(`\`${name}\``)),
-  )
 }
 
 /** Keys as callers, in turns over the accounts: who calls next has mostly nothing to do with who called. */

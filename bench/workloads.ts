@@ -18,7 +18,7 @@ export function textBody(bodyBytes = KIB): Buffer {
   return Buffer.from(bodyOf(words.slice(0, bodyBytes - bodyOf('').length)))
 }
 
-export interface StreamBodyInput {
+interface StreamBodyInput {
   readonly events: number
   /** 0: as fast as they can be written. */
   readonly intervalMs: number

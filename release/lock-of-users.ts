@@ -6,7 +6,7 @@ interface LockedPackage {
 }
 
 /** A package-lock.json, as far as it is read here. */
-export interface Lock {
+interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
 

@@ -1,7 +1,7 @@
 import type { CatalogRow, Pricing } from './catalog.ts'
 
 /** The fields in which rows differ; the rest of a row follows from them. */
-export interface RowSketch {
+interface RowSketch {
   readonly id: string
   readonly name: string
   readonly description: string

@@ -105,7 +105,7 @@ export function traitsOf(id: string): Traits {
 }
 
 /** The fields of a row that can change while the simulator runs. */
-export interface RowChange {
+interface RowChange {
   readonly pricing?: Partial<Pricing>
   readonly context_length?: number | null
   readonly max_completion_tokens?: number | null
@@ -114,7 +114,7 @@ export interface RowChange {
 }
 
 /** A second provider of a model, which serves the requests that the first can't. */
-export interface OtherProvider {
+interface OtherProvider {
   /** A field that the first does not take: a request that has it goes here. */
   readonly parameter: string
   readonly pricing: Pricing

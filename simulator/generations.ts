@@ -2,7 +2,7 @@ import type { JsonObject } from './json-value.ts'
 import { type Cost, type Counts, promptTokensOf } from './price.ts'
 
 /** The record of one inference that ran. */
-export interface Generation {
+interface Generation {
   readonly id: string
   readonly modelId: string
   readonly modelSlug: string

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 
 /** The port of a server that will listen there again. */
-export interface KeptPortInput {
+interface KeptPortInput {
   readonly host: string
   readonly port: number
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { ATTACKS, type Attack, type Attacker } from '../attacks.ts'
 import { type Bench, describeError, type Scenario } from '../bench.ts'
 import { type Answers, BusyThread } from '../busy-thread.ts'
@@ -98,7 +99,7 @@ async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Pr
   })
   const siegeSeconds = attacks.length === 1 ? seconds : 3 * seconds
   const waiting = waitsOf(victim, { workload, seconds: siegeSeconds })
-  await new Promise((resolve) => setTimeout(resolve, siegeSeconds * 1_000))
+  await delay(siegeSeconds * 1_000)
   const answers = await attackers.stop()
   const during = await waiting
   const residentBytes = gateway.tree.residentPeakBytes()

@@ -101,7 +101,7 @@ class LiveMemoryReader {
     while (performance.now() < giveUpAtMs) {
       const heapBytes = this.#heapBytes()
       if (heapBytes !== null) return { heapBytes, residentBytes: tree.residentBytes() }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+      await delay(LOOK_AGAIN_MS)
     }
     throw new Error(`process ${tree.pid} does not say what memory it uses`)
   }

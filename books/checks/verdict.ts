@@ -41,7 +41,7 @@ export function judge(isKept: boolean | null, told: Omit<Verdict, 'verdict'>): V
 }
 
 /** Requests that ended the same way: what they were charged, and the sums of which one is the rule. */
-export type Sums = Readonly<Record<'requests' | 'charged' | 'prompt' | 'billed' | 'whole', number>>
+type Sums = Readonly<Record<'requests' | 'charged' | 'prompt' | 'billed' | 'whole', number>>
 type Charged = Pick<Sums, 'charged' | 'billed'>
 
 /** Judges with what was charged, beside the bill. */

@@ -7,7 +7,7 @@ export const PRICES = { input: 10, cached: 1, written: 12, output: 50 } as const
 export const ANSWER_TOKENS_MAX = 4_096
 
 /** How a request ended, seen by the provider; `running` has not. */
-export type End = 'running' | 'whole' | 'left' | 'dropped' | 'lost' | 'refused' | 'hung'
+type End = 'running' | 'whole' | 'left' | 'dropped' | 'lost' | 'refused' | 'hung'
 
 /** One arrival at the provider, and what it costs: the truth that a gateway is compared with. */
 export interface Line {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../json-value.ts'
 import { parseObject } from '../json-value.ts'
 
 /** One content block of a message: whole, and in the events of a stream. */
-export interface MessageBlock {
+interface MessageBlock {
   readonly whole: JsonObject
   readonly start: JsonObject
   readonly deltas: readonly { readonly body: JsonObject; readonly outputTokens: number }[]

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { behindLinks, openSqliteConnection } from './sqlite-connection.ts'
 
 /** A heartbeat that was committed. */
-export interface StoredBeat {
+interface StoredBeat {
   readonly instanceId: string
   /** The time in its row. */
   readonly beatAtMs: number
