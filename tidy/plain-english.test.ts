@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkCommentBeginnings, checkPlainEnglish } from './plain-english.ts'
+import { checkCommentBeginnings, checkLabels, checkPlainEnglish } from './plain-english.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
 test('plain sentences pass, in pages and in texts of the server', async () => {
@@ -46,6 +46,16 @@ test.each([
     'CHANGELOG.md': `# A\n\n${sentence}\n`,
   })
   expect(verdict).toEqual([expect.stringMatching(/^docs\/a\.md:3 ".+": say /)])
+})
+
+test('a retired label of the page fails', async () => {
+  const verdict = await judgeToyTree(checkLabels, {
+    'web/a.tsx': `export const heads = [{ text: 'Charged' }]\nexport const cell = <b>Charged</b>\n`,
+  })
+  expect(verdict).toEqual([
+    expect.stringMatching(/^web\/a\.tsx:1 "Charged": say /),
+    expect.stringMatching(/^web\/a\.tsx:2 "Charged": say /),
+  ])
 })
 
 test('doc comments that begin with a noun or a verb pass, as do other comments', async () => {

@@ -47,7 +47,15 @@ const RETIRED_WORDS: readonly AvoidedPhrase[] = [
   [/\bany more\b(?! than)/i, 'no longer'],
   [/\bwhat (?:\S+ ){0,4}requests? (?:\S+ ){0,4}(?:came|comes?) to\b/i, 'the usage, the sums'],
   [/\bexternal ids?\b/, 'external ID'],
+  [/\bCharged (?:by|before|a year)\b/, 'Spend'],
+  [/\b(?:most|least) charged\b/i, 'highest spend, lowest spend'],
 ]
+
+/** Labels of one word that have another word now. */
+const RETIRED_LABELS: ReadonlyMap<string, string> = new Map([
+  ['Charged', 'Charge of one request, Spend of several'],
+  ['Taken', 'Duration'],
+])
 
 /**
  * Documents and the texts of server and page (messages, help, descriptions) avoid constructions that readers
@@ -63,6 +71,16 @@ export const checkPlainEnglish = fileRule(
       }),
     ),
 )
+
+/** Labels of the page have the words of the glossary. */
+export const checkLabels = fileRule(isPageCode, (file) => {
+  const { program, lineAt } = file.syntax()
+  return nodesOf(program).flatMap((node): Fault[] => {
+    const label = textOf(node).trim()
+    const say = RETIRED_LABELS.get(label)
+    return say === undefined ? [] : [[lineAt(node.start), `"${label}": say ${say}`]]
+  })
+})
 
 const WITHOUT_NOUN = /^\*[\s*]*(What|Who|Whose|Whoever|Whatever|Those|Of)\b/
 

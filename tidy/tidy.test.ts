@@ -17,7 +17,7 @@ import { checkDuplicates } from './house.ts'
 import { checkLayers, ROWS } from './layers.ts'
 import { checkAlertRows, checkAlerts, checkChangelog, checkLinks, checkTitles } from './markdown.ts'
 import { checkFileNames, checkWords } from './names.ts'
-import { checkCommentBeginnings, checkPlainEnglish } from './plain-english.ts'
+import { checkCommentBeginnings, checkLabels, checkPlainEnglish } from './plain-english.ts'
 import { describeViolation, type Rule, readSourceTree } from './source-tree.ts'
 import { checkTablePage, TABLE_PAGES } from './table-pages.ts'
 import { checkTestHygiene } from './test-hygiene.ts'
@@ -42,6 +42,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['no six lines of src/ stand twice', checkDuplicates],
   ['nothing is left over in comments', checkLeftovers],
   ['pages and messages are in plain English', checkPlainEnglish],
+  ['labels of the page have the words of the glossary', checkLabels],
   ['a doc comment begins with a noun or a verb', checkCommentBeginnings],
   ['every Markdown file has one title', checkTitles],
   ['every relative link resolves', checkLinks],

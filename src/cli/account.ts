@@ -51,7 +51,7 @@ const CHARGED = shownRows(listedAccountShape, {
   ...LISTED,
   columns: {
     ...LISTED.columns,
-    CHARGED: ({ charge }) => (charge === undefined ? '-' : showMicros(charge)),
+    SPEND: ({ charge }) => (charge === undefined ? '-' : showMicros(charge)),
     MARGIN: ({ margin }) => (margin == null ? 'not known' : showMicros(margin)),
   },
 })

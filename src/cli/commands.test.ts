@@ -241,7 +241,7 @@ describe('key', () => {
     await line.run('key', 'disable', String(limited['id']))
     const { out } = await line.run('key', 'list', id)
     expect(cells(out)).toEqual([
-      ['ID', 'KEY', 'NAME', 'STATE', 'SPENT', 'LIMIT', 'ALLOWANCE', 'EXPIRES'],
+      ['ID', 'KEY', 'NAME', 'STATE', 'SPEND', 'LIMIT', 'ALLOWANCE', 'EXPIRES'],
       [limited['id'], limited['prefix'], 'ci', 'disabled', '$0.00', '$0.50', '-', '-'],
       [plain['id'], plain['prefix'], 'default', 'active', '$0.00', '-', '-', '-'],
     ])

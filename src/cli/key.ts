@@ -27,7 +27,7 @@ const KEYS = shownRows(apiKeyShape, {
     KEY: ({ prefix }) => prefix,
     NAME: ({ name }) => name,
     STATE: ({ state }) => state.replaceAll('_', ' '),
-    SPENT: ({ spend }) => showMicros(spend),
+    SPEND: ({ spend }) => showMicros(spend),
     LIMIT: ({ credit_limit }) => (credit_limit === null ? '-' : showMicros(credit_limit)),
     ALLOWANCE: allowanceText,
     EXPIRES: ({ expires_at }) => moment(expires_at),

@@ -57,7 +57,7 @@ describe('request', () => {
     const { requests } = await makeRequests()
     const { out } = await line.run('request', 'list')
     expect(cells(out)).toEqual([
-      ['ID', 'OPENED', 'ENDPOINT', 'MODEL', 'STATUS', 'STATE', 'HOLD', 'CHARGED'],
+      ['ID', 'OPENED', 'ENDPOINT', 'MODEL', 'STATUS', 'STATE', 'HOLD', 'CHARGE'],
       [
         requests[1],
         expect.any(String),
@@ -214,7 +214,7 @@ describe('usage', () => {
     await makeRequests()
     const { out } = await line.run('usage', '--by', 'tag')
     expect(cells(out)).toEqual([
-      ['TAG', 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN'],
+      ['TAG', 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'SPEND', 'COST', 'MARGIN'],
       ['nightly', '1', '0', '0', '0', '$0.00', '$0.00', '$0.00'],
       ['team two', '1', '0', '0', '0', '$0.00', '$0.00', '$0.00'],
       ['without tags, or pruned', '1', '1', '0', '0', '$0.00', '$0.00', '$0.00'],

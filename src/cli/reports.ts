@@ -78,7 +78,7 @@ export const USAGE_COMMAND: OperationCommand = {
     const total = { id: 'total', name: null, figures: totals }
     const rows: readonly UsageRow[] = [...groups, isStepped ? { ...total, date: '' } : total]
     const none = by === 'upstream' ? 'pruned' : 'without tags, or pruned'
-    const headings = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN']
+    const headings = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'SPEND', 'COST', 'MARGIN']
     const groupOf = ({ id, ...row }: UsageRow): string =>
       row.name === null ? (id ?? none) : `${id} ${nameOf(row)}`
     // An ID stays whole, and the name after it may be cut, but not to a few letters.

@@ -21,7 +21,7 @@ const REQUESTS = shownRows(requestShape, {
     STATUS: ({ http_status }) => String(http_status ?? '-'),
     STATE: ({ state }) => state,
     HOLD: ({ hold }) => showMicros(hold),
-    CHARGED: ({ charge }) => showMicros(charge),
+    CHARGE: ({ charge }) => showMicros(charge),
   },
 })
 

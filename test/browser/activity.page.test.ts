@@ -216,7 +216,7 @@ test('a typed tag filters the list; over more than a day, the requests found so 
 }) => {
   const summaries = () => server.asked.filter((asked) => asked.includes('/requests/summary'))
   await page.goto(`${server.address}/app/${HELIX.id}/activity?range=30d`)
-  await page.getByText('charged').waitFor()
+  await page.getByText('spent').waitFor()
   await expect.poll(() => summaries().at(-1)).toContain('since=2026-10-23T00')
   await page.getByRole('button', { name: 'Tag', exact: true }).click()
   await page.getByLabel('Find: Tag').fill('nightly')

@@ -132,7 +132,7 @@ test.for([ACTIVITY, `${HELIX.id}/activity`])(
 test('the counts of all accounts are not read with each poll', async ({ page, server }) => {
   const asked = (path: string) => server.asked.filter((call) => call.includes(path)).length
   await page.goto(`${server.address}/app/${ACTIVITY}`)
-  await page.getByText('charged').waitFor()
+  await page.getByText('spent').waitFor()
   await expect.poll(() => asked('operator/requests?')).toBeGreaterThan(4)
   expect(asked('operator/requests/summary')).toBeLessThanOrEqual(2)
 })
@@ -205,7 +205,7 @@ test.for([
 
 test('a column of usage and margin opens the requests of its day', async ({ page, server }) => {
   await page.goto(`${server.address}/app/operator/usage?by=model`)
-  await page.getByRole('slider', { name: 'Charged by day' }).focus()
+  await page.getByRole('slider', { name: 'Spend by day' }).focus()
   await page.keyboard.press('Enter')
   await page.waitForURL(/operator\/activity\?from=2026-11-21&to=2026-11-21$/)
   await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor()

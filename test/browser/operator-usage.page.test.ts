@@ -92,7 +92,7 @@ test('a report is sorted by the figures of its columns, with the greatest loss f
   await sortBy('Margin')
   await page.waitForURL(usage)
   await expect.poll(first).toContain('Northwind Support')
-  await sortBy('Charged')
+  await sortBy('Spend')
   await expect.poll(first).toContain('Ada Lovelace')
 })
 

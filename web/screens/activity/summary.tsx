@@ -43,7 +43,7 @@ export function Summary({ query, onOpen }: SummaryProps) {
         </span>
         {data.charge !== null && (
           <span>
-            <b>{money(data.charge)}</b> charged
+            <b>{money(data.charge)}</b> spent
           </span>
         )}
         {data.held !== null && data.held > 0 && (

@@ -120,7 +120,7 @@ function sumsText(lines: readonly Line[], isTopUps: boolean): string {
   const returned = returnedMicros === 0 ? '' : `, ${money(returnedMicros)} returned`
   const takenMicros = -sumOf(lines.filter(({ kind }) => kind === 'chargeback'))
   const removed = takenMicros === 0 ? '' : `, ${money(takenMicros)} removed`
-  const charged = isTopUps ? '' : `${money(spent, 4)} charged, `
+  const charged = isTopUps ? '' : `${money(spent, 4)} spent, `
   return `${charged}${added}${expired}${removed}${reversed}${returned}`
 }
 

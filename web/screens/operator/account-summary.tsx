@@ -110,7 +110,7 @@ function Columns({ report: { by, data, totals }, before, span }: ColumnsProps) {
         before === null
           ? null
           : {
-              name: `Charged ${comparedPhrase(span, compare)}`,
+              name: `Spend ${comparedPhrase(span, compare)}`,
               values: before.data.map(({ figures }) => figures.charge),
             }
       }

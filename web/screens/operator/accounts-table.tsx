@@ -23,7 +23,7 @@ const COLUMNS = [
   { text: 'Account', sort: 'name' },
   { text: 'Available', className: 'num', sort: 'available' },
   { text: 'Held', className: 'num hide-m', sort: 'held' },
-  { text: 'Charged', className: 'num', sort: 'charged' },
+  { text: 'Spend', className: 'num', sort: 'charged' },
   { text: 'Margin', className: 'num', sort: 'margin' },
   { text: 'State' },
   { text: 'Last request', className: 'hide-m', sort: 'last_request' },
@@ -162,7 +162,7 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
         {lastAt === null ? <span className="dimmed">never</span> : <Time at={lastAt} show={ago} />}
       </td>
       <td className="only-s num dimmed">
-        {charge === 0 ? 'nothing charged' : `${money(charge)} charged`}
+        {charge === 0 ? 'nothing spent' : `${money(charge)} spent`}
       </td>
     </tr>
   )

@@ -32,13 +32,13 @@ export function ChargeChart(props: ChargeChartProps) {
     <section className="card mb-4">
       <header className="flex-wrap">
         <h2>
-          Charged by {step} <StepZone step={step} />
+          Spend by {step} <StepZone step={step} />
         </h2>
         {children}
       </header>
       <Chart
         form="columns"
-        label={`Charged by ${step}`}
+        label={`Spend by ${step}`}
         step={step}
         steps={steps}
         series={series}

@@ -3,7 +3,7 @@ export const CHECKS: Readonly<Record<string, string>> = {
   store: 'Store',
   prices: 'Prices',
   serving: 'Serving',
-  upstream_account: 'Account at the provider',
+  upstream_account: 'Account at the upstream',
   chain_nodes: 'Nodes of the chain',
   email: 'Email',
   proxies: 'Proxies in front',

@@ -81,7 +81,7 @@ function Readiness({ health }: { health: Health }) {
       </ul>
       <p className="note px-[18px] pt-1 pb-[18px]">
         tollgate {version} on {store === 'sqlite' ? 'SQLite' : 'PostgreSQL'},{' '}
-        {mode === 'simulator' ? 'with the simulator' : 'with a live provider'}. /readyz answers{' '}
+        {mode === 'simulator' ? 'with the simulator' : 'with live upstreams'}. /readyz answers{' '}
         {health.ready ? 200 : 503}.
       </p>
       <Costs costs={health.costs} />
@@ -116,7 +116,7 @@ function Costs({ costs: { lookups, doubted, key_usage_agrees: agrees } }: Pick<H
           ? 'Every reported cost is looked up.'
           : doubted.length === 0
             ? 'Reported costs are verified by samples; none is in doubt.'
-            : 'The provider reported wrong costs for these models. tollgate looks up the cost of each of their requests:'}
+            : 'The upstream reported wrong costs for these models. tollgate looks up the cost of each of their requests:'}
       </p>
       {lookups === 'verify' && doubted.length > 0 && (
         <ul>
@@ -129,7 +129,7 @@ function Costs({ costs: { lookups, doubted, key_usage_agrees: agrees } }: Pick<H
       )}
       {agrees === false && (
         <p className="problem">
-          The usage of the provider’s key rose by a different amount than the booked costs.
+          The usage of the upstream’s key rose by a different amount than the booked costs.
         </p>
       )}
     </div>

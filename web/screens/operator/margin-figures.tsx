@@ -63,7 +63,7 @@ function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Fig
   }
   return [
     {
-      title: 'Charged',
+      title: 'Spend',
       value: money(now.charge),
       note: against(({ charge }) => charge, money) ?? `${money(now.backed_charge)} of paid credit`,
     },

@@ -37,9 +37,9 @@ const COLUMNS: Readonly<Record<Name, Column>> = {
     className: 'num hide-s hide-m',
     cell: ({ failed, requests }) => percent(failed, requests),
   },
-  charged: { text: 'Charged', className: 'num hide-s', cell: ({ charge }) => money(charge) },
+  charged: { text: 'Spend', className: 'num hide-s', cell: ({ charge }) => money(charge) },
   before: {
-    text: 'Charged before',
+    text: 'Spend before',
     className: 'num hide-s hide-m',
     cell: (_, before) => money(before),
   },
@@ -102,7 +102,7 @@ export function MarginTable(props: MarginTableProps) {
   const rows = sortedRows(data, sort?.order)
   const cells = (figures: MarginTotals, beforeMicros: number) => (
     <>
-      <td className="only-s dimmed">{money(figures.charge)} charged</td>
+      <td className="only-s dimmed">{money(figures.charge)} spent</td>
       {shown.map(({ name, className, cell }) => (
         <td key={name} className={className}>
           {cell(figures, beforeMicros)}

@@ -76,7 +76,7 @@ function ofUpstream(upstream: ListedUpstream): readonly Need[] {
     case 'key_refused':
       return item('bad', `${name} refuses its key`, 'Requests to it fail until it has a new key.')
     case 'credit_low':
-      return item('wait', `${name} has little credit left`, 'Add credit at the provider.')
+      return item('wait', `${name} has little credit left`, 'Add credit to its account there.')
   }
 }
 
@@ -124,8 +124,8 @@ function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly Nee
           {
             tone: 'wait',
             icon: 'shield',
-            title: 'The provider’s usage differs from the booked costs',
-            note: 'The usage of the provider’s key rose by a different amount.',
+            title: 'The upstream’s usage differs from the booked costs',
+            note: 'The usage of the upstream’s key rose by a different amount.',
             link,
           },
         ]

@@ -72,7 +72,7 @@ const HEADS = [
   { text: 'Request' },
   { text: 'State', className: 'hide-t' },
   { text: 'Held', className: 'num' },
-  { text: 'Charged', className: 'num hide-m' },
+  { text: 'Charge', className: 'num hide-m' },
   { text: 'Next step' },
   { text: 'Settle', isHidden: true },
 ] as const

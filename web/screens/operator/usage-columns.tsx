@@ -38,7 +38,7 @@ export function UsageColumns(props: UsageColumnsProps) {
             usage.compared === null || compare === null
               ? null
               : {
-                  name: `Charged ${comparedPhrase(span, compare)}`,
+                  name: `Spend ${comparedPhrase(span, compare)}`,
                   values: usage.compared.steps.map(({ figures }) => figures.charge),
                 }
           }
