@@ -22,7 +22,8 @@ CHAIN_PRICE_FEEDS=USDC=1
 CHAIN_DEPOSIT_XPUB=${XPUB}
 DATABASE_URL=sqlite:./data/chain-${new URL(anvil.url).port}.db
 
-Start the gateway in another terminal with npm start. Under Credit, choose "Add credit" and USDC, and paste the address here:
+Start the gateway in another terminal with npm start, and open the link that it prints. In the menu at the top left, choose
+the account "first". Under Credit, choose "Add credit" and USDC, and paste the address here:
 `)
 
 for await (const line of createInterface({ input: process.stdin })) {
