@@ -77,6 +77,10 @@ test('a button leads through the provider, and back to the page that was asked f
   await door.waitForURL(wanted)
   await door.goBack()
   expect(door.url()).not.toContain('code=')
+  // The proof of the address ended the password. There is no email by which this only operator could choose another one.
+  await door.goto(new URL('/app/profile', wanted).href)
+  await door.getByText('You have no password.').waitFor()
+  await door.getByText('On the server, tollgate user reset makes one.').waitFor()
 })
 
 test('a person without an invitation is informed, and joins by the link of an invitation', async ({

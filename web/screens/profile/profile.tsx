@@ -62,9 +62,15 @@ function NoPassword() {
   return (
     <p className="note px-[18px] pt-1 pb-[18px]">
       You have no password.{' '}
-      {start?.mail === true
-        ? 'To choose one, sign out and use “Forgot your password?” on the sign-in page.'
-        : 'To choose one, ask your operator for a link.'}
+      {start?.mail === true ? (
+        'To choose one, sign out and use “Forgot your password?” on the sign-in page.'
+      ) : (
+        // The user can be the only operator, who signed in at a provider.
+        <>
+          To choose one, ask the person who runs this server for a link. On the server,{' '}
+          <span className="mono">tollgate user reset</span> makes one.
+        </>
+      )}
     </p>
   )
 }
