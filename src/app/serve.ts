@@ -158,7 +158,7 @@ tollgate is ready. ${PLAY}
 
   account  ${first.accountId}, with $10 of credit
   key      ${first.apiKey}
-           It is shown only this once.
+           It is shown only once.
 
 Try it:
 
