@@ -15,8 +15,6 @@ export interface Answer {
   readonly imageTokens: number
   /** Whether the cap cut it short. */
   readonly isCut: boolean
-  /** The tokens of one choice. */
-  readonly choiceTokens: number
   /** The tokens of all choices. */
   readonly outputTokens: number
   /** Milliseconds between events; null: as fast as they are taken. */
@@ -123,7 +121,6 @@ function composeAnswer(ask: Ask, input: AnswerInput): Answer {
     call: isCalled ? { name: call.name, argumentPieces } : null,
     imageTokens,
     isCut,
-    choiceTokens,
     outputTokens: choiceTokens * ask.choices,
     intervalMs: pace?.intervalMs ?? null,
   }

@@ -12,7 +12,6 @@ export interface AlertLetter {
   readonly about: AlertAbout
 }
 
-/** The text of a letter. */
 interface AlertText {
   readonly subject: string
   readonly words: readonly string[]

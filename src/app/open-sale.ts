@@ -107,7 +107,6 @@ function webhookOf({ config, clock }: Wiring, poll: CardPoll): WebhookInput | nu
   }
 }
 
-/** The sale on a chain. */
 interface OpenedChain {
   readonly methods: readonly SaleMethod[]
   /** Follows the chain until the process closes, and posts its deposits to the sale. */

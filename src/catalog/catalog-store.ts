@@ -197,7 +197,6 @@ export interface StoredCatalog {
   readonly models: readonly StoredModel[]
 }
 
-/** A stored model. */
 interface StoredModel {
   readonly modelId: string
   /** Made by {@link encodeModel}. */

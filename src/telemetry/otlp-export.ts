@@ -28,7 +28,6 @@ export interface ExportInput<Settings> extends CollectorEvents {
   readonly upstreams: ReadonlyMap<string, TracedUpstream>
 }
 
-/** Events of a collector. */
 interface CollectorEvents {
   /** Called when the collector stops accepting batches, and not again until it has accepted one. */
   readonly onFailure: (cause: unknown) => void

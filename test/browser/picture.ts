@@ -11,7 +11,6 @@ import { REQUESTS } from './stand-in-requests.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** The scene of a picture. */
 interface Scene {
   /** Below `/app/`. */
   readonly path: string

@@ -49,7 +49,6 @@ async function sendSlowly({ path, headers, body }: Sent, happens: () => Promise<
   return [answer.statusCode, Object(error).code]
 }
 
-/** A call of the page. */
 function pageCall(browser: Browser, path: string, body: object): Sent {
   const { origin } = new URL(world.url('/'))
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')

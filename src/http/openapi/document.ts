@@ -70,7 +70,6 @@ export interface DocumentSection {
   readonly operations: readonly DocumentedOperation[]
 }
 
-/** An OpenAPI 3.1 document. */
 type OpenApiDocument = Readonly<Record<string, unknown>>
 
 /** Refusals before there is a request, on every path: bytes that are not HTTP, or headers that are too large. */

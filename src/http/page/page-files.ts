@@ -37,11 +37,9 @@ const NOT_BUILT = 'The page is not built. In the folder of tollgate, run: node w
 /** A built file, by the encoding that it is sent in; `identity` is the file itself. */
 type BuiltFile = Readonly<Partial<Record<'identity' | 'br' | 'gzip', KeptAnswer>>>
 
-/** The built page. */
 interface BuiltPage {
   /** By path below `/app/`. */
   readonly files: ReadonlyMap<string, BuiltFile>
-  /** `index.html`. */
   readonly index: ThemedHtml
 }
 
