@@ -32,6 +32,7 @@ const REFUSED: Readonly<Record<string, readonly Refused[]>> = {
     ],
     [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
     [{ prompt_cache_options: { mode: 'explicit', ttl: '12h' } }, 'prompt_cache_options.ttl'],
+    [{ prompt_cache_retention: '30d' }, 'prompt_cache_retention'],
     [
       said([
         { type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } },
@@ -150,6 +151,21 @@ const REFUSED: Readonly<Record<string, readonly Refused[]>> = {
       'messages[0].content[0].source.content[0].source',
     ],
     [{ system: [{ type: 'text', text: 'x', ttl: 1 }] }, 'system[0].ttl'],
+    [{ cache_control: { type: 'ephemeral', ttl: '24h' } }, 'cache_control.ttl'],
+    [
+      { system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '24h' } }] },
+      'system[0].cache_control.ttl',
+    ],
+    [
+      said([{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: 86_400 } }]),
+      'messages[0].content[0].cache_control.ttl',
+    ],
+    [
+      {
+        tools: [{ name: 'f', input_schema: {}, cache_control: { type: 'ephemeral', ttl: '24h' } }],
+      },
+      'tools[0].cache_control.ttl',
+    ],
   ],
   'openai-compatible chat': [
     [{ n_predict: 9_999 }, 'n_predict'],
@@ -168,6 +184,14 @@ const REFUSED: Readonly<Record<string, readonly Refused[]>> = {
     [{ chat_template_kwargs: { max_length: 30_000 } }, 'chat_template_kwargs.max_length'],
     [{ thinking_budget: -1 }, 'thinking_budget'],
     [{ reasoning: { max_tokens: 9 } }, 'reasoning.max_tokens'],
+    [
+      said([{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '24h' } }]),
+      'messages[0].content[0].cache_control.ttl',
+    ],
+    [
+      { tools: [{ type: 'function', function: { name: 'f' }, cache_control: { ttl: '24h' } }] },
+      'tools[0].cache_control.ttl',
+    ],
   ],
   'openai-compatible completions': [[{ num_predict: 9_999 }, 'num_predict']],
   'openai-compatible messages': [[{ thread: { type: 'continue' } }, 'thread']],

@@ -150,6 +150,12 @@ export function openObject(rows: FieldTable): FieldRow {
   })
 }
 
+/**
+ * A mark up to which a prompt is cached. Models have prices of these two lifetimes alone; any other could cost more than
+ * the hold covers.
+ */
+export const CACHE_MARK: FieldRow = held(openObject({ ttl: oneOf('5m', '1h') }))
+
 /** An object that its `type` says how to judge. `untyped` judges those without one; default: none may be. */
 export function byType(
   rows: FieldTable,

@@ -41,6 +41,7 @@ const PASSED: readonly (readonly [keyof typeof COUNTED_DIALECTS, string, object]
       modalities: ['text'],
       reasoning_effort: 'low',
       prompt_cache_options: { mode: 'explicit', ttl: '30m' },
+      prompt_cache_retention: '24h',
       prediction: { type: 'content', content: 'x' },
     },
   ],
@@ -80,6 +81,8 @@ const PASSED: readonly (readonly [keyof typeof COUNTED_DIALECTS, string, object]
     'anthropic',
     'messages',
     {
+      // Claude Code sends marks with a scope.
+      cache_control: { type: 'ephemeral', scope: 'global', ttl: null },
       system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }],
       messages: [
         {

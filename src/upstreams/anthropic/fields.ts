@@ -1,5 +1,6 @@
 import {
   byType,
+  CACHE_MARK,
   type FieldRow,
   type FieldTable,
   HELD,
@@ -23,7 +24,7 @@ import {
 const NO_FILES = 'Files are not kept here: send the file itself, as a source of type `base64`.'
 const NO_STATE = 'Send the whole conversation in `messages`.'
 
-const BLOCK = { type: PASSED, cache_control: HELD } as const satisfies FieldTable
+const BLOCK = { type: PASSED, cache_control: CACHE_MARK } as const satisfies FieldTable
 
 const SOURCE = byType({
   base64: object({ type: PASSED, media_type: PASSED, data: PASSED }),
@@ -103,7 +104,10 @@ export const BLOCKS = {
 } as const satisfies FieldTable
 
 // A tool that only the provider's code calls would run there unseen.
-const TOOL = openObject({ allowed_callers: listOf(oneOf('direct')) })
+const TOOL = openObject({
+  allowed_callers: listOf(oneOf('direct')),
+  cache_control: CACHE_MARK,
+})
 
 /** The tools of a call, by type: those that the client runs, and a search. */
 export const TOOLS = {
@@ -171,7 +175,7 @@ function messageFields(blocks: FieldTable) {
     output_format: PASSED,
     max_tokens: HELD,
     thinking: held(object(THINKING)),
-    cache_control: HELD,
+    cache_control: CACHE_MARK,
     tools: held(listOf(byType(TOOLS, { untyped: TOOL }))),
     // A price of a tier is checked where prices are known.
     service_tier: oneOf('auto', 'standard_only'),

@@ -1,11 +1,13 @@
 import {
   byType,
+  CACHE_MARK,
   type FieldTable,
   HELD,
   held,
   listOf,
   object,
   oneOf,
+  openObject,
   PASSED,
   refused,
   refusedTypes,
@@ -45,7 +47,8 @@ export const BREAKPOINT = held(object({ mode: PASSED, ttl: LIFETIME }))
 /** Fields that decide how prompts are cached. */
 export const CACHE = {
   prompt_cache_key: PASSED,
-  prompt_cache_retention: HELD,
+  // The SDK had the spelling with a hyphen before.
+  prompt_cache_retention: held(oneOf('in_memory', 'in-memory', '24h')),
   // Left out: `comparison_response_id`, which names an earlier answer, and `prewarm`, which bills without an answer.
   prompt_cache_options: object({ mode: PASSED, ttl: LIFETIME }),
 } as const satisfies FieldTable
@@ -56,7 +59,7 @@ export const TIER = {
 } as const satisfies FieldTable
 
 const MARKS = {
-  cache_control: HELD,
+  cache_control: CACHE_MARK,
   prompt_cache_breakpoint: BREAKPOINT,
 } as const satisfies FieldTable
 
@@ -77,8 +80,11 @@ export const CHAT_PARTS = {
   ...refusedTypes('Send text instead of audio.', 'input_audio'),
 } as const satisfies FieldTable
 
-/** The tools of chat, by type: all run by the client, and never looked into. */
-export const CHAT_TOOLS = { function: PASSED, custom: PASSED } as const satisfies FieldTable
+// A tool of the client is never looked into, but some servers take a mark beside it.
+const TOOL = openObject({ cache_control: CACHE_MARK })
+
+/** The tools of chat, by type: all run by the client. */
+export const CHAT_TOOLS = { function: TOOL, custom: TOOL } as const satisfies FieldTable
 
 /** The members of a chat message. */
 export const CHAT_MESSAGE = {
