@@ -217,12 +217,33 @@ describe('an answer', () => {
     expect(parseAnswer(Buffer.from(text))).toBeNull()
   })
 
-  test('may have the embeddings of 2,048 texts', () => {
+  test('may have the embeddings of 2,048 texts, which are never made a tree', () => {
     const embedding = JSON.stringify(Array.from({ length: 3_072 }, (_, i) => i / 4_096))
     const data = `{"embedding":${embedding}},`.repeat(2_047)
     const text = `{"data":[${data}{"embedding":${embedding}}],"usage":{"cost":0.5}}`
     const answer = parseAnswer(Buffer.from(text))
+    expect(answer?.root).toEqual({ data: [], usage: { cost: 0.5 } })
     expect(answer && numberSource(answer, ['usage', 'cost'])).toBe('0.5')
+  })
+
+  test.each([
+    ['is cut off in its data', '{"usage":{},"data":[{"b64_json":"@"},{'],
+    ['is cut off in a string', '{"usage":{},"data":["@'],
+    ['is cut off after its data', '{"data":["@"],"usage":{'],
+    ['goes on after its end', '{"data":["@"]} {}'],
+    ['has no quotes around a key', '{"data":["@"],usage:{}}'],
+    ['hides an error in its data', '{"data":["@",{"error":1,"error":null}]}'],
+  ])('of a megabyte that %s is none', (_, text) => {
+    expect(parseAnswer(Buffer.from(text.replace('@', 'A'.repeat(2 * MIB))))).toBeNull()
+  })
+
+  test('of a megabyte is read with all members but the elements of its data', () => {
+    const filler = 'A\\"]'.repeat(MIB)
+    const text = `{ "id" : "\u2019x", "data":\n[["${filler}"],{"data":[1]}] , "more":{"data":[2]},"data" : {"a":"${filler}"} , "usage":{"cost":1e-2}, "data2":[3]}`
+    const answer = parseAnswer(Buffer.from(text))
+    const expected = { id: '’x', data: [], more: { data: [2] }, usage: { cost: 0.01 }, data2: [3] }
+    expect(answer?.root).toEqual(expected)
+    expect(answer && numberSource(answer, ['usage', 'cost'])).toBe('1e-2')
   })
 
   test('may give a member twice: the last one counts', () => {

@@ -23,6 +23,7 @@ import {
   type JsonValue,
   jsonPathText,
 } from './walk.ts'
+import { withoutData } from './without-data.ts'
 
 /**
  * Reads a client's body. Throws Problem `invalid_json` if it is not UTF-8, not JSON, not an object, has more values
@@ -65,14 +66,16 @@ const MEASURED_BYTES_MIN = 1024 * 1024
 
 /**
  * Reads a provider's answer; null if it is no JSON object, or gives `error` twice. Of other duplicate
- * members the last counts.
+ * members the last counts. A large answer is read without the elements of its `data`.
  */
 export function parseAnswer(answer: Buffer): JsonBody | null {
-  const bytes = withoutMark(answer)
+  const whole = withoutMark(answer)
+  // Answers of many megabytes are embeddings and images, which have neither.
+  const mayHide = whole.includes('"error"') || whole.includes('\\u00')
+  const isLarge = whole.length > MEASURED_BYTES_MIN
+  const bytes = (isLarge && !mayHide ? withoutData(whole) : null) ?? whole
   const root = parseUpstreamJson(bytes)
   if (!isJsonObject(root)) return null
-  // Answers of many megabytes are embeddings and images, which have neither.
-  const mayHide = bytes.includes('"error"') || bytes.includes('\\u00')
   return mayHide && givesErrorTwice(bytes.toString('latin1'), root) ? null : { bytes, root }
 }
 
