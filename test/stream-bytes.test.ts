@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
+import { createByteBudget } from '../src/journey/gate/byte-budget.ts'
 import { openaiCompatible } from '../src/upstreams/openai-compatible/openai-compatible.ts'
 import { type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { peerLeft, wholeRequest } from './raw-server.ts'
@@ -262,4 +263,23 @@ test('an event over its limit ends the stream and the call to the provider', asy
   expect((await relayed(to)).toString()).toBe(EVENT)
   await left.promise
   expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved', errorCode: 'upstream_error' })
+})
+
+test('a large event that is not whole takes memory of the budget, and ends the stream if none is left', async () => {
+  const left = Promise.withResolvers<void>()
+  const to = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      socket.write(Buffer.concat([Buffer.from(HEAD), chunk(Buffer.from(EVENT))]))
+      socket.write(chunk(Buffer.alloc(4 * MIB, 'x')))
+      void peerLeft(socket).then(left.resolve)
+    },
+    replace: () => ({ byteBudget: createByteBudget({ bytesMax: 2 * MIB }) }),
+  })
+  expect((await relayed(to)).toString()).toBe(EVENT)
+  await left.promise
+  expect(await to.onlyRequest()).toMatchObject({
+    state: 'unresolved',
+    errorCode: 'service_unavailable',
+  })
 })

@@ -158,7 +158,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_BUFFER_BYTES_MAX: bytes(
     { fallback: 1024 * MIB, min: MIB },
-    'Memory for the request bodies and whole answers of all requests together; beyond it, `503`. Once half of it is used, an account can have an eighth of it (a sixteenth without paid credit), and always one request of the maximum size.',
+    'Memory for the request bodies, whole answers and events of streams above 256 KB of all requests together; beyond it, `503`, or the end of the stream. Once half of it is used, an account can have an eighth of it (a sixteenth without paid credit), and always one request of the maximum size.',
   ),
   TOLLGATE_ANSWER_BYTES_MAX: bytes(
     { fallback: 128 * MIB, min: MIB },

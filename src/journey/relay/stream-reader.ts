@@ -47,6 +47,11 @@ export class StreamReader {
     return this.#splitter.push(chunk, this)
   }
 
+  /** The bytes of the event that has begun. */
+  get unfinishedBytes(): number {
+    return this.#splitter.unfinishedBytes
+  }
+
   /** Takes as many events as it can from a chunk, from `start` on, and returns the end of the last one. */
   takeAlike(chunk: Buffer, start: number): number {
     if (this.#isOver) return start
@@ -182,6 +187,10 @@ export class EventSplitter {
       this.#tail.add(eventStart === 0 ? chunk : chunk.subarray(eventStart))
     }
     return this.#tail.length <= this.#eventBytesMax && this.#lines <= EVENT_LINES_MAX
+  }
+
+  get unfinishedBytes(): number {
+    return this.#tail.length
   }
 
   /** The bytes after the last blank line of a stream that ended cleanly. */

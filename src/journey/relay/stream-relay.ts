@@ -3,7 +3,7 @@ import type { ProviderError } from '../../formats/provider-error.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Outcome, Reported } from '../../vocabulary/outcome.ts'
-import type { ProblemCode } from '../../vocabulary/problem.ts'
+import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
 import { type HeldRequest, type RelayEnding, USAGE_HEADER } from '../held-request.ts'
 import { leftOutcome } from './left-stream.ts'
 import {
@@ -18,6 +18,9 @@ const LF = 10
 
 // Above this size, a copy costs more than the three additional pieces that Node makes of a write.
 const FRAMED_BYTES_MAX = 16 * 1024
+
+// Nearly all events are smaller: their bytes are not counted.
+const UNCOUNTED_BYTES_MAX = 256 * 1024
 
 /**
  * Relays one stream: whole events, in the tick they arrive, unchanged except for errors and for lines that
@@ -46,6 +49,8 @@ export class StreamRelay implements EventSink {
   #hasLeft = false
   /** Whether the stream had shown text when the client left: less time is left after the first text. */
   #hadText = false
+  /** The size of the largest unfinished event so far, which takes memory of the budget until the end of the stream. */
+  #eventBytes = UNCOUNTED_BYTES_MAX
 
   constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {
     this.#held = held
@@ -79,7 +84,7 @@ export class StreamRelay implements EventSink {
   }
 
   onResponseData(chunk: Buffer): void {
-    const whole = this.#reader.push(chunk)
+    const whole = this.#reader.push(chunk) && this.#hasMemory()
     if (this.#hasLeft && !this.#hadText && this.#reader.hasText) this.continueWithoutClient()
     if (!this.#writesSoon) {
       // All pieces that arrive in one read of the socket are one write.
@@ -92,6 +97,20 @@ export class StreamRelay implements EventSink {
       this.#settle({ kind: 'unreadable', reported, relayedTokens })
       this.#attempt.cancel()
     }
+  }
+
+  // The client may not have taken an event when the next one comes.
+  #hasMemory(): boolean {
+    const { unfinishedBytes } = this.#reader
+    if (unfinishedBytes <= this.#eventBytes) return true
+    try {
+      this.#held.takeMemory(unfinishedBytes - this.#eventBytes)
+    } catch (cause) {
+      this.#failure ??= cause instanceof Problem ? cause.code : 'internal_error'
+      return false
+    }
+    this.#eventBytes = unfinishedBytes
+    return true
   }
 
   onEvent(event: ReadEvent): void {
