@@ -18,6 +18,7 @@ import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './b
 import type { FieldTable, VouchedFields } from './fields.ts'
 import { openInFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
+import { sharedLookup } from './shared-lookup.ts'
 import { ignoringContinue } from './unasked-continue.ts'
 import type { Claimant, OwnField, UpstreamSettings } from './upstream-settings.ts'
 
@@ -227,6 +228,9 @@ interface FetchHeaders {
 // and does not only mean "in the socket's buffer".
 const BODY_SLICE_BYTES = 64 * 1024
 
+// Of all upstreams: the system's threads are those of the process.
+const lookup = sharedLookup()
+
 /** The formats that may be sent to an upstream. By position: those of its settings, if they name any; its dialect. */
 export function answeredFormats(
   formats: UpstreamSettings['formats'],
@@ -274,7 +278,7 @@ export class Upstream {
       pipelining: 1,
       connections: null,
       connect: ignoringContinue(
-        buildConnector({ allowH2: false, timeout: timeouts.connectTimeoutMs }),
+        buildConnector({ allowH2: false, timeout: timeouts.connectTimeoutMs, lookup }),
       ),
       // The attempt has its own deadlines: undici's do not run while a stream is paused.
       headersTimeout: 0,

@@ -1,0 +1,75 @@
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+
+type Answer = Parameters<LookupFunction>[2]
+
+/** Asks the system for the addresses of a name, as `dns.lookup` does. */
+type AskSystem = (hostname: string, options: LookupOptions, answer: Answer) => void
+
+interface SharedLookupInput {
+  /** Default: `dns.lookup`. */
+  readonly ask?: AskSystem
+  /** How long a name whose addresses are known is waited for. */
+  readonly slowMs?: number
+  /** How long addresses can stand in for an answer that does not come. */
+  readonly knownForMs?: number
+}
+
+/** One name, with the options that it is asked for with. */
+interface Name {
+  /** The connections that wait for the answer; null: nothing is asked at the moment. */
+  waiting: Answer[] | null
+  addresses: string | LookupAddress[]
+  family: number | undefined
+  /** The steady time from which on the addresses are too old. */
+  knownUntilMs: number
+}
+
+/**
+ * A lookup of names for connections, which all connections share. The system asks about two names at a time, on threads
+ * that wait for seconds if the DNS servers do not answer. So a name is asked about once at a time, however many
+ * connections need it: the servers of one upstream's name must not keep the names of others waiting. And where the
+ * servers fail or take longer than `slowMs`, the addresses of their last answer are used, for up to `knownForMs`.
+ */
+export function sharedLookup({
+  ask = systemLookup,
+  slowMs = 1_000,
+  knownForMs = 10 * 60_000,
+}: SharedLookupInput = {}): LookupFunction {
+  const names = new Map<string, Name>()
+  return (hostname, options, answer) => {
+    const key = [hostname, options.family, options.hints, options.all, options.order].join(' ')
+    const name = names.get(key) ?? { waiting: null, addresses: [], family: 0, knownUntilMs: 0 }
+    names.set(key, name)
+    let isAnswered = false
+    const answerOnce: Answer = (...answered) => {
+      clearTimeout(timer)
+      if (!isAnswered) answer(...answered)
+      isAnswered = true
+    }
+    const answerKnown = (): void => answerOnce(null, name.addresses, name.family)
+    const timer = isKnown(name) ? setTimeout(answerKnown, slowMs) : undefined
+    if (name.waiting !== null) {
+      name.waiting.push(answerOnce)
+      return
+    }
+    const waiting = [answerOnce]
+    name.waiting = waiting
+    ask(hostname, options, (error, addresses, family) => {
+      name.waiting = null
+      if (error === null) {
+        Object.assign(name, { addresses, family, knownUntilMs: performance.now() + knownForMs })
+      }
+      // A name that no longer exists has no addresses.
+      const standsIn = error !== null && error.code !== 'ENOTFOUND' && isKnown(name)
+      for (const each of waiting) {
+        if (standsIn) each(null, name.addresses, name.family)
+        else each(error, addresses, family)
+      }
+    })
+  }
+}
+
+function isKnown({ knownUntilMs }: Name): boolean {
+  return performance.now() < knownUntilMs
+}
