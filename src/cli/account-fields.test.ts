@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, expect, test } from 'vitest'
 import { commandLineOfEachTest } from './testing/command-line.ts'
 
@@ -112,6 +113,21 @@ test('accounts with low credit are listed by themselves', async () => {
   expect((await line.run(...low)).out).not.toContain('Ada')
   await line.run('credit', 'add', id, '4.99', '--reference', 'invoice-1')
   expect((await line.run(...low)).out).toContain('Ada')
+})
+
+test('accounts with many refused requests are listed with their numbers and the most frequent code', async () => {
+  const store = new DatabaseSync(line.storeUrl.replace('sqlite:', ''))
+  const hour = Math.floor(Date.now() / 3_600_000)
+  store
+    .prepare('insert into refusals values (?, ?, ?, ?, ?, ?)')
+    .run(id, hour, 'key_1', 'insufficient_credit', 12, Date.now())
+  store.close()
+  const { out } = await line.run('account', 'list', '--state', 'failing')
+  const cells = out.split('\n').map((row) => row.trim().split(/ {2,}/))
+  expect(cells.slice(0, 2)).toEqual([
+    ['ID', 'NAME', 'REQUESTS', 'REFUSED', 'FAILED', 'MOSTLY'],
+    [id, 'Ada', '12', '12', '0', 'insufficient_credit'],
+  ])
 })
 
 test('an account below zero shows its debt and its own fee', async () => {

@@ -56,6 +56,19 @@ const CHARGED = shownRows(listedAccountShape, {
   },
 })
 
+/** The list of accounts of which many requests were refused or failed. */
+const FAILING = shownRows(listedAccountShape, {
+  ...LISTED,
+  columns: {
+    ID: LISTED.columns.ID,
+    NAME: LISTED.columns.NAME,
+    REQUESTS: ({ failing }) => String(failing?.requests ?? '-'),
+    REFUSED: ({ failing }) => String(failing?.refused ?? '-'),
+    FAILED: ({ failing }) => String(failing?.failed ?? '-'),
+    MOSTLY: ({ failing }) => failing?.code ?? '-',
+  },
+})
+
 const ACCOUNTS = shownRows(accountShape, {
   ...LISTED,
   details: {
@@ -99,9 +112,11 @@ const lowBalance = {
   read: orNone(readDollars),
 } as const
 
-function hasSums(body: unknown): boolean {
+/** The columns of a list of accounts: those that were asked for. */
+function columnsOf(body: unknown) {
   const { data } = listShape(listedAccountShape).parse(body)
-  return data.some(({ charge }) => charge !== undefined)
+  if (data.some(({ failing }) => failing !== undefined)) return FAILING
+  return data.some(({ charge }) => charge !== undefined) ? CHARGED : ACCOUNTS
 }
 
 /** `tollgate account`: the owners of credit. */
@@ -196,7 +211,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         'tollgate account list --state low_credit --sort available',
         'tollgate account list --sort -charged --since 2027-01-01 --until 2027-02-01',
       ],
-      show: (answered) => (hasSums(answered.body) ? CHARGED : ACCOUNTS).page(answered),
+      show: (answered) => columnsOf(answered.body).page(answered),
     },
     {
       name: 'show',

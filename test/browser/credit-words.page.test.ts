@@ -19,7 +19,7 @@ test('Credit says how much was removed, and that credit is not sold if the opera
   await page.goto(`${server.address}/app/${at('credit')}`)
   await page
     .getByText(
-      /charged, \$[\d,.]+ of paid credit added, \$5\.00 of free credit given, \$[\d,.]+ removed$/,
+      /spent, \$[\d,.]+ of paid credit added, \$5\.00 of free credit given, \$[\d,.]+ removed$/,
     )
     .waitFor()
   await page.getByRole('button', { name: 'Add credit' }).waitFor()
