@@ -130,7 +130,7 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
           {email ?? shortId(id)}
         </span>
         {listed.failing !== undefined && (
-          <span className="two text-bad">{failingWords(listed.failing)}</span>
+          <span className="two whitespace-normal! text-bad">{failingWords(listed.failing)}</span>
         )}
       </td>
       <td className="num">

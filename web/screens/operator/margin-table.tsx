@@ -142,7 +142,7 @@ export function MarginTable(props: MarginTableProps) {
           </tfoot>
         )}
       </table>
-      {hasTotals && rowsMax === undefined && (
+      {hasTotals && data.length <= (rowsMax ?? data.length) && (
         <RoundedNote
           columns={(['charge', 'cost', 'margin'] as const).map((name) => ({
             parts: data.map(({ figures }) => figures[name]),

@@ -13,7 +13,7 @@ export function Payer() {
   if (role !== 'operator') return null
   return (
     <div className="filters">
-      <p className="note flex-1">
+      <p className="note flex-1 max-[820px]:basis-full">
         Requests are charged to the credit of <b>{name}</b>, and appear in its Activity.
       </p>
       <ChooseAccount
