@@ -36,10 +36,11 @@ export async function readPage<
     readonly read: (stored: Simplify<Stored>) => Row
   },
 ): Promise<ListPage<Row>> {
-  const id = sql.ref<string>(idColumn)
-  const following = cursor == null ? query : query.where(id, order === 'desc' ? '<' : '>', cursor)
+  const column = sql.ref<string>(idColumn)
+  const following =
+    cursor == null ? query : query.where(column, order === 'desc' ? '<' : '>', cursor)
   const found = await following
-    .orderBy(id, order)
+    .orderBy(column, order)
     .limit(limit + 1)
     .execute()
   const rows = found.slice(0, limit).map(read)
