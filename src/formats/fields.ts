@@ -1,5 +1,5 @@
 import type { JsonEdit } from '../json/edit.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, invalidParameter, Problem } from '../vocabulary/problem.ts'
@@ -88,7 +88,7 @@ type ElementKind = 'text' | 'tokenId' | 'tokenIds' | 'parts'
  */
 export function countTexts(input: JsonValue, rules: TextsRules): number {
   if (typeof input === 'string') return 1
-  if (!isArray(input)) throw wrongType(rules.param, expected(rules))
+  if (!isJsonArray(input)) throw wrongType(rules.param, expected(rules))
   let first: ElementKind | null = null
   for (let i = 0; i < input.length; i++) {
     const kind = elementKind(input[i], rules)
@@ -105,17 +105,13 @@ function elementKind(
 ): ElementKind | null {
   if (typeof element === 'string') return 'text'
   if (isTokenId(element)) return 'tokenId'
-  if (isArray(element)) return element.every(isTokenId) ? 'tokenIds' : null
+  if (isJsonArray(element)) return element.every(isTokenId) ? 'tokenIds' : null
   if (takesParts && isJsonObject(element) && Array.isArray(element['content'])) return 'parts'
   return null
 }
 
 function isTokenId(value: JsonValue | undefined): boolean {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-}
-
-function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value)
 }
 
 function expected({ takesParts }: TextsRules): string {
@@ -200,7 +196,7 @@ export function sentFacts({
   const ownCap = capIn(edits, root)
   return {
     fields: Object.keys(root).slice(0, FIELDS_MAX),
-    tools: isArray(tools) ? tools.slice(0, TOOLS_MAX).map(toolName) : [],
+    tools: isJsonArray(tools) ? tools.slice(0, TOOLS_MAX).map(toolName) : [],
     ownCap,
     size: {
       promptTokens: hasOnlyText(call) ? Math.ceil(call.promptGuess / SIXTIETHS) : null,

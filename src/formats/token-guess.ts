@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 
 /**
  * The unit of a guess: the likely number of tokens of a text that nothing counts, in sixtieths, so that every weight is a
@@ -102,12 +102,12 @@ export class PromptGuess {
   /** Adds the parts that only the root of a body has: its messages, tools, and lists of texts. */
   addRoot(root: JsonObject): void {
     const { messages, input, prompt, system, instructions, tools, functions } = root
-    const conversation = isArray(messages) ? messages : input
-    if (isArray(conversation)) this.#sixtieths += MESSAGE * conversation.length
+    const conversation = isJsonArray(messages) ? messages : input
+    if (isJsonArray(conversation)) this.#sixtieths += MESSAGE * conversation.length
     if ((system ?? instructions ?? null) !== null) this.#sixtieths += MESSAGE
-    for (const list of [prompt, input]) if (isArray(list)) this.#addList(list)
+    for (const list of [prompt, input]) if (isJsonArray(list)) this.#addList(list)
     for (const definitions of [tools, functions]) {
-      if (isArray(definitions)) this.#addValue(definitions)
+      if (isJsonArray(definitions)) this.#addValue(definitions)
     }
   }
 
@@ -137,7 +137,7 @@ export class PromptGuess {
         else if (typeof next !== 'object' || next === null) this.#sixtieths += SIXTIETHS
         else {
           lines += 1
-          if (isArray(next)) for (const element of next) below.push(element)
+          if (isJsonArray(next)) for (const element of next) below.push(element)
           else this.#addMembers(next, below)
         }
       }
@@ -160,11 +160,7 @@ export class PromptGuess {
     for (const element of list) {
       if (typeof element === 'string') this.#sixtieths += guessText(element)
       else if (typeof element === 'number') this.#sixtieths += SIXTIETHS
-      else if (isArray(element)) this.#sixtieths += SIXTIETHS * element.length
+      else if (isJsonArray(element)) this.#sixtieths += SIXTIETHS * element.length
     }
   }
-}
-
-function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value)
 }

@@ -20,6 +20,11 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether a value is an array. */
+export function isJsonArray(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
 /** A JSON object's members; null for any other value. */
 export function readRecord(value: unknown): Readonly<Record<string, unknown>> | null {
   return isRecord(value) ? value : null
@@ -99,7 +104,7 @@ class Walk {
 
   #enter(container: JsonObject | readonly JsonValue[]): void {
     // Most objects are leaves: they need no frame and no list of keys.
-    if (isArray(container)) {
+    if (isJsonArray(container)) {
       if (container.length > 0) this.#frames.push({ container, keys: null, next: 0 })
     } else if (hasContainers(container)) {
       this.#frames.push({ container, keys: Object.keys(container), next: 0 })
@@ -108,7 +113,7 @@ class Walk {
 
   #nextContainer(frame: Frame): JsonObject | readonly JsonValue[] | null {
     const { container, keys } = frame
-    if (isArray(container)) {
+    if (isJsonArray(container)) {
       while (frame.next < container.length) {
         const value = container[frame.next++]
         if (typeof value === 'object' && value !== null) return value
@@ -140,10 +145,6 @@ class Walk {
 function hasContainers(node: JsonObject): boolean {
   for (const key in node) if (typeof node[key] === 'object' && node[key] !== null) return true
   return false
-}
-
-function isArray(value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] {
-  return Array.isArray(value)
 }
 
 /**

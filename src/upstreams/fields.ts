@@ -1,5 +1,5 @@
 import { toolName } from '../formats/fields.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 
 /*
@@ -176,7 +176,7 @@ export function byType(
 /** An array with elements of this kind. */
 export function listOf(row: FieldRow): FieldRow {
   const list = checked((value, vouched) => {
-    if (!isArray(value)) {
+    if (!isJsonArray(value)) {
       return { path: '', message: (param) => `\`${param}\` must be an array.` }
     }
     for (let at = 0; at < value.length; at++) {
@@ -213,10 +213,6 @@ const notAnObject: Fault = { path: '', message: (param) => `\`${param}\` must be
 
 function rowIn(rows: FieldTable, name: string): FieldRow | undefined {
   return Object.hasOwn(rows, name) ? rows[name] : undefined
-}
-
-function isArray(value: Value): value is readonly JsonValue[] {
-  return Array.isArray(value)
 }
 
 const MESSAGES = 'messages.'
