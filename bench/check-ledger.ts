@@ -3,7 +3,7 @@ import { isStanding, isUnsettled } from '../src/ledger/activity/unsettled.ts'
 import { auditStore } from '../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../src/operations/gateway/upkeep.ts'
 import { openStore } from '../src/store/open-store.ts'
-import { HOUR_MS } from '../src/vocabulary/usage-step.ts'
+import { HOUR_MS } from '../src/vocabulary/clock.ts'
 import type { SeededActivity } from './seed-activity.ts'
 import type { Witness } from './witness.ts'
 

@@ -1,8 +1,7 @@
 import { searchRequests } from '../src/ledger/activity/search-requests.ts'
 import type { Store } from '../src/store/store.ts'
 import { readUsage } from '../src/usage/read-usage.ts'
-
-const DAY_MS = 86_400_000
+import { DAY_MS } from '../src/vocabulary/clock.ts'
 
 /** Something that a page reads. */
 interface PageRead {

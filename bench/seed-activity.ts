@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { DAY_MS } from '../src/vocabulary/clock.ts'
 import { firstIdOf } from '../src/vocabulary/ids.ts'
 import type { SeededKey } from './seed-store.ts'
 
@@ -22,7 +23,6 @@ export interface SeededActivity {
 }
 
 const CHARGE = { costUsd: '0.0001', costMicros: 100, micros: 105 }
-const DAY_MS = 24 * 3_600_000
 
 /** The requests that are written, by their numbers. */
 interface Past {

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type CommandLine, openCommandLine } from '../src/cli/testing/command-line.ts'
 import { openStore } from '../src/store/open-store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { HOUR_MS } from '../src/vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../src/vocabulary/ids.ts'
-import { DAY_HOURS, HOUR_MS, type UsageStep } from '../src/vocabulary/usage-step.ts'
+import { DAY_HOURS, type UsageStep } from '../src/vocabulary/usage-step.ts'
 import { startWorld, type World, type WorldInput } from './world.ts'
 
 // Charts watch a day for late requests for up to 25 hours after its end: on the third day, what the test asked

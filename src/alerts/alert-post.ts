@@ -2,6 +2,7 @@ import type { MailRefused, MailServer } from '../mail/mail-server.ts'
 import { ALERT_LETTERS, type AlertLetterRow } from '../store/alert-tables.ts'
 import { Passes } from '../store/passes.ts'
 import type { DbWithClock } from '../store/store.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import type { AlertAbout } from './about.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
 import { mailedOwners } from './alerts.ts'
@@ -18,7 +19,7 @@ const LEASE_MS = 10 * 60_000
 const RETRY_WAITS_MS: readonly number[] = [60_000, 5 * 60_000, 30 * 60_000, 2 * 3_600_000]
 
 /** A letter that could not be sent for a day is given up: its news is old. */
-const GIVEN_UP_AFTER_MS = 24 * 3_600_000
+const GIVEN_UP_AFTER_MS = DAY_MS
 
 interface AlertPostInput extends DbWithClock {
   readonly server: Pick<MailServer, 'send'>

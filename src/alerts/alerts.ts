@@ -3,7 +3,7 @@ import { ALERT_LETTERS, ALERTS } from '../store/alert-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
-import { DAY_MS } from '../vocabulary/usage-step.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { type AlertAbout, stepsUpTo } from './about.ts'
 import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from './crossings.ts'
 

@@ -14,12 +14,13 @@ import {
   type ApiKeyRow,
   type Tables,
 } from '../store/schema.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { reversalCauseOf } from '../vocabulary/purchase.ts'
 import type { AlertAbout } from './about.ts'
 import { alertStep } from './about.ts'
 
 /** How long before its end free credit is named. */
-const FREE_CREDIT_ENDS_MS = 7 * 24 * 60 * 60_000
+const FREE_CREDIT_ENDS_MS = 7 * DAY_MS
 
 /** An alert that an account's owners get once. */
 export interface Crossing {

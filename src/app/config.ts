@@ -4,6 +4,7 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catal
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import type { KeyLimits } from '../operations/operation.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
+import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { messageOf } from '../vocabulary/message-of.ts'
 import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
@@ -60,7 +61,6 @@ const LISTENING = {
   message: 'must be an address or a host name without a port, such as 127.0.0.1 or ::',
 }
 
-const MINUTE_MS = 60_000
 const MIB = 1024 * 1024
 
 /** Every setting that the program reads. A variable that is not here is not read. */
@@ -153,7 +153,7 @@ export const SETTINGS = {
     "How long a model's first request waits for the prices of all its providers. After that, holds use the listed prices until the next refresh.",
   ),
   TOLLGATE_PRICES_STALE_AFTER_MS: milliseconds(
-    { fallback: 60 * MINUTE_MS, max: Number.MAX_SAFE_INTEGER },
+    { fallback: HOUR_MS, max: Number.MAX_SAFE_INTEGER },
     'The age at which prices are too old to run a request.',
   ),
   TOLLGATE_BUFFER_BYTES_MAX: bytes(

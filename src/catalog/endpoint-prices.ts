@@ -5,7 +5,7 @@ import {
   highestTable,
 } from '../upstreams/listing/price-table.ts'
 import type { HighestTerms } from '../upstreams/upstream.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Beliefs } from './beliefs.ts'
 
@@ -44,8 +44,7 @@ interface KnownModel {
   held: Offer | null
 }
 
-const KEPT_MS = 24 * 60 * 60_000
-const HOUR_MS = 60 * 60_000
+const KEPT_MS = DAY_MS
 const READS_AT_ONCE = 4
 const REFRESH_TIMEOUT_MS = 10_000
 

@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 
 /** How long after a removal of credit it is still reported to webhooks and owners. */
-export const REMOVAL_NOTICE_MS = 7 * 86_400_000
+export const REMOVAL_NOTICE_MS = 7 * DAY_MS
 
 /** Credit that an operator removed from an account, and its paid credit now. */
 interface RemovedCredit {

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { STORE_GAPS, type StoreGapRow } from '../store/gap-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 
 /** Records that the database went back. A repeat changes nothing. */
 export async function recordStoreGap(db: Kysely<Tables>, row: StoreGapRow): Promise<void> {
@@ -28,7 +29,7 @@ export async function listStoreGaps(
 
 // A gateway believes for an hour that its newest commit must be in the store, and while its machine sleeps the hour
 // doesn't pass.
-const STOPPED_KEPT_MS = 30 * 24 * 3_600_000
+const STOPPED_KEPT_MS = 30 * DAY_MS
 
 /**
  * Removes the marks of instances that stopped 30 days ago. One that others took for dead may come back: without its mark,

@@ -4,11 +4,11 @@ import type { UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
 import type { DbWithClock } from '../store/store.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS } from '../vocabulary/clock.ts'
 import { getUser } from './users.ts'
 
 /** How long a browser stays known after a sign-in. */
-export const KNOWN_MS = 180 * 24 * 60 * 60_000
+export const KNOWN_MS = 180 * DAY_MS
 
 /** The fields of a user that identify a known browser. */
 type KnownUser = Pick<UserRow, 'id' | 'emailVerified'>

@@ -5,9 +5,9 @@ import { isPostgres } from '../store/is-postgres.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { LinkKind, Role } from '../vocabulary/role.ts'
-import { DAY_MS } from '../vocabulary/usage-step.ts'
 import { lockPassword } from './users.ts'
 
 const RANDOM_BYTES = 24

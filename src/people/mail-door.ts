@@ -4,6 +4,7 @@ import { type Letter, resetLetter, signInLetter, signUpLetter } from '../mail/le
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
+import { MINUTE_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import { hashSecret, makeLinkText, removeExpiredLinks } from './links.ts'
@@ -11,8 +12,6 @@ import { countMail } from './mail-rates.ts'
 import type { Visitor } from './sessions.ts'
 import type { SignUp } from './sign-up.ts'
 import { findUser } from './users.ts'
-
-const MINUTE_MS = 60_000
 
 /** How long emailed links and codes work: letters say so. Links outlast the wait for another email. */
 const LINK_MS = 45 * MINUTE_MS

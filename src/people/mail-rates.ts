@@ -1,10 +1,8 @@
 import { sql } from 'kysely'
 import type { DbWithClock } from '../store/store.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { hashSecret } from './links.ts'
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 /** The sender and the recipient of a requested email. */
 interface Asked {
@@ -52,7 +50,7 @@ export async function countMail(
       {
         subject: `known day ${known}`,
         mailsMax: 10,
-        windowMs: 24 * HOUR_MS,
+        windowMs: DAY_MS,
         message: FROM_BROWSER,
       },
     ])
@@ -103,7 +101,7 @@ function minutes(count: number): string {
 /** Counts a person who signs up from a client address. Throws Problem `rate_limited` from the sixth in a day on. */
 export function countSignUp(parts: DbWithClock, address: string): Promise<void> {
   const subject = `sign-up ${address}`
-  const limit = { subject, mailsMax: 5, windowMs: 24 * HOUR_MS, message: SIGN_UPS }
+  const limit = { subject, mailsMax: 5, windowMs: DAY_MS, message: SIGN_UPS }
   return countAll(parts, [limit])
 }
 
@@ -115,7 +113,7 @@ export function countInvitation(
   parts: DbWithClock,
   { email, accountId }: { readonly email: string; readonly accountId: string },
 ): Promise<void> {
-  const windowMs = 24 * HOUR_MS
+  const windowMs = DAY_MS
   return countAll(parts, [
     { subject: `invitations of ${accountId}`, mailsMax: 40, windowMs, message: INVITATIONS_OF },
     {

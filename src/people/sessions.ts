@@ -3,13 +3,13 @@ import type { Kysely } from 'kysely'
 import { SESSIONS, type SessionRow, USERS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
 import { hashSecret } from './links.ts'
 
 /** How long a session lasts after the sign-in, in use or not. */
-const SESSION_MS = 7 * 24 * 60 * 60_000
+const SESSION_MS = 7 * DAY_MS
 
 /** How long a session waits for the second factor of its user. */
 const WAIT_MS = 10 * 60_000

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import type { KeyUsageAnswer } from '../upstreams/upstream.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { type Micros, micros, microsOfDecimal } from '../vocabulary/money.ts'
 import { type Doubts, wholeOf } from './doubts.ts'
@@ -54,8 +54,6 @@ interface Reading {
   readonly answeredAtMs: number
 }
 
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
 // Most requests that end after a reading began at most this long before it. Before a difference is believed, all are
 // searched for.
 const USUAL_DURATION_MS = 20 * MINUTE_MS

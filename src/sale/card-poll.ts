@@ -3,7 +3,7 @@ import { findPurchase, findPurchaseOfPayment, listDisputed, listOpen } from '../
 import { Passes } from '../store/passes.ts'
 import type { PurchaseRow, SaleCursorRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS } from '../vocabulary/clock.ts'
 import type { CardMethod } from './card/card-method.ts'
 import { type CardChange, PaymentUnavailable } from './card/provider.ts'
 import { moveCursor, readCursor } from './cursors.ts'
@@ -15,7 +15,7 @@ const POLL_MS = 60_000
 const REST_MS = 1_000
 
 /** How long a payment with an open dispute needs no look: reports name its end, but only for 30 days. */
-const DISPUTED_LOOK_MS = 24 * 60 * 60_000
+const DISPUTED_LOOK_MS = DAY_MS
 
 /** Reports may become visible later than others that are newer. */
 const REPORTS_LATE_SECONDS = 10 * 60

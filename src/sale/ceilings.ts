@@ -2,10 +2,9 @@ import { type Kysely, sql } from 'kysely'
 import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/rules/post-purchase.ts'
 import { isPostgres } from '../store/is-postgres.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS } from '../vocabulary/clock.ts'
 import { type Micros, showMicros } from '../vocabulary/money.ts'
 import type { PurchaseFact } from '../vocabulary/purchase.ts'
-import { DAY_MS } from '../vocabulary/usage-step.ts'
 
 /** Any number that no other lock of the gateway has. */
 const CEILING_LOCK = 7_265_221_002

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import { DAY_MS } from '../vocabulary/usage-step.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { BlockRange } from './block-range.ts'
 import { agreementOf, askEach, type NodeAnswer, reachedByQuorum } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { ENTRIES, type Entry, type Tables } from '../store/schema.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { addMicros, type Micros, micros, subtractMicros } from '../vocabulary/money.ts'
-import { DAY_MS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { readSums } from './read-sums.ts'
 import { addSums, NO_USAGE } from './sums.ts'
 

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import { DAY_HOURS, HOUR_MS, type UsageStep } from '../vocabulary/usage-step.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_HOURS, type UsageStep } from '../vocabulary/usage-step.ts'
 import { equalPeriods, planSums, type Span, type SumPlan } from './sum-plan.ts'
 import { type RolledPart, type RowsQuery, readRolled, readSpan, type SumRow } from './sum-rows.ts'
 import {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import { createMadeSqliteFile, MADE_DATABASES } from '../store/testing/test-databases.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { RefusalCounter, readRefusals } from './refusals.ts'
 
 const HOUR = 500_000

@@ -3,9 +3,9 @@ import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
 import { NotSent } from '../store/store-failure.ts'
 import { REFUSALS, type RefusalRow } from '../store/usage-tables.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, HOUR_MS } from '../vocabulary/clock.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
-import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 
 interface RefusalCounterInput {
   readonly db: Kysely<Tables>

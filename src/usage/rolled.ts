@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
-import { HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
+import { requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 
 /** The hours or days that are rolled up, or the days that were pruned, in order, with how many requests each had. */
 export async function rolledBetween(

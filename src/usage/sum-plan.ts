@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import { DAY_HOURS, DAY_MS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
 
 /** Spans of time side by side, each with a number, its place. Later ones have higher places. */

@@ -4,15 +4,9 @@ import { isStanding, isUnsettled } from '../ledger/activity/unsettled.ts'
 import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, HOUR_MS } from '../vocabulary/clock.ts'
 import { ID_AGE_MS_MAX, timeOfId } from '../vocabulary/ids.ts'
-import {
-  closedHourAt,
-  DAY_HOURS,
-  HOUR_MS,
-  requestIdsOf,
-  watchedHourAt,
-} from '../vocabulary/usage-step.ts'
+import { closedHourAt, DAY_HOURS, requestIdsOf, watchedHourAt } from '../vocabulary/usage-step.ts'
 import { markEmptyHours, type RollInput, rollDay, rollHour, unrollHour } from './roll-period.ts'
 import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
 

@@ -4,11 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { RequestRow } from '../store/schema.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { monthStart } from '../vocabulary/date-range.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { EACH_COUNT } from '../vocabulary/testing/token-usage.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import {
   readAccounts,
   readUsage,

@@ -1,3 +1,5 @@
+import { DAY_MS } from './clock.ts'
+
 /** How often an allowance resets. Weeks begin on Monday. */
 export type AllowancePeriod = (typeof ALLOWANCE_PERIODS)[number]
 
@@ -17,7 +19,6 @@ export interface PeriodSpan {
   readonly endsAtMs: number
 }
 
-const DAY_MS = 86_400_000
 // 1970-01-01 was a Thursday.
 const DAYS_SINCE_MONDAY = 3
 const WEEK_DAYS = 7

@@ -21,3 +21,12 @@ export const startUnrefTimer: StartTimer = ({ delayMs, run }) => {
   const timer = setTimeout(run, delayMs).unref()
   return () => clearTimeout(timer)
 }
+
+/** Milliseconds of a minute. */
+export const MINUTE_MS = 60_000
+
+/** Milliseconds of an hour. */
+export const HOUR_MS = 60 * MINUTE_MS
+
+/** Milliseconds of a day of UTC, or of 24 hours. */
+export const DAY_MS = 24 * HOUR_MS

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from './clock.ts'
 import type { ChartStep } from './usage-step.ts'
 
 // Ranges of UTC days, for charts and reports: as the address of a page has them, as the time that they span, and the
@@ -26,8 +27,6 @@ export type Comparison = (typeof COMPARISONS)[number]
 /** The time just before, or the same dates a year earlier. */
 export const COMPARISONS = ['before', 'year'] as const
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
 const DAYS_UP_TO_MS = 92 * DAY_MS
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from './clock.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from './ids.ts'
 
 /** The length of a roll-up. Days are UTC. */
@@ -12,14 +13,8 @@ export type ChartStep = (typeof CHART_STEPS)[number]
 /** Every length. */
 export const CHART_STEPS = [...USAGE_STEPS, 'month'] as const
 
-/** Milliseconds of an hour. */
-export const HOUR_MS = 3_600_000
-
 /** Hours of a day. */
 export const DAY_HOURS = 24
-
-/** Milliseconds of a day. */
-export const DAY_MS = DAY_HOURS * HOUR_MS
 
 // How long an hour is watched for requests that come late, after it is closed.
 const WATCHED_HOURS = 24

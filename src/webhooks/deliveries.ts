@@ -6,12 +6,10 @@ import {
   type WebhookDeliveryRow,
   type WebhookRow,
 } from '../store/webhook-tables.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { firstIdOf, type IdSource } from '../vocabulary/ids.ts'
 
 const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /**
  * The least wait after each failed attempt: ten attempts in about 33 hours. After the last one the message has failed.

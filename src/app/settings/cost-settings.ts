@@ -1,4 +1,5 @@
 import { isModelId } from '../../upstreams/listing/listing.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../vocabulary/clock.ts'
 import { FEE_BASIS_POINTS_DEFAULT, FEE_BASIS_POINTS_MAX } from '../../vocabulary/money.ts'
 import { basisPoints, choice, list, milliseconds, type Setting, wholeNumber } from './setting.ts'
 
@@ -38,16 +39,14 @@ function isFee([id = '', fee]: readonly string[]): boolean {
   return isNamed && Number(fee) <= FEE_BASIS_POINTS_MAX
 }
 
-const MINUTE_MS = 60_000
-
 /** The operator's settings of requests whose cost is not final. */
 export const LOOKUP_SETTINGS = {
   TOLLGATE_SETTLE_AFTER_MS: milliseconds(
-    { fallback: 24 * 60 * MINUTE_MS, max: Number.MAX_SAFE_INTEGER },
+    { fallback: DAY_MS, max: Number.MAX_SAFE_INTEGER },
     'How long the gateway asks the provider for the cost of a request. After that, a provisional charge becomes final, and an unresolved hold is released.',
   ),
   TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: milliseconds(
-    { fallback: 60 * MINUTE_MS, max: Number.MAX_SAFE_INTEGER },
+    { fallback: HOUR_MS, max: Number.MAX_SAFE_INTEGER },
     'At a provider without look-ups: how long until a provisional charge becomes final, and an unresolved hold is released.',
   ),
   TOLLGATE_LOOKUPS: choice(

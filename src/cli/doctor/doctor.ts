@@ -8,6 +8,7 @@ import { listStoreGaps } from '../../ledger/store-gaps.ts'
 import { showDatabaseUrl } from '../../store/database-url.ts'
 import { readSetting } from '../../store/settings.ts'
 import type { Store } from '../../store/store.ts'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { messageOf } from '../../vocabulary/message-of.ts'
 import {
   type CommandContext,
@@ -114,7 +115,7 @@ function lineOf(error: unknown, { explain }: DoctorInput): string {
   return (known ?? messageOf(error)).replace(/:\n\s*-\s*/, ': ').replace(/\n\s*-?\s*/g, '; ')
 }
 
-const GAPS_MS = 90 * 24 * 60 * 60_000
+const GAPS_MS = 90 * DAY_MS
 // The first look-up comes a second after the end of a request, and the next ones within minutes.
 const UNRESOLVED_MS_MAX = 10 * 60_000
 const CLOCK_WARNING_MS = 2_000

@@ -4,8 +4,7 @@ import type { Tables } from '../../store/schema.ts'
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
 import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import type { Store } from '../../store/store.ts'
-import type { Clock } from '../../vocabulary/clock.ts'
-import { DAY_MS } from '../../vocabulary/usage-step.ts'
+import { type Clock, DAY_MS } from '../../vocabulary/clock.ts'
 import {
   addToPruned,
   chartedWithout,

@@ -2,8 +2,9 @@ import type { Kysely } from 'kysely'
 import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import { REQUESTS, type Tables } from '../../store/schema.ts'
 import { PRUNED_REQUESTS } from '../../store/usage-tables.ts'
+import { HOUR_MS } from '../../vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../../vocabulary/ids.ts'
-import { DAY_HOURS, HOUR_MS, watchedHourAt } from '../../vocabulary/usage-step.ts'
+import { DAY_HOURS, watchedHourAt } from '../../vocabulary/usage-step.ts'
 
 /** The next part of Activity to prune. */
 export interface PruneBatch {

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Page } from '../../store/list-page.ts'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
+import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
 import { firstIdOf, ID_AGE_MS_MAX, timeOfId } from '../../vocabulary/ids.ts'
-import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { listRequests, newestLike, type RequestFilter, wantsOnlyUnsettled } from './activity.ts'
 
 /** A page of matching requests, or the part of it that was found in time. */
@@ -132,7 +132,7 @@ async function endOf(
 }
 
 // The provider's IDs are searched this far back: they have no index, because every request would pay for one.
-const RECENT_MS = 24 * 3_600_000
+const RECENT_MS = DAY_MS
 // At most so many requests are searched, which takes a few milliseconds.
 const RECENT_MAX = 10_000
 

@@ -4,6 +4,7 @@ import { ACCOUNTS, API_KEYS, ENTRIES, REQUESTS, type Tables } from '../../store/
 import type { Store } from '../../store/store.ts'
 import type { StoredRow } from '../../store/table.ts'
 import { PRUNED_REQUESTS } from '../../store/usage-tables.ts'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { listStoreGaps } from '../store-gaps.ts'
 import { AuditTally, auditRequest, chargesOf } from './audit-tally.ts'
 import { CREDITED, CREDITED_KINDS, type CreditedKind } from './credit-tally.ts'
@@ -32,7 +33,7 @@ export interface Audit {
 
 const PAGE_ROWS = 2_000
 const DIFFERENCES_MAX = 1_000
-const WENT_BACK_SHOWN_MS = 90 * 86_400_000
+const WENT_BACK_SHOWN_MS = 90 * DAY_MS
 
 /** A check of rows that belong to rooms above the ledger, on the view of the audit. */
 export type AuditCheck = (view: Kysely<Tables>, findings: AuditFindings) => Promise<void>

@@ -1,5 +1,5 @@
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import type { Micros } from '../../vocabulary/money.ts'
-import { DAY_MS } from '../../vocabulary/usage-step.ts'
 import type { Count, Uncounted } from '../counts.ts'
 import type { UnitOfWork } from '../work.ts'
 

@@ -1,5 +1,6 @@
 import type { AccountRow, ApiKeyRow, RequestRow } from '../../store/schema.ts'
 import { isSameCalendar, type PeriodSpan, periodSpanAt } from '../../vocabulary/allowance.ts'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import {
   addMicros,
   type Micros,
@@ -16,7 +17,6 @@ import {
   readWindow,
   secondOfWindow,
 } from '../../vocabulary/request-window.ts'
-import { DAY_MS } from '../../vocabulary/usage-step.ts'
 import { type Count, PERIODS, type PeriodCount, type Uncounted } from '../counts.ts'
 import type {
   AddApiKeyInput,

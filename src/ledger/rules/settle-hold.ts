@@ -1,9 +1,10 @@
 import type { ApiKeyRow, RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
+import { HOUR_MS } from '../../vocabulary/clock.ts'
 import { timeOfId } from '../../vocabulary/ids.ts'
 import { costBehind, formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
-import { DAY_HOURS, HOUR_MS } from '../../vocabulary/usage-step.ts'
+import { DAY_HOURS } from '../../vocabulary/usage-step.ts'
 import type {
   Corrected,
   CorrectInput,

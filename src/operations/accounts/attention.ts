@@ -5,8 +5,8 @@ import type { Balance } from '../../ledger/activity/balance.ts'
 import type { AccountRow, ApiKeyRow } from '../../store/schema.ts'
 import type { UsageGroupFigures } from '../../usage/read-usage.ts'
 import { ALLOWANCE_PERIODS } from '../../vocabulary/allowance.ts'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { dailyPace, daysLeft } from '../../vocabulary/pace.ts'
-import { DAY_MS } from '../../vocabulary/usage-step.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from '../fields.ts'
 
 const CREDIT_LOW_DAYS = 7

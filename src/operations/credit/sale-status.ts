@@ -6,7 +6,7 @@ import {
   checkDeposits,
 } from '../../sale/check-payments.ts'
 import { saleFigures } from '../../sale/figures.ts'
-import { DAY_MS } from '../../vocabulary/usage-step.ts'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { moneyField, timeAnswer, timeField } from '../fields.ts'
 import { type OperationParts, operation, readsFor } from '../operation.ts'
 import { staffPaths } from '../paths.ts'

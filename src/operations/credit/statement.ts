@@ -2,11 +2,11 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { reversalsOfAccount } from '../../ledger/purchases.ts'
 import { readStatement, type Statement, type StatementLine } from '../../usage/read-statement.ts'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { dateOf, lastDays } from '../../vocabulary/date-range.ts'
 import { ENTRY_KINDS, PURSES } from '../../vocabulary/money.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { purchaseIdOf, type Reversal } from '../../vocabulary/purchase.ts'
-import { DAY_MS } from '../../vocabulary/usage-step.ts'
 import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
 import {
   anyOf,

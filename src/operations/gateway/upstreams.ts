@@ -8,9 +8,9 @@ import {
   medianFirstBytes,
 } from '../../ledger/activity/request-figures.ts'
 import { countByUpstream } from '../../ledger/activity/unsettled.ts'
+import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
 import { addMicros, type Decimal, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { PROBLEMS } from '../../vocabulary/problem.ts'
-import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import {
   errorCodeField,
   listAnswer,
@@ -23,7 +23,7 @@ import {
 import { type OperationParts, operation, type UpstreamFacts } from '../operation.ts'
 import { staffPaths } from '../paths.ts'
 
-const COUNTED_MS = 24 * HOUR_MS
+const COUNTED_MS = DAY_MS
 const JUDGED_MS = HOUR_MS / 4
 const LIST_OLD_MS = HOUR_MS
 const FAILURES_MIN = 3

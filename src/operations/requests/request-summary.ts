@@ -7,9 +7,9 @@ import type { Tables } from '../../store/schema.ts'
 import { type CountedErrors, readErrors } from '../../usage/read-errors.ts'
 import { readPeriods } from '../../usage/read-periods.ts'
 import { addSums, NO_USAGE, type UsageSums } from '../../usage/sums.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../vocabulary/clock.ts'
 import { micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
-import { DAY_MS, HOUR_MS } from '../../vocabulary/usage-step.ts'
 import {
   errorCodeField,
   idField,
@@ -21,7 +21,6 @@ import {
 import { type OperationParts, operation } from '../operation.ts'
 import { checkFilters, filterOf, operatorFilters } from './requests.ts'
 
-const MINUTE_MS = 60_000
 const HOURS_UP_TO_MS = 2 * DAY_MS
 const ROLLED_MS_MAX = 400 * DAY_MS
 const STEPS_MAX = 60

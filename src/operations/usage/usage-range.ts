@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type PeriodSpan, periodSpanAt } from '../../vocabulary/allowance.ts'
+import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
-import { DAY_MS, HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { momentField } from '../fields.ts'
 
 const RANGE_DAYS_DEFAULT = 30

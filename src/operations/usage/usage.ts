@@ -10,9 +10,10 @@ import {
   type UsageQuery,
   type UsageSeries,
 } from '../../usage/read-usage.ts'
+import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
 import { COMPARISONS, comparedSpan, lastDays, stepOf } from '../../vocabulary/date-range.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
-import { CHART_STEPS, type ChartStep, DAY_MS, HOUR_MS } from '../../vocabulary/usage-step.ts'
+import { CHART_STEPS, type ChartStep } from '../../vocabulary/usage-step.ts'
 import { idField, momentField, timeAnswer, timeField, timeOrNull } from '../fields.ts'
 import { type OperationParts, operation } from '../operation.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'

@@ -5,8 +5,8 @@ import { roomForCredit } from '../../ledger/rules/credit.ts'
 import type { PostPurchaseInput } from '../../ledger/rules/post-purchase.ts'
 import { PURCHASES } from '../../store/sale-tables.ts'
 import type { AccountRow, Tables } from '../../store/schema.ts'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { addMicros, type Micros, micros } from '../../vocabulary/money.ts'
-import { DAY_MS } from '../../vocabulary/usage-step.ts'
 
 /** The most payments by card that an account may have open. */
 const OPEN_PURCHASES_MAX = 5

@@ -11,10 +11,10 @@ import {
 } from '../../ledger/testing/script.ts'
 import type { StoreBench } from '../../ledger/testing/store-bench.ts'
 import { REQUESTS, type RequestRow } from '../../store/schema.ts'
+import { HOUR_MS } from '../../vocabulary/clock.ts'
 import { createIdSource } from '../../vocabulary/ids.ts'
 import { addDecimals, type Decimal, type Micros, micros } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
-import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { auditUsage } from '../audit-usage.ts'
 import { UsageRoller } from '../usage-roller.ts'
 
