@@ -1,4 +1,4 @@
-import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
+import { prunedUntilMsOf } from '../ledger/activity/prune-requests.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 import { timeAnswer } from './fields.ts'
@@ -15,7 +15,7 @@ export async function noRequest(
   const problem = notFound('request', requestId)
   // Text that is no ID was mistyped.
   if (timeOfId(requestId) === null) return problem
-  const untilMs = await prunedUntilMs(db, requestId)
+  const untilMs = await prunedUntilMsOf(db, requestId)
   const why =
     untilMs === null
       ? NOT_STORED

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
 import type { Tables } from '../store/schema.ts'
 import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
@@ -135,16 +136,8 @@ async function storedOf(view: Kysely<Tables>, { fromMs, untilMs }: Periods) {
   const [firstRolledDay = untilDay] = days.keys()
   const [firstRolledHour = untilHour] = hours.keys()
   const beginsAtMs = Math.min(firstRolledDay * DAY_MS, firstRolledHour * HOUR_MS, requestsFromMs)
-  return { days, hours, prunedMs: await prunedUntilMs(view), requestsFromMs, beginsAtMs }
-}
-
-/** Requests with ids from after this moment were not pruned: pruned requests were already settled. */
-async function prunedUntilMs(view: Kysely<Tables>): Promise<number> {
-  const row = await view
-    .selectFrom('pruned_requests')
-    .select(({ fn }) => fn.max('latest_settled_at_ms').as('latestMs'))
-    .executeTakeFirst()
-  return Number(row?.latestMs ?? Number.NEGATIVE_INFINITY)
+  const prunedMs = (await prunedUntilMs(view)) ?? Number.NEGATIVE_INFINITY
+  return { days, hours, prunedMs, requestsFromMs, beginsAtMs }
 }
 
 /** From its start on, before its end. */

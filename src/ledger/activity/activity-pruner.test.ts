@@ -9,7 +9,7 @@ import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { listRequests } from './activity.ts'
 import { ActivityPruner, type ActivityPrunerInput } from './activity-pruner.ts'
-import { prunedUntilMs } from './prune-requests.ts'
+import { prunedUntilMsOf } from './prune-requests.ts'
 
 const DAY_MS = 86_400_000
 
@@ -184,11 +184,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('the time in a request id decides whether the request may have been pruned', async () => {
     const { db } = bench.store
-    expect(await prunedUntilMs(db, 'R1')).toBeNull()
+    expect(await prunedUntilMsOf(db, 'R1')).toBeNull()
     await runScript(bench, SCRIPT)
     await prunerAt(4).pass()
-    expect(await prunedUntilMs(db, 'R1')).toBe(3 * DAY_MS - 1)
-    expect(await prunedUntilMs(db, 'req_7zzzzzzzzz')).toBeNull()
+    expect(await prunedUntilMsOf(db, 'R1')).toBe(3 * DAY_MS - 1)
+    expect(await prunedUntilMsOf(db, 'req_7zzzzzzzzz')).toBeNull()
   })
 
   test('after random histories only old settled requests go, and the ledger is exact', async () => {

@@ -96,15 +96,23 @@ export function addToPruned(greatest: 'max' | 'greatest'): string {
 }
 
 /**
- * Until when requests have been pruned, if this one may be among them; null: it can't be, because none were, or
- * only older ones.
+ * Until when requests have been pruned; null: none was. Requests with ids from after this moment were not pruned:
+ * pruned requests were already settled.
  */
-export async function prunedUntilMs(db: Kysely<Tables>, requestId: string): Promise<number | null> {
+export async function prunedUntilMs(db: Kysely<Tables>): Promise<number | null> {
   const row = await db
     .selectFrom('pruned_requests')
     .select(({ fn }) => fn.max('latest_settled_at_ms').as('latestMs'))
     .executeTakeFirst()
-  const latestMs = row?.latestMs ?? null
+  return row?.latestMs ?? null
+}
+
+/** The same if this request may be among the pruned ones; null: it can't be, because none were, or only older ones. */
+export async function prunedUntilMsOf(
+  db: Kysely<Tables>,
+  requestId: string,
+): Promise<number | null> {
+  const latestMs = await prunedUntilMs(db)
   const olderId = firstIdOf({ prefix: 'req', timeMs: (latestMs ?? 0) + 1 })
   return latestMs !== null && requestId < olderId ? latestMs : null
 }
