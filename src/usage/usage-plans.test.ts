@@ -15,6 +15,7 @@ import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../vocabulary/ids.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
+import { readFailingAccounts } from './failing-accounts.ts'
 import { readErrors } from './read-errors.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { readStatement } from './read-statement.ts'
@@ -170,6 +171,36 @@ test('on SQLite no report of an account or a key scans a whole table', async () 
       /PRIMARY KEY \((day|hour|step=\? AND number)=\? AND account_id=\?/,
     )
   }
+  connection.close()
+  await bench.close()
+})
+
+test('on SQLite the accounts that fail are found by the hours of a day, not in all kept refusals', async () => {
+  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await bench.createAccount('acct_0')
+  const hour = Math.floor(NOW_MS / HOUR_MS)
+  const ofKey = { account_id: 'acct_0', api_key_id: 'key_0', code: 'insufficient_credit' }
+  await insert(bench.store.db, 'refusals', [
+    { ...ofKey, hour, requests: 10, latest_at_ms: NOW_MS },
+    { ...ofKey, hour: hour - DAY_HOURS, requests: 90, latest_at_ms: NOW_MS - DAY_MS },
+  ])
+  const asked = new Set<string>()
+  const db = new Kysely<Tables>({
+    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
+    log: ({ query }) => void asked.add(query.sql),
+  })
+  expect([...(await readFailingAccounts(db, NOW_MS))]).toEqual([
+    ['acct_0', { requests: 10, refused: 10, failed: 0, code: 'insufficient_credit' }],
+  ])
+  await db.destroy()
+  const connection = new DatabaseSync(bench.file)
+  const plans = [...asked]
+    .filter((text) => text.includes('from refusals'))
+    .map((text) => stepsOf(connection, text))
+  expect(plans).toEqual([
+    expect.stringContaining('INDEX refusals_hours (hour>?)'),
+    expect.stringContaining('PRIMARY KEY (account_id=? AND hour>?)'),
+  ])
   connection.close()
   await bench.close()
 })
