@@ -26,6 +26,14 @@ test('on an empty folder the printed curl line completes a chat, and the request
 
   const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
   expect(readFileSync(join(folder, 'data', 'simulator.db')).includes(apiKey)).toBe(false)
+  const token = /\/app\/setup#(\S+)/.exec(server.greeting)?.[1] ?? ''
+  const person = { token, name: 'Ada', email: 'ada@example.org', password: 'a dozen characters' }
+  const setUp = await fetch(`${server.address}/app/api/setup`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: server.address },
+    body: JSON.stringify(person),
+  })
+  expect(setUp.status, await setUp.text()).toBe(201)
   expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
 
   const again = await serve({ folder })
@@ -33,6 +41,8 @@ test('on an empty folder the printed curl line completes a chat, and the request
   const [account = ''] = /acct_\w+/.exec(server.greeting) ?? []
   expect(again.greeting).toContain(`tollgate is ready at ${again.address}. `)
   expect(again.greeting).toContain(`\n  tollgate key create ${account}\n`)
+  const page = `${again.address.replace('127.0.0.1', 'localhost')}/app`
+  expect(again.greeting).toContain(`\nThe page: ${page}\n`)
   expect(await again.stop('SIGINT')).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
 })

@@ -147,7 +147,18 @@ export async function makeSetupLink({
   const { store, ids, address } = server
   if (config.TOLLGATE_PAGE === 'off' || (await hasUsers(store.db))) return null
   const { text } = await makeLink({ db: store.db, ids, clock: systemClock }, { kind: 'setup' })
-  return `${config.TOLLGATE_PUBLIC_URL ?? reachable(address)}/app/setup#${text}`
+  return `${pageAddress({ config, address })}/setup#${text}`
+}
+
+/** The address of the page for the people who run the gateway. */
+export function pageAddress({
+  config,
+  address,
+}: {
+  readonly config: Pick<Config, 'TOLLGATE_PUBLIC_URL'>
+  readonly address: string
+}): string {
+  return `${config.TOLLGATE_PUBLIC_URL ?? reachable(address)}/app`
 }
 
 /**

@@ -19,7 +19,7 @@ import {
 import { configuredUpstreams, oneUpstream, unreadKeyNote } from './configured-upstreams.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
-import { makeSetupLink } from './open-page.ts'
+import { makeSetupLink, pageAddress } from './open-page.ts'
 import { faultOfBuild } from './page-stamp.ts'
 import { misnomersIn } from './settings/near-names.ts'
 import { stopSignal } from './wiring.ts'
@@ -50,6 +50,9 @@ export async function serve(terminal: Terminal): Promise<void> {
     await greet({ server, config, terminal, mode: configured.mode })
     const setupLink = await makeSetupLink({ config, server })
     if (setupLink !== null) terminal.note(setupNote(setupLink))
+    else if (config.TOLLGATE_PAGE === 'on') {
+      terminal.note(`The page: ${pageAddress({ config, address: server.address })}\n`)
+    }
     collectStartGarbage()
   } catch (error) {
     await closing.disposeAsync()
