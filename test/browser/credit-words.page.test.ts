@@ -3,6 +3,7 @@ import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
 import { STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
+import { PENDING } from './stand-in-sale.ts'
 
 /** Sentences on Credit about its sale, removals and emails. */
 
@@ -53,6 +54,16 @@ test('Credit says that emails are sent only to an owner to whom they are sent', 
   await page.getByText('Your emails about credit are off.').waitFor()
   await open({ accounts: [{ ...ME.accounts[0], role: 'member' }] })
   expect(await page.getByText(/emails? (about|at)/i).count()).toBe(0)
+})
+
+test('a buyer who has come back from the payment page is not asked to pay again while the payment is checked', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('credit')}?bought=${PENDING[0]?.id}`)
+  await page.getByText('Checking the payment').waitFor()
+  await page.getByText('Do not pay again.').waitFor()
+  expect(await page.getByRole('button', { name: 'Continue payment' }).count()).toBe(0)
 })
 
 test('Credit and Overview name free credit next to the paid credit, and Top-ups lists it', async ({

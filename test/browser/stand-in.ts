@@ -27,7 +27,16 @@ import {
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { PRICED, pricesOf, REQUESTS, refusalsOf, SUMMARY } from './stand-in-requests.ts'
-import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
+import {
+  BOUGHT_ID,
+  DEPOSIT,
+  HELD,
+  OFFERS,
+  PENDING,
+  PURCHASES,
+  QUOTE,
+  RECEIPT,
+} from './stand-in-sale.ts'
 import {
   operatorReport,
   operatorUsage,
@@ -212,6 +221,8 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/statement', STATEMENT],
     ['/entries', list(ENTRIES, 'older')],
     ['/purchases', { ...list(PURCHASES), pending: PENDING }],
+    [`/purchases/${PENDING[0]?.id}`, PENDING[0]],
+    [`/purchases/${BOUGHT_ID}`, { ...PENDING[0], id: BOUGHT_ID, state: 'credited' }],
     ['/redeem', PURCHASES[2]],
     ['/v1/credit', OFFERS],
     ['/v1/credit/quote', QUOTE],

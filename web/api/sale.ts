@@ -70,6 +70,19 @@ export function boughtQuery(accountId: string) {
   })
 }
 
+const LOOK_UP_MS = 5_000
+
+/** A purchase that its buyer has come back from; the payment provider is asked until it is no longer open. */
+export function cameBackQuery(accountId: string, purchaseId: string) {
+  return queryOptions({
+    queryKey: ['purchase', accountId, purchaseId],
+    queryFn: ({ signal }) =>
+      asMember('lookUpPurchase', { account_id: accountId, purchase_id: purchaseId }, signal),
+    refetchInterval: ({ state: { data } }) =>
+      data === undefined || data.state === 'open' ? LOOK_UP_MS : false,
+  })
+}
+
 /** The receipt of a purchase. */
 export function receiptQuery(accountId: string, purchaseId: string) {
   return queryOptions({

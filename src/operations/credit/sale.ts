@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { getPurchase } from '../../ledger/purchases.ts'
 import type { CardMethod } from '../../sale/card/card-method.ts'
 import type { DepositMethod, SaleMethod } from '../../sale/method.ts'
 import type { Sale, Seller } from '../../sale/sale.ts'
@@ -11,13 +10,14 @@ import { type ExchangeTerms, formatUnits, unitsFor } from '../../vocabulary/purc
 import { filterField, moneyField, queryText, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { type Answered, type OperationParts, operation } from '../operation.ts'
+import { begunOperations } from './begun.ts'
 import { beyondText } from './credit.ts'
 import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
 
 /** Methods of payment, quotes, and purchases. A gateway that sells nothing has none of them. */
 export function saleOperations({ sale, clock, store }: OperationParts) {
   if (sale === null) return []
-  return [offers(sale), quote(sale, clock), buy(sale, clock), resume(sale, store)]
+  return [offers(sale), quote(sale, clock), buy(sale, clock), ...begunOperations(sale, store)]
 }
 
 const amountWords = 'The credit, in micro-dollars: whole cents by card.'
@@ -160,26 +160,6 @@ function buy(sale: Sale, clock: Clock) {
         default:
           return assertNever(method)
       }
-    },
-  })
-}
-
-function resume(sale: Sale, { db }: OperationParts['store']) {
-  return operation({
-    name: 'resumePurchase',
-    method: 'GET',
-    paths: { member: '/app/api/accounts/{account_id}/purchases/{purchase_id}/page' },
-    needsOwner: true,
-    summary: 'The page on which an open purchase by card can be paid.',
-    answers: { 200: openPageShape },
-    problems: ['not_found', 'purchase_not_open', 'payment_unavailable'],
-    async run({ accountId, param }) {
-      const purchaseId = param('purchase_id')
-      const purchase = await getPurchase(db, purchaseId)
-      if (purchase?.accountId !== accountId) throw notFound('purchase', purchaseId)
-      const url = await sale.openPage(purchase).catch(rethrowUnavailable)
-      if (url === null) throw new Problem('purchase_not_open')
-      return { object: 'payment_page', url }
     },
   })
 }
@@ -355,14 +335,6 @@ const begunShape = z
     expires_at: timeField.describe('When the purchase expires: it can no longer be paid.'),
   })
   .meta({ id: 'BegunPurchase' })
-
-/** The address at which a payment that has begun is continued. */
-const openPageShape = z
-  .object({
-    object: z.literal('payment_page'),
-    url: z.string().describe('The page to pay on.'),
-  })
-  .meta({ id: 'PaymentPage' })
 
 /** The address that tokens are sent to. */
 const depositShape = z

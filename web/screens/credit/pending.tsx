@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { purchaseIdOf } from '../../../src/vocabulary/purchase.ts'
 import type { Entry, PendingPurchase } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
-import { boughtQuery, paymentPage } from '../../api/sale.ts'
+import { boughtQuery, cameBackQuery, paymentPage } from '../../api/sale.ts'
 import { useSend } from '../../api/use-write.ts'
 import { money } from '../../format/money.ts'
 import { ago } from '../../format/time.ts'
@@ -11,7 +11,8 @@ import { Prose } from '../../parts/prose.tsx'
 import { Failed, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
-import { byMethod, NEXT_STEPS, purchaseWords } from './purchase-words.ts'
+import { ReceiptLink } from './entry-words.tsx'
+import { byMethod, CHECKED, NEXT_STEPS, purchaseWords } from './purchase-words.ts'
 
 /**
  * Purchases that may still become credit, and those that have while one looks on. `bought` is the purchase that
@@ -20,6 +21,7 @@ import { byMethod, NEXT_STEPS, purchaseWords } from './purchase-words.ts'
 export function Pending({ bought }: { bought: string | null }) {
   const accountId = useAccountId()
   const query = useQuery(boughtQuery(accountId))
+  useLookUp(bought)
   const pending = query.data?.pending ?? []
   const credited = useCredited(query.data?.data, bought)
   if (query.data === undefined && query.isError) {
@@ -42,23 +44,36 @@ export function Pending({ bought }: { bought: string | null }) {
           <li key={entry.id}>
             <div className="min-w-0 flex-1">
               <b>{money(entry.amount)} was added</b>
-              <p>It pays for requests from now on.</p>
+              <p>
+                It pays for requests from now on. <ReceiptLink entry={entry} />
+              </p>
             </div>
             <span className="chip good">Credited</span>
           </li>
         ))}
         {pending.map((purchase) => (
-          <PendingItem key={purchase.id ?? purchase.transaction?.hash} purchase={purchase} />
+          <PendingItem
+            key={purchase.id ?? purchase.transaction?.hash}
+            purchase={purchase}
+            cameBack={purchase.id === bought}
+          />
         ))}
       </ul>
     </section>
   )
 }
 
-function PendingItem({ purchase }: { purchase: PendingPurchase }) {
+interface PendingItemProps {
+  readonly purchase: PendingPurchase
+  /** Whether the buyer has come back from its payment page: it must not read as one to pay again. */
+  readonly cameBack: boolean
+}
+
+function PendingItem({ purchase, cameBack }: PendingItemProps) {
   const isOwner = useAccountName().role !== 'member'
   const { id, state } = purchase
-  const { word, tone } = purchaseWords(purchase)
+  const isChecked = cameBack && state === 'open'
+  const { word, tone } = isChecked ? CHECKED : purchaseWords(purchase)
   return (
     <li>
       <div className="min-w-0 flex-1">
@@ -69,11 +84,24 @@ function PendingItem({ purchase }: { purchase: PendingPurchase }) {
           </span>
           <span className={`chip ${tone}`}>{word}</span>
         </div>
-        <p>{NEXT_STEPS[state]}</p>
-        {state === 'open' && id !== null && isOwner && <Continue purchaseId={id} />}
+        <p>{isChecked ? CHECKED.step : NEXT_STEPS[state]}</p>
+        {state === 'open' && !isChecked && id !== null && isOwner && <Continue purchaseId={id} />}
       </div>
     </li>
   )
+}
+
+/** Has the payment provider asked about the purchase whose payment page one came back from, so that its credit is not waited for. */
+function useLookUp(bought: string | null): void {
+  const accountId = useAccountId()
+  const queries = useQueryClient()
+  const isOwner = useAccountName().role !== 'member'
+  const isAsked = bought !== null && isOwner
+  const { data } = useQuery({ ...cameBackQuery(accountId, bought ?? ''), enabled: isAsked })
+  const isOver = data !== undefined && data.state !== 'open'
+  useEffect(() => {
+    if (isOver) void queries.invalidateQueries({ queryKey: boughtQuery(accountId).queryKey })
+  }, [isOver, accountId, queries])
 }
 
 /** Returns to the page of an unfinished payment. */

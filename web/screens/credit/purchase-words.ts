@@ -39,6 +39,13 @@ export const NEXT_STEPS: Readonly<Partial<Record<string, string>>> = {
   below_minimum: 'It is below the minimum. The operator decides whether it is credited.',
 }
 
+/** An open purchase whose buyer has come back from its payment page. */
+export const CHECKED = {
+  word: 'Checking the payment',
+  tone: 'info',
+  step: 'A payment becomes credit within a minute. Do not pay again.',
+} as const
+
 /** The words of a purchase that was refunded or disputed. */
 export const REVERSAL_WORDS: Readonly<Record<Reversal, StateWords>> = {
   refunded: { word: 'Refunded', tone: 'off' },
