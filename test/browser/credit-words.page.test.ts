@@ -3,7 +3,7 @@ import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
 import { STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
-import { PENDING } from './stand-in-sale.ts'
+import { BOUGHT_ID, PENDING } from './stand-in-sale.ts'
 
 /** Sentences on Credit about its sale, removals and emails. */
 
@@ -64,6 +64,20 @@ test('a buyer who has come back from the payment page is not asked to pay again 
   await page.getByText('Checking the payment').waitFor()
   await page.getByText('Do not pay again.').waitFor()
   expect(await page.getByRole('button', { name: 'Continue payment' }).count()).toBe(0)
+})
+
+test('credit that was just added leads to its receipt', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${at('credit')}?bought=${BOUGHT_ID}`)
+  await page
+    .getByRole('region', { name: /Credit added|Pending/ })
+    .getByText('$25.00 was added')
+    .waitFor()
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: '$25.00 was added' })
+    .getByRole('link', { name: 'Receipt' })
+    .click()
+  await page.getByRole('dialog').getByText('R-2026-0118').waitFor()
 })
 
 test('Credit and Overview name free credit next to the paid credit, and Top-ups lists it', async ({

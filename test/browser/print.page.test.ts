@@ -13,13 +13,14 @@ async function countPages(page: Page): Promise<number> {
   return pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0
 }
 
-test('a receipt is printed on one page, however long the page below it is', async ({
+test('a receipt ends with what was paid, and is printed on one page, however long the page below it is', async ({
   page,
   server,
 }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/credit?receipt=${BOUGHT_ID}`)
   await page.getByText('R-2026-0118').waitFor()
   await page.getByText('invoice-1042').first().waitFor()
+  expect(await page.locator('dialog .tot').allTextContents()).toEqual(['Paid', '$31.24'])
   expect(await countPages(page)).toBe(1)
 })
 

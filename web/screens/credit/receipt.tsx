@@ -59,6 +59,7 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
     ...(reversal === null
       ? []
       : [['State', <ReversalChip key="state" reversal={reversal} />] as const]),
+  const isReversed = receipt.reversals.length > 0
     ['Date', dayAndMinute(new Date(purchase.credited_at ?? createdAt))],
     ...line('Seller', seller.name),
     ...line('Tax ID of the seller', seller.tax_id),
@@ -75,17 +76,20 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
     ],
     ...(fee === null ? [] : [['Fee', money(fee)] as const]),
     ...(tax === null || tax.units === '0' ? [] : [['Tax', paidText(tax)] as const]),
-    ...(paid === null ? [] : [['Paid', paidText(paid)] as const]),
+    ...(paid !== null && isReversed ? [['Paid', paidText(paid)] as const] : []),
     ...reversalLines(receipt),
   ]
+    ...(isReversed ? [] : [['Paid credit', money(credit)] as const]),
   return (
     <dl className="kv">
       {lines.map(([name, value], place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: two refunds have the same name
         <NamedValue key={place} name={name} value={value} />
+  const [totalName, total] =
+    paid === null || isReversed ? ['Credit', money(credit - reversed)] : ['Paid', paidText(paid)]
       ))}
-      <dt className="tot">Credit</dt>
-      <dd className="tot">{money(credit - reversed)}</dd>
+      <dt className="tot">{totalName}</dt>
+      <dd className="tot">{total}</dd>
     </dl>
   )
 }
