@@ -103,6 +103,8 @@ export function openPage(
     db,
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),
     mode,
+    serviceName: config.TOLLGATE_NAME,
+    contact: config.TOLLGATE_CONTACT,
     signUp: config.TOLLGATE_SIGN_UP,
     sellsCredit,
     operatorFactor: config.TOLLGATE_OPERATOR_SECOND_FACTOR,

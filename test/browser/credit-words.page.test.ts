@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
 import { STATEMENT } from './stand-in-credit.ts'
-import { HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
+import { HELIX, ME, START, WITH_MAIL } from './stand-in-data.ts'
 import { BOUGHT_ID, PENDING } from './stand-in-sale.ts'
 
 /** Sentences on Credit about its sale, removals and emails. */
@@ -78,6 +78,26 @@ test('credit that was just added leads to its receipt', async ({ page, server })
     .getByRole('link', { name: 'Receipt' })
     .click()
   await page.getByRole('dialog').getByText('R-2026-0118').waitFor()
+})
+
+test('the page has the name of the service, and says how to reach its operator', async ({
+  page,
+  server,
+}) => {
+  const contact = 'mailto:help@corner.example'
+  server.answer('/start', json({ ...START, service_name: 'Corner Models', contact }))
+  await page.goto(`${server.address}/app/${at('credit')}?receipt=${BOUGHT_ID}`)
+  const receipt = page.getByRole('dialog', { name: 'Invoice' })
+  expect(await receipt.getByRole('link', { name: 'ask the operator' }).getAttribute('href')).toBe(
+    contact,
+  )
+  expect(await page.title()).toBe('Credit · Corner Models')
+  await receipt.getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('link', { name: 'Corner Models', exact: true }).waitFor()
+  await page.getByRole('button', { name: /^Mira Okafor/ }).click()
+  expect(await page.getByRole('link', { name: 'Contact Corner Models' }).getAttribute('href')).toBe(
+    contact,
+  )
 })
 
 test('Credit and Overview name free credit next to the paid credit, and Top-ups lists it', async ({

@@ -100,6 +100,8 @@ export const NEW_RECOVERY_CODES = {
 export const WITH_MAIL: Start = {
   object: 'start',
   mode: 'live',
+  service_name: null,
+  contact: null,
   setup_needed: false,
   sign_up: 'invited',
   mail: true,
@@ -286,6 +288,8 @@ export const LINK_LOOK = {
 export const START = {
   object: 'start',
   mode: 'simulator',
+  service_name: null,
+  contact: null,
   setup_needed: false,
   sign_up: 'invited',
   mail: false,

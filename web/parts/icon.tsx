@@ -1,3 +1,5 @@
+import { useServiceName } from './service.tsx'
+
 const PATHS = {
   activity: 'M3.5 5.5h13M3.5 10h13M3.5 14.5h8',
   bin: 'M4.5 6h11M8 6V4h4v2m-6.5 0 .7 10.5h7.6L14.5 6M8.5 9v4.5m3-4.5v4.5',
@@ -57,8 +59,9 @@ export function Icon({ name, small = false }: { name: IconName; small?: boolean 
   )
 }
 
-/** The sign of tollgate with its name. */
+/** The sign of tollgate with the name of the service. */
 export function Brand() {
+  const name = useServiceName()
   return (
     <>
       <svg viewBox="0 0 22 22" fill="none" aria-hidden="true">
@@ -66,7 +69,7 @@ export function Brand() {
         <rect x="14" y="9" width="5" height="10" rx="1.5" fill="currentColor" opacity=".45" />
         <path d="M4 6.5 18.5 3" stroke="currentColor" strokeWidth="2.4" strokeLinecap="round" />
       </svg>
-      tollgate
+      {name}
     </>
   )
 }

@@ -1,8 +1,10 @@
 import { useEffect } from 'react'
+import { useServiceName } from './service.tsx'
 
 /** The title of the window while a page is shown. */
 export function useTitle(title: string): void {
+  const service = useServiceName()
   useEffect(() => {
-    document.title = `${title} · tollgate`
-  }, [title])
+    document.title = `${title} · ${service}`
+  }, [title, service])
 }

@@ -5,6 +5,7 @@ import { accountQuery } from '../api/queries.ts'
 import { money } from '../format/money.ts'
 import { dayOf } from '../format/time.ts'
 import { Icon } from '../parts/icon.tsx'
+import { ContactLink } from '../parts/service.tsx'
 import { Time } from '../parts/time.tsx'
 import { useKeptRange } from './kept-range.ts'
 import { useMe, useNameOf } from './use-account.ts'
@@ -42,7 +43,8 @@ export function SuspendedBand({ accountId }: { accountId: string }) {
             This account is suspended
             <Since at={account.disabled_at} show={dayOf} />.
           </b>{' '}
-          Requests are refused. {asSentence(account.disabled_note)}Contact the operator.
+          Requests are refused. {asSentence(account.disabled_note)}
+          <ContactLink>Contact the operator</ContactLink>.
         </p>
       </div>
     </section>

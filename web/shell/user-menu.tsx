@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Icon, type IconName } from '../parts/icon.tsx'
+import { useContact, useServiceName } from '../parts/service.tsx'
 import { chooseTheme, type Theme, useTheme } from './theme.ts'
 import { useSignOut } from './use-sign-out.ts'
 
@@ -14,6 +15,8 @@ const THEMES: readonly { readonly theme: Theme; readonly text: string; readonly 
 export function UserMenu({ onPick, onHelp }: { onPick: () => void; onHelp: () => void }) {
   const theme = useTheme()
   const signOut = useSignOut()
+  const service = useServiceName()
+  const contact = useContact()
   return (
     <>
       <Link className="menu-item" to="/profile" onClick={onPick}>
@@ -54,6 +57,12 @@ export function UserMenu({ onPick, onHelp }: { onPick: () => void; onHelp: () =>
         <Icon name="activity" />
         <span>API reference</span>
       </a>
+      {contact !== null && (
+        <a className="menu-item" href={contact}>
+          <Icon name="send" />
+          <span>Contact {service}</span>
+        </a>
+      )}
       <div className="menu-rule" />
       <button type="button" className="menu-item" onClick={signOut}>
         <Icon name="leave" />

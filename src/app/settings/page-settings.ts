@@ -11,6 +11,16 @@ export const PAGE_SETTINGS = {
     { of: ['on', 'off'], fallback: 'on' },
     'Whether the page is served at `/app`: `on` or `off`.',
   ),
+  TOLLGATE_NAME: {
+    ...optional('The name of your service on the page. Unset: `tollgate`.'),
+    schema: fitting((text) => text.length <= 40, 'must have at most 40 characters'),
+  },
+  TOLLGATE_CONTACT: {
+    ...optional(
+      'Where customers reach you: an email address, or an `https` address. The page links to it in the user menu, on receipts, and where an account is suspended. Unset: the page names no contact.',
+    ),
+    schema: parsed(contactUrlOf),
+  },
   TOLLGATE_SIGN_UP: choice(
     { of: ['invited', 'open'], fallback: 'invited' },
     'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, everyone who proves an email address. They get a new account without credit.',
@@ -29,6 +39,15 @@ export const PAGE_SETTINGS = {
     ).transform((text) => text && new URL(text).origin),
   },
 } as const satisfies Record<string, Setting<unknown>>
+
+/** The link of a contact: `mailto:` for an email address. Throws for any other text. */
+function contactUrlOf(text: string): string {
+  if (/^[^\s@:?]+@[^\s@:?]+$/.test(text)) return `mailto:${text}`
+  if (URL.canParse(text) && new URL(text).protocol === 'https:') return new URL(text).href
+  throw new Error(
+    'must be an email address or an address of https, such as help@example.com or https://example.com/help',
+  )
+}
 
 function isPublicUrl(text: string): boolean {
   if (!URL.canParse(text)) return false

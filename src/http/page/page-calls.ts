@@ -32,6 +32,10 @@ export interface PageCallsInput extends PageAccessInput {
   readonly mailDoor: MailDoor | null
   readonly outsideDoor: OutsideDoor
   readonly mode: 'simulator' | 'live'
+  /** The name of the service on the page; null: none is set. */
+  readonly serviceName: string | null
+  /** The link by which people reach the operator; null: none is set. */
+  readonly contact: string | null
   /** The people who can become users. */
   readonly signUp: 'invited' | 'open'
   readonly sellsCredit: boolean

@@ -14,6 +14,10 @@ export type FactorKind = (typeof FACTOR_KINDS)[number]
 export interface StartAnswer {
   readonly object: 'start'
   readonly mode: 'simulator' | 'live'
+  /** The name of the service; null: the operator gave it none. */
+  readonly service_name: string | null
+  /** The link by which people reach the operator, of `mailto:` or `https:`; null: none is known. */
+  readonly contact: string | null
   /** Whether there is no user yet, so that only a setup link lets a person in. */
   readonly setup_needed: boolean
   /** How people become users. */

@@ -85,6 +85,8 @@ async function start(input: PageCallsInput, { arrival }: PageCall): Promise<Star
   return {
     object: 'start',
     mode,
+    service_name: input.serviceName,
+    contact: input.contact,
     setup_needed: !(await hasUsers(db)),
     sign_up: input.signUp,
     mail: mailDoor !== null,

@@ -4,6 +4,7 @@ import { type Receipt as ReceiptAnswer, receiptQuery } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { dayAndMinute } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { ContactLink } from '../../parts/service.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { methodName, paidText, reversalName } from './purchase-words.ts'
@@ -26,6 +27,10 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
       ) : (
         <GreyForm />
       )}
+      <p className="note no-print">
+        For another name, address or tax ID of the buyer,{' '}
+        <ContactLink>ask the operator</ContactLink>.
+      </p>
       <footer className="no-print">
         <button type="button" className="btn ghost" onClick={onClose}>
           Close
@@ -54,12 +59,12 @@ type Line = readonly [name: string, value: ReactNode]
 function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
   const { purchase, seller, buyer, fee, tax, reference } = receipt
   const { credit, reversed, reversal, paid, created_at: createdAt } = purchase
+  const isReversed = receipt.reversals.length > 0
   const lines: readonly Line[] = [
     ...line('Number', receipt.number),
     ...(reversal === null
       ? []
       : [['State', <ReversalChip key="state" reversal={reversal} />] as const]),
-  const isReversed = receipt.reversals.length > 0
     ['Date', dayAndMinute(new Date(purchase.credited_at ?? createdAt))],
     ...line('Seller', seller.name),
     ...line('Tax ID of the seller', seller.tax_id),
@@ -74,19 +79,19 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
         {reference ?? purchase.id}
       </span>,
     ],
+    ...(isReversed ? [] : [['Paid credit', money(credit)] as const]),
     ...(fee === null ? [] : [['Fee', money(fee)] as const]),
     ...(tax === null || tax.units === '0' ? [] : [['Tax', paidText(tax)] as const]),
     ...(paid !== null && isReversed ? [['Paid', paidText(paid)] as const] : []),
     ...reversalLines(receipt),
   ]
-    ...(isReversed ? [] : [['Paid credit', money(credit)] as const]),
+  const [totalName, total] =
+    paid === null || isReversed ? ['Credit', money(credit - reversed)] : ['Paid', paidText(paid)]
   return (
     <dl className="kv">
       {lines.map(([name, value], place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: two refunds have the same name
         <NamedValue key={place} name={name} value={value} />
-  const [totalName, total] =
-    paid === null || isReversed ? ['Credit', money(credit - reversed)] : ['Paid', paidText(paid)]
       ))}
       <dt className="tot">{totalName}</dt>
       <dd className="tot">{total}</dd>

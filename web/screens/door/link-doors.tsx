@@ -7,6 +7,7 @@ import { currentTime } from '../../api/clock.ts'
 import { startQuery } from '../../api/queries.ts'
 import { dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
+import { useServiceName } from '../../parts/service.tsx'
 import { GreyForm } from '../../parts/states.tsx'
 import { Door } from './door.tsx'
 import { DoorForm, type DoorFormProps } from './door-form.tsx'
@@ -70,12 +71,13 @@ export function Reset() {
 
 /** Sign-in by the link of an email. Only the button uses it: programs that scan links open the page too. */
 export function SignInLink() {
+  const title = `Sign in to ${useServiceName()}`
   return (
-    <OpenedLink title="Sign in to tollgate" look="lookAtSignInLink">
+    <OpenedLink title={title} look="lookAtSignInLink">
       {(token) => (
         <LinkDoor
           token={token}
-          title="Sign in to tollgate"
+          title={title}
           lead="You opened a link from an email. It works once."
           send={() => asBrowser('signInByLink', { token })}
           submit="Sign in"
@@ -89,12 +91,13 @@ export function SignInLink() {
 
 /** A new user, by an invitation. */
 export function Invitation() {
+  const service = useServiceName()
   return (
-    <OpenedLink title="Join tollgate" look="lookAtInvitation">
+    <OpenedLink title={`Join ${service}`} look="lookAtInvitation">
       {(token, look) => (
         <LinkDoor
           token={token}
-          title={look === null ? 'Join tollgate' : `Join ${look.account_name ?? 'tollgate'}`}
+          title={`Join ${look?.account_name ?? service}`}
           lead={look === null ? 'You are invited.' : <Invited look={look} />}
           send={({ name = '', password = '' }) =>
             asBrowser('acceptInvitation', { token, name, password })

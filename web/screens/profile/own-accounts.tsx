@@ -6,6 +6,7 @@ import { useSend } from '../../api/use-write.ts'
 import { roleLabel } from '../../format/roles.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Heads } from '../../parts/list-card.tsx'
+import { ContactLink } from '../../parts/service.tsx'
 import { useMe } from '../../shell/use-account.ts'
 
 const ACCOUNT_HEADS = [
@@ -53,6 +54,10 @@ export function OwnAccounts() {
           ))}
         </tbody>
       </table>
+      <p className="note px-[18px] py-3.5">
+        To change a name or an email address, or to delete a user or an account,{' '}
+        <ContactLink>ask the operator</ContactLink>.
+      </p>
       {leaving !== null && <LeaveAccount account={leaving} onClose={() => setLeaving(null)} />}
     </section>
   )
