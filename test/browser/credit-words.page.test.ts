@@ -100,6 +100,22 @@ test('the page has the name of the service, and says how to reach its operator',
   )
 })
 
+test('the palette finds Credit by “invoice”, and where alerts are turned off', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('alert')
+  await page.getByRole('option', { name: /^Password and sessions/ }).waitFor()
+  await page.keyboard.press('Control+a')
+  await page.keyboard.type('invoice')
+  await page.getByRole('option', { name: /^Credit/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/credit/)
+})
+
 test('Credit and Overview name free credit next to the paid credit, and Top-ups lists it', async ({
   page,
   server,

@@ -37,6 +37,21 @@ interface Found {
 
 const NONE: Found = { entries: [], isSearching: false }
 
+/** Words by which people look for sections and actions whose names do not have them. */
+const OTHER_WORDS: Readonly<Partial<Record<string, string>>> = {
+  '/$account/activity': 'requests errors log',
+  '/$account/usage': 'cost report spend',
+  '/$account/keys': 'limit allowance budget',
+  '/$account/credit': 'balance billing statement receipt invoice payment refund',
+  '/$account/connect': 'sdk sample code',
+  '/operator/usage': 'revenue profit cost report',
+  '/operator/purchases': 'sales payment receipt invoice refund dispute',
+  '/operator/models': 'fee',
+  '/operator/upstreams': 'provider',
+  'add-credit': 'top-up buy',
+  profile: 'alert email second factor passkey',
+}
+
 /** The entries that match the text, best known first; without a text, the sections and actions. */
 export function usePaletteEntries(navigation: Navigation, text: string): Found {
   const wanted = text.trim().toLowerCase()
@@ -49,7 +64,11 @@ export function usePaletteEntries(navigation: Navigation, text: string): Found {
   const byId = useIdEntries(navigation.accountId, text.trim())
   const purchases = usePurchaseEntries(navigation.accountId, text.trim())
   const matching = (entries: readonly Entry[]) =>
-    entries.filter((entry) => entry.text.toLowerCase().includes(wanted))
+    entries.filter(
+      ({ id, text: shown }) =>
+        shown.toLowerCase().includes(wanted) ||
+        OTHER_WORDS[id]?.split(' ').some((word) => word.startsWith(wanted)),
+    )
   if (wanted === '') return { entries: [...sections, ...actions], isSearching: false }
   const searched = [accounts, keys, keysOfAll, models, purchases]
   const named = [matching(sections), matching(actions)]
@@ -91,6 +110,13 @@ function useActionEntries({ accountId, sections }: Navigation): readonly Entry[]
   const { account } = useParams({ strict: false })
   const invite = { id: 'invite', icon: 'plus', text: 'Invite a member', note: 'Action' } as const
   const search = { invite: true } as const
+  const profile = {
+    id: 'profile',
+    icon: 'user',
+    text: 'Password and sessions',
+    note: 'Section',
+    open: () => void navigate({ to: '/profile' }),
+  } as const
   if (accountId === null) {
     const to = '/operator/accounts/$account/members'
     const open = () => void navigate({ to, params: { account: account ?? '' }, search })
@@ -103,6 +129,7 @@ function useActionEntries({ accountId, sections }: Navigation): readonly Entry[]
         note: 'Action',
         open: () => void navigate({ to: '/operator/accounts', search: { create: true } }),
       },
+      profile,
     ]
   }
   const params = { account: accountId }
@@ -124,6 +151,7 @@ function useActionEntries({ accountId, sections }: Navigation): readonly Entry[]
       note: 'Action',
       open: () => void navigate({ to: '/$account/credit', params, search: { open: 'buy' } }),
     },
+    profile,
   ]
 }
 
