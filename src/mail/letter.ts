@@ -119,7 +119,7 @@ export function signInLetter({
 }): Letter {
   return letterOf({
     to,
-    subject: 'Sign in to tollgate',
+    subject: 'Your code to sign in',
     parts: [
       words(
         'Enter this code where you asked for it within 15 minutes, or open the link within 45 minutes. Either works once.',
@@ -150,10 +150,10 @@ export function signUpLetter({
 }): Letter {
   return letterOf({
     to,
-    subject: 'Your account at tollgate',
+    subject: 'Your code to sign up',
     parts: [
       words(
-        'No user has this address yet. Enter this code where you asked for it within 15 minutes, or open the link within 45 minutes, and an account is created for you. Either works once.',
+        'To create your account, enter this code where you asked for it within 15 minutes, or open the link within 45 minutes. Either works once.',
       ),
       { kind: 'code', code },
       { kind: 'link', words: 'Sign up', url },
@@ -175,7 +175,7 @@ export function resetLetter({
 }): Letter {
   return letterOf({
     to,
-    subject: 'Choose a new password for tollgate',
+    subject: 'Choose a new password',
     parts: [
       words('Use this link to choose a new password. It works once, within 45 minutes.'),
       { kind: 'link', words: 'Choose a new password', url },
@@ -206,7 +206,10 @@ export function invitationLetter({
   const what = accountName === null ? 'operate this gateway' : `use the account "${accountName}"`
   return letterOf({
     to,
-    subject: 'You are invited to tollgate',
+    subject:
+      accountName === null
+        ? 'You are invited to operate a gateway'
+        : `You are invited to “${accountName}”`,
     parts: [
       words(`You are invited to ${what}. The link works once, until ${momentText(expiresAtMs)}.`),
       { kind: 'link', words: 'Join', url },

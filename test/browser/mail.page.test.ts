@@ -116,7 +116,7 @@ test('a new person who may sign up enters the code of an email, and gets their o
   await door.getByRole('button', { name: 'Send email' }).click()
   await door.getByText('An email to eve@example.org is on its way.').waitFor()
   const { text } = await mailed.box.mail(0)
-  expect(text).toContain('an account is created for you')
+  expect(text).toContain('To create your account')
   await door.getByLabel('Code').fill(/^\d{6}$/m.exec(text)?.[0] ?? '')
   await door.getByRole('button', { name: 'Sign in' }).click()
   await door.getByText('No requests yet').waitFor()
