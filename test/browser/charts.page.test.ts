@@ -20,6 +20,8 @@ import {
 
 const at = (section: string) => `${HELIX.id}/${section}`
 
+const NO_CREDIT_YET = { ...FIRST_OVERVIEW, attention: [{ kind: 'no_credit' }] }
+
 const SCREENS: readonly Screen[] = [
   {
     name: 'overview',
@@ -36,6 +38,7 @@ const SCREENS: readonly Screen[] = [
   ...answeredScreens({ path: at('overview'), pathEnd: '/overview' }, [
     ['overview-alerts', json(ALERTED_OVERVIEW), 'of its monthly $20.00'],
     ['overview-first-day', json(FIRST_OVERVIEW), 'No requests yet'],
+    ['overview-no-credit', json(NO_CREDIT_YET), /^Add credit, create a key, put it into/],
     ['overview-error', down, 'The overview could not be loaded.'],
     ['overview-loading', silent, 'Overview'],
   ]),

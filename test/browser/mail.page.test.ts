@@ -120,7 +120,7 @@ test('a new person who may sign up enters the code of an email, and gets their o
   await door.getByLabel('Code').fill(/^\d{6}$/m.exec(text)?.[0] ?? '')
   await door.getByRole('button', { name: 'Sign in' }).click()
   await door.getByText('No requests yet').waitFor()
-  await door.getByText('The account has no credit').waitFor()
+  await door.getByText('Add credit, create a key, put it into').waitFor()
   await expectGoodPage(door)
 
   // There is no current password to type: an email leads to the first one.

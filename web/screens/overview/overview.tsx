@@ -85,16 +85,31 @@ function Cards({ overview, range, compare, onSplit }: CardsProps) {
         </CreditCard>
         <Figures sums={overview} compare={compare} range={range} />
       </div>
-      {isUnused ? <FirstRequest /> : <Spend overview={overview} onSplit={onSplit} />}
-      {!isUnused && (
-        <div className="cols">
-          <KeysBySpend keys={overview.keys} range={range} />
-          <Attention items={overview.attention} />
-        </div>
+      {isUnused ? (
+        <FirstSteps items={overview.attention} />
+      ) : (
+        <>
+          <Spend overview={overview} onSplit={onSplit} />
+          <div className="cols">
+            <KeysBySpend keys={overview.keys} range={range} />
+            <Attention items={overview.attention} />
+          </div>
+        </>
       )}
-      {isUnused && overview.attention.length > 0 && (
+    </>
+  )
+}
+
+/** How to send the first request; before it, credit, without which it would be refused. */
+function FirstSteps({ items }: { readonly items: Overview['attention'] }) {
+  const hasCredit = items.every(({ kind }) => kind !== 'no_credit')
+  const others = hasCredit ? items : items.filter(({ kind }) => kind !== 'no_credit')
+  return (
+    <>
+      <FirstRequest hasCredit={hasCredit} />
+      {others.length > 0 && (
         <div className="mt-4">
-          <Attention items={overview.attention} />
+          <Attention items={others} />
         </div>
       )}
     </>
