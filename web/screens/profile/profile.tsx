@@ -58,20 +58,37 @@ export function ProfileScreen() {
 
 /** A user who signs in by email or at a provider has no current password to type. */
 function NoPassword() {
+  const { user } = useMe()
   const { data: start } = useQuery(startQuery)
+  const ask = useSend({ mutationFn: () => asBrowser('mailResetLink', { email: user.email }) })
+  if (start?.mail !== true) {
+    return (
+      <p className="note px-[18px] pt-1 pb-[18px]">
+        {/* The user can be the only operator, who signed in at a provider. */}
+        You have no password. To choose one, ask the person who runs this server for a link. On the
+        server, <span className="mono">tollgate user reset</span> makes one.
+      </p>
+    )
+  }
   return (
-    <p className="note px-[18px] pt-1 pb-[18px]">
-      You have no password.{' '}
-      {start?.mail === true ? (
-        'To choose one, sign out and use “Forgot your password?” on the sign-in page.'
-      ) : (
-        // The user can be the only operator, who signed in at a provider.
-        <>
-          To choose one, ask the person who runs this server for a link. On the server,{' '}
-          <span className="mono">tollgate user reset</span> makes one.
-        </>
+    <div className="grid justify-items-start gap-3 px-[18px] pt-1 pb-[18px]">
+      <p className="note" role="status">
+        {ask.isSuccess
+          ? `An email to ${user.email} is on its way. Its link works once, within 45 minutes.`
+          : 'You have no password. An email has a link to choose one.'}
+      </p>
+      <Problem text={ask.error?.message} />
+      {!ask.isSuccess && (
+        <button
+          type="button"
+          className="btn"
+          aria-disabled={ask.isPending}
+          onClick={() => ask.mutate()}
+        >
+          Send email
+        </button>
       )}
-    </p>
+    </div>
   )
 }
 
