@@ -14,7 +14,7 @@ const SCREENS: readonly Screen[] = [
   { name: 'op-purchases', path: PATH, text: /asked for \$900\.00, paid \$890\.00/ },
   { name: 'op-purchases-all', path: `${PATH}?list=all`, text: 'Too small' },
   ...answeredScreens({ path: PATH, pathEnd: '/operator/purchases' }, [
-    ['op-purchases-empty', json(EMPTY), 'No purchases on hold'],
+    ['op-purchases-empty', json(EMPTY), 'No purchases yet'],
     ['op-purchases-error', down, 'The purchases could not be loaded.'],
     ['op-purchases-loading', silent, 'Purchases'],
   ]),
@@ -51,13 +51,29 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
+test('Purchases begins with those on hold, else with all, and shows where a payment is refunded', async ({
+  page,
+  server,
+}) => {
+  const list = (name: string) => page.getByRole('button', { name, exact: true, pressed: true })
+  await page.goto(`${server.address}/app/${PATH}`)
+  await list('On hold').waitFor()
+  await page.getByText('To refund a payment by card, refund it at the card provider').waitFor()
+  await page.getByText(`paid as ${FIRST?.payment_ref}`).waitFor()
+  server.answer('/operator/purchases', json(EMPTY))
+  await page.reload()
+  await list('All').waitFor()
+  await page.getByRole('button', { name: 'On hold', exact: true }).click()
+  await page.getByText('No purchases on hold.').waitFor()
+})
+
 test('the ID of a purchase is on one line, however wide the window is', async ({
   page,
   server,
 }) => {
   server.answer('/operator/purchases', json({ ...EMPTY, data: [...HELD, ...REVERSED] }))
   await page.goto(`${server.address}/app/${PATH}?list=all`)
-  const ids = page.locator('td .mono')
+  const ids = page.locator('td .mono', { hasText: /^pur_/ })
   await ids.first().waitFor()
   for (const width of [360, 821, 1024, 1120, 1121, 1279, 1280, 1440]) {
     await page.setViewportSize({ width, height: 900 })

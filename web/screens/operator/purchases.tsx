@@ -37,7 +37,7 @@ type Decision = Omit<PurchaseDialogProps, 'onClose'> & { readonly kind: 'credit'
 
 /** The purchases of accounts, and those that wait for a decision, for operators. */
 export function PurchasesScreen() {
-  const { list = 'held' } = route.useSearch()
+  const { list = 'held' } = { list: useFirstList(), ...route.useSearch() }
   const navigate = route.useNavigate()
   const [decision, setDecision] = useState<Decision | null>(null)
   const query = useInfiniteQuery(purchasesQuery(list))
@@ -49,9 +49,13 @@ export function PurchasesScreen() {
           label="List"
           options={LISTS}
           value={list}
-          onChange={(next) => void navigate({ search: next === 'held' ? {} : { list: next } })}
+          onChange={(next) => void navigate({ search: { list: next } })}
         />
       </ScreenTop>
+      <p className="note mb-3.5">
+        To refund a payment by card, refund it at the card provider, where it has the ID that is
+        shown below. The gateway then removes the credit within a minute.
+      </p>
       <ListCard
         label="Purchases"
         query={query}
@@ -77,6 +81,13 @@ export function PurchasesScreen() {
       )}
     </>
   )
+}
+
+/** The list that is shown first: what waits for a decision, else all; undefined: that is not known yet. */
+function useFirstList(): PurchaseList | undefined {
+  const { data } = useInfiniteQuery(purchasesQuery('held'))
+  if (data === undefined) return undefined
+  return data.pages.some((page) => page.data.length > 0) ? 'held' : 'all'
 }
 
 const NOTHING = {
@@ -115,6 +126,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
     reversal,
     reversed,
     paid,
+    payment_ref: paymentRef,
     note,
   } = purchase
   const { word, tone } = purchaseWords(purchase)
@@ -137,6 +149,11 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
             {reversed > 0 && `, ${left}`}
           </span>
         </span>
+        {paymentRef !== null && (
+          <span className="two">
+            paid as <span className="mono">{paymentRef}</span>
+          </span>
+        )}
         {note !== null && <span className="two">{note}</span>}
       </td>
       <td>

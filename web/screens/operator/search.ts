@@ -39,13 +39,13 @@ const STATES = [
 
 /** The query parameters of Purchases. */
 export interface PurchasesSearch {
-  /** Left out: those that wait for a decision. */
-  readonly list?: 'all' | 'reversed'
+  /** Left out: those that wait for a decision; if there are none, all. */
+  readonly list?: 'held' | 'all' | 'reversed'
 }
 
 /** Reads the query parameters of Purchases. */
 export function readPurchasesSearch({ list }: Record<string, unknown>): PurchasesSearch {
-  return list === 'all' || list === 'reversed' ? { list } : {}
+  return list === 'held' || list === 'all' || list === 'reversed' ? { list } : {}
 }
 
 /** The query parameters of Audit log: its filters. Default: all time. */
