@@ -222,4 +222,11 @@ test('the Playground asks for the hold of a message after a pause in typing', as
     'This needs a hold of $2.10; $1.40 is available. Lower the output cap or add credit.',
   )
   expect(estimates()).toHaveLength(2)
+  // A lower cap does not help where nothing is left.
+  server.answer('/playground/estimate', json({ ...EXPENSIVE, available: 0 }))
+  await page.getByLabel('Message').fill('Hello once more')
+  await page.getByText('$0.00 is available.').waitFor()
+  expect(await said.textContent()).toBe(
+    'This needs a hold of $2.10; $0.00 is available. Add credit.',
+  )
 })

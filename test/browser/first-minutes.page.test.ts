@@ -71,6 +71,8 @@ test('the Playground streams an answer, which is charged on its own key and list
   await page.getByRole('link', { name: 'Playground' }).click()
   await sendByKeys(page, 'Say hello to the heron.')
   await page.getByText(/^Charged \$0\.0/).waitFor()
+  // The key that the first request has made.
+  await page.getByRole('link', { name: '“Playground”: $5.00 of $5.00 left' }).waitFor()
   expect(await page.getByText('heron').count()).toBe(2)
   await page.getByRole('link', { name: 'Open in Activity' }).click()
   await page.locator('dt', { hasText: /^Charge$/ }).waitFor()

@@ -51,10 +51,10 @@ function EstimateText({ hold, available }: HoldEstimate) {
   if (hold > available) {
     return (
       <>
-        This needs a hold of <b>{holdText(hold)}</b>; {money(available)} is available. Lower the
-        output cap or{' '}
+        This needs a hold of <b>{holdText(hold)}</b>; {money(available)} is available.{' '}
+        {available > 0 && 'Lower the output cap or '}
         <Link className="link" to="/$account/credit" params={params}>
-          add credit
+          {available > 0 ? 'add credit' : 'Add credit'}
         </Link>
         .
       </>

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect } from 'react'
 import type { ActivityRequest } from '../../api/answers.ts'
 import { ApiError } from '../../api/client.ts'
-import { modelsQuery, requestQuery } from '../../api/queries.ts'
+import { keysQuery, modelsQuery, requestQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { duration } from '../../format/time.ts'
@@ -70,6 +70,12 @@ function Cost({ requestId }: { requestId: string | null }) {
         ? ASK_AGAIN_MS
         : false,
   })
+  const queries = useQueryClient()
+  const isCharged = data !== undefined && data.state !== 'open'
+  // The first request makes the key “Playground”, and each changes what is left of its limit.
+  useEffect(() => {
+    if (isCharged) void queries.invalidateQueries({ queryKey: keysQuery(account).queryKey })
+  }, [isCharged, queries, account])
   if (requestId === null) return <span>Stopped before the answer started.</span>
   const { usage = null } = data ?? {}
   return (
