@@ -14,6 +14,7 @@ import { PASSWORD, test } from './on-gateway.ts'
 async function invite(owner: Page): Promise<string> {
   await owner.getByRole('link', { name: 'Members' }).click()
   await owner.getByRole('button', { name: 'Invite' }).click()
+  await owner.getByText('You get a link to send to the person.').waitFor()
   await owner.getByLabel('Email').fill('grace@example.org')
   await owner.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
   await owner.getByText('Send this link to grace@example.org.').waitFor()

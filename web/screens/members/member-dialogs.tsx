@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { asMember, type Input } from '../../api/calls.ts'
+import { startQuery } from '../../api/queries.ts'
 import { roleLabel } from '../../format/roles.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -31,6 +33,7 @@ interface InviteProps {
 
 /** The form for a new invitation. */
 export function InviteMember({ onClose, onMade }: InviteProps) {
+  const { data: start } = useQuery(startQuery)
   const [role, setRole] = useState<Role>('member')
   const roleId = useId()
   const invite = useMemberWrite(
@@ -45,6 +48,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
       submit="Invite"
       write={invite}
       problem={refusal.rest}
+      isReady={start !== undefined}
       onSubmit={(fields) => invite.mutate({ email: String(fields.get('email')), role })}
       onClose={onClose}
     >
@@ -55,7 +59,11 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
         autoComplete="off"
         required
         error={refusal.at('email')}
-        hint="The person gets a link by email; a gateway that sends no email gives you the link. It works once, within 7 days."
+        hint={
+          start?.mail === true
+            ? 'The person gets a link by email. It works once, within 7 days.'
+            : 'You get a link to send to the person. It works once, within 7 days.'
+        }
       />
       <div className="fld">
         <label htmlFor={roleId}>Role</label>
