@@ -72,6 +72,7 @@ function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: 
         hint="The six digits that the app shows now."
         inputMode="numeric"
         pattern="[0-9 ]{6,7}"
+        // The button that had the focus is gone.
         autoFocus
         value={code}
         onChange={(event) => setCode(event.target.value)}
