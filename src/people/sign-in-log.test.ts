@@ -33,8 +33,8 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   /** The recorded actions, the oldest first, with the attempts before each that were only counted. */
   async function recorded(): Promise<unknown[]> {
     await log.settled()
-    const { actions } = await listOperatorActions(place.store.db, { limit: 100, cursor: null })
-    return actions
+    const { rows } = await listOperatorActions(place.store.db, { limit: 100, cursor: null })
+    return rows
       .toReversed()
       .map(({ action, detailJson }) => [action, JSON.parse(detailJson).not_recorded ?? 0])
   }

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import { readErrors } from './read-errors.ts'
 import { readUsageGroups } from './read-usage.ts'
 
