@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net'
 type Answer = Parameters<LookupFunction>[2]
 
 /** Asks the system for the addresses of a name, as `dns.lookup` does. */
-type AskSystem = (hostname: string, options: LookupOptions, answer: Answer) => void
+type AskSystem = (hostname: string, asked: LookupOptions, answer: Answer) => void
 
 interface SharedLookupInput {
   /** Default: `dns.lookup`. */
@@ -37,10 +37,10 @@ export function sharedLookup({
   knownForMs = 10 * 60_000,
 }: SharedLookupInput = {}): LookupFunction {
   const names = new Map<string, Name>()
-  return (hostname, options, answer) => {
-    const key = [hostname, options.family, options.hints, options.all, options.order].join(' ')
-    const name = names.get(key) ?? { waiting: null, addresses: [], family: 0, knownUntilMs: 0 }
-    names.set(key, name)
+  return (hostname, asked, answer) => {
+    const question = [hostname, asked.family, asked.hints, asked.all, asked.order].join(' ')
+    const name = names.get(question) ?? { waiting: null, addresses: [], family: 0, knownUntilMs: 0 }
+    names.set(question, name)
     let isAnswered = false
     const answerOnce: Answer = (...answered) => {
       clearTimeout(timer)
@@ -55,7 +55,7 @@ export function sharedLookup({
     }
     const waiting = [answerOnce]
     name.waiting = waiting
-    ask(hostname, options, (error, addresses, family) => {
+    ask(hostname, asked, (error, addresses, family) => {
       name.waiting = null
       if (error === null) {
         Object.assign(name, { addresses, family, knownUntilMs: performance.now() + knownForMs })
