@@ -96,6 +96,21 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
+test('the amount of an allowance says what it limits, and its time zone when periods begin', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${KEYS_PATH}?create=true`)
+  await unfold(page)
+  const described = async (name: string) =>
+    page.getByLabel(name, { exact: true }).evaluate((field) => {
+      const id = field.getAttribute('aria-describedby') ?? ''
+      return document.getElementById(id)?.textContent
+    })
+  expect(await described('Allowance')).toContain('can spend in each period')
+  expect(await described('Time zone of the allowance')).toContain('begin at midnight')
+})
+
 test('a new key is sent with all of its terms, and a changed key only with the changed ones', async ({
   page,
   server,

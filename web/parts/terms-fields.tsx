@@ -116,6 +116,11 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
           {...input('amount')}
           className="num"
           inputMode="decimal"
+          hint={
+            of === 'key'
+              ? 'The most that the key can spend in each period, in addition to its credit limit.'
+              : 'The most that all keys of the account together can spend in each period.'
+          }
         />
         <PeriodField typed={typed} onType={onType} />
       </div>
@@ -123,11 +128,7 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
         label="Time zone of the allowance"
         list={zonesId}
         {...input('timeZone')}
-        hint={
-          of === 'key'
-            ? 'The most that the key can spend in each period, in addition to its credit limit.'
-            : 'The most that all keys of the account together can spend in each period.'
-        }
+        hint="Periods begin at midnight in this time zone."
       />
       <datalist id={zonesId}>
         {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
