@@ -337,6 +337,7 @@ test('where many requests of an account were refused, their share is as large as
   server.answer('/refusals', json({ ...REFUSALS, requests: 1_000_000 }))
   await page.reload()
   await figure.getByText('1,000,000 refused').waitFor()
+  await figure.getByRole('heading', { name: 'Refused' }).waitFor()
   expect(await large.last().textContent()).toMatch(/^\d+%$/)
 })
 

@@ -55,7 +55,12 @@ export function RefusedLink({ range, forwarded }: RefusedLinkProps) {
   const sent = forwarded + data.requests
   return (
     <>
-      {data.requests > MANY * sent && <b className="text-bad">{percent(data.requests, sent)}</b>}
+      {data.requests > MANY * sent && (
+        <>
+          <h2 className="lab mt-2">Refused</h2>
+          <b className="text-bad">{percent(data.requests, sent)}</b>
+        </>
+      )}
       <p className="refused">
         <Link
           className="to-failed"
