@@ -103,7 +103,8 @@ test('a code signs in after a wrong one and a reload, and five wrong ones end it
 test('a new person who may sign up enters the code of an email, and gets their own account', async ({
   browser,
 }) => {
-  const mailed = await openMailed({ TOLLGATE_SIGN_UP: 'open' })
+  const service = { TOLLGATE_NAME: 'Corner Models', TOLLGATE_CONTACT: 'help@corner.example' }
+  const mailed = await openMailed({ TOLLGATE_SIGN_UP: 'open', ...service })
   onTestFinished(() => mailed.close())
   await using window = await openWindow(browser, { width: 'phone', theme: 'light' })
   const door = await openDoor(await window.newPage(), mailed)
@@ -121,12 +122,15 @@ test('a new person who may sign up enters the code of an email, and gets their o
   await door.getByRole('button', { name: 'Sign in' }).click()
   await door.getByText('No requests yet').waitFor()
   await door.getByText('Add credit, create a key, put it into').waitFor()
+  expect(await door.title()).toBe('Overview · Corner Models')
   await expectGoodPage(door)
 
   // There is no current password to type: an email leads to the first one.
   const profile = new URL('/app/profile', door.url()).href
   await door.goto(profile)
   await door.getByText('You have no password.').waitFor()
+  const operator = door.getByRole('link', { name: 'ask the operator' })
+  expect(await operator.getAttribute('href')).toBe('mailto:help@corner.example')
   await door.getByText('Your email or provider alone signs you in.').waitFor()
   expect(await door.getByLabel('Current password').count()).toBe(0)
   await expectGoodPage(door)

@@ -1,4 +1,4 @@
-import { useServiceName } from './service.tsx'
+import { useServiceName } from './service-name.tsx'
 
 const PATHS = {
   activity: 'M3.5 5.5h13M3.5 10h13M3.5 14.5h8',

@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import { useServiceName } from './service.tsx'
+import { useServiceName } from './service-name.tsx'
 
 /** The title of the window while a page is shown. */
 export function useTitle(title: string): void {

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Icon, type IconName } from '../parts/icon.tsx'
-import { useContact, useServiceName } from '../parts/service.tsx'
+import { useContact, useServiceName } from '../parts/service-name.tsx'
 import { chooseTheme, type Theme, useTheme } from './theme.ts'
 import { useSignOut } from './use-sign-out.ts'
 

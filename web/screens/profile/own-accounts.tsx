@@ -6,7 +6,7 @@ import { useSend } from '../../api/use-write.ts'
 import { roleLabel } from '../../format/roles.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Heads } from '../../parts/list-card.tsx'
-import { ContactLink } from '../../parts/service.tsx'
+import { ContactLink } from '../../parts/service-name.tsx'
 import { useMe } from '../../shell/use-account.ts'
 
 const ACCOUNT_HEADS = [

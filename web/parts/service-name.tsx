@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import type { Answer } from '../api/calls.ts'
 import { startQuery } from '../api/queries.ts'
 
 /** The name of the service: the operator's, else that of the software. */
@@ -23,7 +24,14 @@ export function ContactLink({ children }: { readonly children: ReactNode }) {
   )
 }
 
+type Start = Answer<'getStart', 'browser'>
+
+// A sign-in forgets what was read before it, and settings do not change while the page is open.
+let latest: Start | undefined
+
 /** As it was read for the first screen: none is asked for, so that a page without a server shows its sign too. */
-function useStart() {
-  return useQuery({ ...startQuery, enabled: false }).data
+function useStart(): Start | undefined {
+  const { data } = useQuery({ ...startQuery, enabled: false })
+  if (data !== undefined) latest = data
+  return latest
 }
