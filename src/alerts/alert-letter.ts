@@ -47,14 +47,13 @@ function textOf(about: AlertAbout, account: string): AlertText {
   switch (about.kind) {
     case 'credit': {
       const { step, leftMicros, creditedMicros, removedMicros } = about
-      const left = `${dollars(leftMicros)} of ${dollars(creditedMicros)} is left in ${account} since its last top-up.`
-      const removed = `${dollars(removedMicros)} was refunded or removed since then, and does not count.`
+      const credited = dollars(creditedMicros)
+      const left = `${dollars(leftMicros)} of ${credited} of credit is left in ${account}.`
+      const removed = `, less ${dollars(removedMicros)} that was refunded or removed since then`
+      const basis = `${credited} is its credit right after the last top-up${removedMicros > 0 ? removed : ''}.`
       return {
         subject: step === 100 ? 'The credit is used up' : `${step}% of the credit is used`,
-        words: [
-          removedMicros > 0 ? `${left} ${removed}` : left,
-          ...(step === 100 ? [REFUSED] : []),
-        ],
+        words: [`${left} ${basis}`, ...(step === 100 ? [REFUSED] : [])],
         link: { words: 'See the credit', page: 'credit' },
       }
     }

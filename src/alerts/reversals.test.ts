@@ -359,7 +359,7 @@ Requests that need paid credit are refused with insufficient_credit until credit
       ...{ creditedMicros: 40_000_000, removedMicros: 60_000_000 },
     },
     `75% of the credit is used (Ada)
-$10.00 of $40.00 is left in the account "Ada" since its last top-up. $60.00 was refunded or removed since then, and does not count.`,
+$10.00 of $40.00 of credit is left in the account "Ada". $40.00 is its credit right after the last top-up, less $60.00 that was refunded or removed since then.`,
   ],
 ])('the email about %s says what happened, and what follows from it', (_, about, said) => {
   const letter = alertLetter({

@@ -122,7 +122,7 @@ export function signInLetter({
     subject: 'Your code to sign in',
     parts: [
       words(
-        'Enter this code where you asked for it within 15 minutes, or open the link within 45 minutes. Either works once.',
+        'Enter this code on the page where you asked for it within 15 minutes, or open the link within 45 minutes. Either works once.',
       ),
       { kind: 'code', code },
       { kind: 'link', words: 'Sign in', url },
@@ -153,7 +153,7 @@ export function signUpLetter({
     subject: 'Your code to sign up',
     parts: [
       words(
-        'To create your account, enter this code where you asked for it within 15 minutes, or open the link within 45 minutes. Either works once.',
+        'To create your account, enter this code on the page where you asked for it within 15 minutes, or open the link within 45 minutes. Either works once.',
       ),
       { kind: 'code', code },
       { kind: 'link', words: 'Sign up', url },
