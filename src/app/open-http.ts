@@ -124,7 +124,8 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     onFailure: (requestId, problem) =>
       log.error({ requestId, cause: faultOf(problem.cause) }, 'request failed'),
   })
-  await server.listen({ host: config.HOST, port: config.PORT, ...sharingOf(config) })
+  const { HOST: host, PORT: listenedPort } = config
+  await server.listen({ host, port: listenedPort, backlog: BACKLOG, ...sharingOf(config) })
   closing.defer(() => server.close())
   const bound = server.server.address()
   if (bound !== null && typeof bound !== 'string') port = bound.port
@@ -308,6 +309,10 @@ function mailChecks(
   const warning = `The last email could not be sent: ${failure}. Check SMTP_URL with "tollgate mail test".`
   return [{ name: 'email', fault: null, warning }]
 }
+
+// Connections that wait to be accepted, as many as Linux allows by default: beyond Node's 511, those that come while the
+// thread is busy would be dropped, and their clients would try again after one second, three, seven.
+const BACKLOG = 4_096
 
 /** Several processes may listen on one port: the system gives each connection to one of them. */
 function sharingOf({ TOLLGATE_REUSE_PORT: isOn }: Config): { readonly reusePort?: true } {
