@@ -78,6 +78,10 @@ test('a purchase, its refund, a dispute and its end are seen by the buyer and th
   await show(`${account}/credit`)
   await row('Purchase').getByText('Partly refunded').waitFor()
   await row('Refund').getByText('−\u2060$10.00').filter({ visible: true }).waitFor()
+  await row('Refund')
+    .getByText(/^pur_\w+$/)
+    .filter({ visible: true })
+    .waitFor()
   expect(await page.getByText('was added').count()).toBe(0)
   await expectReceipt(page, ['Partly refunded', '−\u2060$10.00', '$15.00'], /^Refund$/)
 

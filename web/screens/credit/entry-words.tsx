@@ -58,12 +58,12 @@ export function ReceiptLink({ entry: { kind, reference } }: { entry: Origins }) 
   )
 }
 
-/** A reference; the ID of a purchase is cut in its middle where a window has no room for it. */
+/** A reference, or the purchase of a refund; its ID is cut in its middle where a window has no room for it. */
 export function Reference({ entry: { kind, reference } }: { entry: Origins }) {
   if (reference === null || (kind !== 'purchase' && kind !== 'reversal')) return reference
   return (
     <span title={reference}>
-      <span className="max-[960px]:hidden">{reference}</span>
+      <span className="max-[960px]:hidden">{purchaseIdOf(reference)}</span>
       <span className="whitespace-nowrap min-[961px]:hidden">
         {shortId(purchaseIdOf(reference))}
       </span>
