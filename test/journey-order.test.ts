@@ -59,7 +59,6 @@ describe('the charge is durable before the first byte', () => {
 /** The usual gate, which tells of what becomes of each place in flight. */
 function watchedGate({ gate }: JourneyParts, steps: (what: string) => void): JourneyParts['gate'] {
   return {
-    remembered: 0,
     enter(caller) {
       const slot = gate.enter(caller)
       return {

@@ -98,11 +98,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     ids,
     inference,
     threadShare: parts.threadShare,
-    catalog: {
-      served: (feeBasisPoints) => catalog.served(feeBasisPoints),
-      idOf: (name) => catalog.idOf(name),
-      notFound: (name) => catalog.notFound(name),
-    },
+    catalog,
     async callerOf(arrival) {
       const { authorization, 'x-api-key': apiKey } = arrival.headers
       if (authorization === undefined && apiKey === undefined) return null

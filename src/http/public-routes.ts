@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Catalog } from '../catalog/catalog.ts'
 import { listOf, type ServedList } from '../catalog/served-models.ts'
 import type { WireFormat } from '../formats/format.ts'
 import type { Caller, ModelAccess } from '../journey/gate/caller.ts'
@@ -14,14 +15,7 @@ export interface PublicRoutesInput {
   /** `simulator`: the built-in upstream answers, and all money is play money. */
   readonly mode: 'simulator' | 'live'
   readonly formats: readonly Pick<WireFormat, 'endpoint' | 'path'>[]
-  readonly catalog: {
-    /** The list at an account's fee; null: at each model's own fee. It returns the same buffers until the next refresh. */
-    readonly served: (feeBasisPoints: number | null) => ServedList
-    /** The ID of the model that a name resolves to; null: of none. */
-    readonly idOf: (modelName: string) => string | null
-    /** The problem of a name that no model has. */
-    readonly notFound: (modelName: string) => Problem
-  }
+  readonly catalog: Pick<Catalog, 'served' | 'idOf' | 'notFound'>
   /** The caller by the key of a request; null: it has no valid key. Never rejects. */
   readonly callerOf: (arrival: Arrival) => Promise<Pick<Caller, 'models' | 'feeBasisPoints'> | null>
 }

@@ -22,7 +22,7 @@ export interface JourneyParts {
   /** Every format that is served. */
   readonly formats: readonly WireFormat[]
   readonly authenticate: (arrival: Arrival) => Promise<Caller>
-  readonly gate: Pick<Gate, 'enter' | 'remembered'>
+  readonly gate: Pick<Gate, 'enter'>
   /** Memory for bodies and buffered answers of all requests together. */
   readonly byteBudget: ByteBudget
   /** Whether the ledger has any credit of the account, held or not. */
