@@ -21,6 +21,18 @@ test('an answer with counts of only its prompt is not counted, unless it is of e
   expect(chat.readAnswer(total).reported).toEqual(counted)
 })
 
+test.each([{ total_tokens: 30 }, { total_tokens: 30, prompt_tokens: 0 }])(
+  'the total of embeddings is their prompt, where nothing else is counted: %j',
+  (usage) => {
+    const counted = { ...NOTHING, usage: ofPrompt, countsAreCost: true }
+    for (const dialect of [openai, openaiCompatible]) {
+      const embeddings = wire(dialect, 'embeddings')
+      expect(embeddings.readAnswer(answerOf({ usage })).reported).toEqual(counted)
+    }
+    expect(chat.readAnswer(answerOf({ usage })).reported.countsAreCost).toBeUndefined()
+  },
+)
+
 test('an answer with counts of its prompt and none of its text is estimated like a stream', () => {
   const ofCounts = (usage: object, choice: object = { message: { content: 'Hello there.' } }) =>
     answerOf({ choices: [choice], usage })

@@ -3,10 +3,17 @@ import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseEventData } from '../../json/body.ts'
 import type { JsonEdit } from '../../json/edit.ts'
-import { isJsonObject, type JsonBody, type JsonObject, objectAt } from '../../json/walk.ts'
+import {
+  isJsonObject,
+  type JsonBody,
+  type JsonObject,
+  type JsonValue,
+  objectAt,
+  tokenCount,
+} from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
-import type { Reported } from '../../vocabulary/outcome.ts'
+import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
 import type {
   AnswerReading,
   RewriteInput,
@@ -62,7 +69,21 @@ export const embeddings: Wire = {
     userEdit(accountTag),
     ...fileEngineEdits(body.root, publicNames),
   ],
+  readAnswer(answer) {
+    const reading = readAnswer(answer)
+    const usage = usageOfTotal(answer.root['usage']) ?? reading.reported.usage
+    return { ...reading, reported: { ...reading.reported, usage } }
+  },
   observeStream: chunkObservers({ textMembers: [], hasGenerationId: true }),
+}
+
+// Embeddings have no output: a total without a count of the prompt is that of the prompt. Voyage sends nothing else, by
+// its API's definition at docs.voyageai.com/reference/embeddings-api, read in copies, 2026-11-28.
+function usageOfTotal(usage: JsonValue | undefined): TokenUsage | null {
+  if (!isJsonObject(usage) || (tokenCount(usage['prompt_tokens']) ?? 0) > 0) return null
+  const totalTokens = tokenCount(usage['total_tokens']) ?? 0
+  if (totalTokens === 0) return null
+  return readUsage({ ...usage, prompt_tokens: totalTokens, completion_tokens: 0 }, COUNTS)
 }
 
 /** How images go to OpenRouter. Their answers have no generation. */
@@ -94,10 +115,12 @@ function readAnswer(answer: JsonBody): AnswerReading {
   return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
 }
 
+const COUNTS = { input: 'prompt', output: 'completion' } as const
+
 /** The report of an answer or of one chunk of a stream. */
 function readReport(answer: JsonBody): Reported {
   return {
-    usage: readUsage(answer.root['usage'], { input: 'prompt', output: 'completion' }),
+    usage: readUsage(answer.root['usage'], COUNTS),
     costUsd: readCost(answer, ['usage']),
     generationId: readGenerationId(answer.root['id']),
     ...readServedTier(answer.root),
