@@ -7,7 +7,7 @@ import { ANSWER_ID, json, type StandIn, startStandIn } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
-/** `npm run picture`: takes the pictures of README and of the tour, from the page as it is built. */
+/** `npm run picture`: takes the pictures of README and of the tour. */
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
