@@ -3,11 +3,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
 import { openCommandLine } from '../../src/cli/testing/command-line.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
+import { FACTS, holdInput } from '../../src/ledger/testing/script.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { MADE_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { upstreamSettings } from '../../src/upstreams/testing/upstream-settings.ts'
 import { addedUp } from '../../src/usage/testing/added-up.ts'
 import { createIdSource, timeOfId } from '../../src/vocabulary/ids.ts'
+import { micros } from '../../src/vocabulary/money.ts'
 import { type Browser, microsOf, setUpOperator } from '../page/page-client.ts'
 import { ADMIN_TOKEN, Management } from './management.ts'
 
@@ -20,6 +22,10 @@ const SENT = [
   { path: 'messages', model: 'sim/text', tags: 'nightly' },
   { path: 'chat/completions', model: 'sim/open', tags: '' },
 ]
+
+/** The source of ids that are made at a moment. */
+const idsAt = (moment: string) =>
+  createIdSource({ clock: { nowMs: () => Date.parse(moment) }, fillRandom: randomFillSync })
 
 const dateOf = ({ id }: RequestRow) => new Date(timeOfId(id) ?? 0).toISOString()
 const GROUPS: Readonly<Record<string, (row: RequestRow) => readonly (string | null)[]>> = {
@@ -106,14 +112,16 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     })
   }
 
+  async function readRows(): Promise<void> {
+    const { requests } = await listRequests(admin.world.gateway.store.db, { limit: 100 })
+    rows = requests
+  }
+
   /** Gives requests that began by the clock of a database their place among the moments. */
   async function moveTo(moment: string): Promise<void> {
     const { db } = admin.world.gateway.store
     const { requests } = await listRequests(db, { limit: 100 })
-    const ids = createIdSource({
-      clock: { nowMs: () => Date.parse(moment) },
-      fillRandom: randomFillSync,
-    })
+    const ids = idsAt(moment)
     for (const { id } of requests.filter((row) => dateOf(row) < FROM)) {
       const moved = ids.next('req')
       await db.updateTable('requests').set({ id: moved }).where('id', '=', id).execute()
@@ -161,8 +169,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     }
     await start(Date.now())
     operator = await setUpOperator(admin.world)
-    const { requests } = await listRequests(admin.world.gateway.store.db, { limit: 100 })
-    rows = requests
+    await readRows()
   })
   afterEach(async () => {
     await admin.close()
@@ -170,8 +177,25 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await database.remove()
   })
 
-  test('the report by each group has the sums of its requests, the same for admins, on the page and on the command line', async () => {
-    expect(rows).toHaveLength(MOMENTS.length * 3 * SENT.length)
+  /** Makes a request of the first moment that fails, so that it is released. */
+  async function releaseOne(): Promise<void> {
+    const { ledger } = admin.world.gateway
+    const [like] = rows
+    if (like === undefined) throw new Error('there is no request')
+    const { accountId, apiKeyId, modelId, endpoint, upstream } = like
+    const requestId = idsAt(MOMENTS[0] ?? '').next('req')
+    await ledger.openHold({
+      ...holdInput(requestId),
+      ...{ accountId, apiKeyId, modelId, endpoint, upstream: upstream ?? '', instanceId: 'I' },
+      ...{ neededMicros: micros(30), leastMicros: micros(5) },
+      ...{ freeCreditQualifies: false, freeCreditAloneRunsOnLess: false },
+    })
+    const facts = { ...FACTS, errorCode: 'upstream_error' as const }
+    await ledger.settle({ requestId, resolution: { kind: 'released' }, facts })
+  }
+
+  /** Each report in each form has the sums of the requests. */
+  async function expectSums(): Promise<void> {
     const line = openCommandLine({ storeUrl: database.url })
     for (const [by, groupsOf] of Object.entries(GROUPS)) {
       const groups = new Set(rows.flatMap(groupsOf))
@@ -200,5 +224,20 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       })
     }
     line.close()
+  }
+
+  test('the report by each group has the sums of its requests, the same for admins, on the page and on the command line, before and after a late cost', async () => {
+    await releaseOne()
+    await readRows()
+    expect(rows).toHaveLength(MOMENTS.length * 3 * SENT.length + 1)
+    await expectSums()
+
+    const requestId = rows.find(({ state }) => state === 'released')?.id ?? ''
+    const costUsd = { digits: 2n, exponent: -5 }
+    const resolution = { kind: 'final', chargeMicros: micros(21), costUsd } as const
+    await admin.world.gateway.ledger.settle({ requestId, resolution, facts: FACTS })
+    await readRows()
+    expect(figuresOf(rows).uncharged_cost).toBe(20)
+    await expectSums()
   })
 })
