@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../vocabulary/problem.ts'
-import { parseAnswer, parseJsonBody } from './body.ts'
+import { parseAnswer, parseJsonBody, parseModelAnswer } from './body.ts'
 import { numberSource } from './edit.ts'
 import {
   type JsonText,
@@ -221,7 +221,7 @@ describe('an answer', () => {
     const embedding = JSON.stringify(Array.from({ length: 3_072 }, (_, i) => i / 4_096))
     const data = `{"embedding":${embedding}},`.repeat(2_047)
     const text = `{"data":[${data}{"embedding":${embedding}}],"usage":{"cost":0.5}}`
-    const answer = parseAnswer(Buffer.from(text))
+    const answer = parseModelAnswer(Buffer.from(text))
     expect(answer?.root).toEqual({ data: [], usage: { cost: 0.5 } })
     expect(answer && numberSource(answer, ['usage', 'cost'])).toBe('0.5')
   })
@@ -232,15 +232,17 @@ describe('an answer', () => {
     ['is cut off after its data', '{"data":["@"],"usage":{'],
     ['goes on after its end', '{"data":["@"]} {}'],
     ['has no quotes around a key', '{"data":["@"],usage:{}}'],
+    ['has a number that JSON lacks', '{"data":["@",NaN],"usage":{}}'],
+    ['has an infinite number', '{"data":["@",[-Infinity]],"usage":{}}'],
     ['hides an error in its data', '{"data":["@",{"error":1,"error":null}]}'],
   ])('of a megabyte that %s is none', (_, text) => {
-    expect(parseAnswer(Buffer.from(text.replace('@', 'A'.repeat(2 * MIB))))).toBeNull()
+    expect(parseModelAnswer(Buffer.from(text.replace('@', 'A'.repeat(2 * MIB))))).toBeNull()
   })
 
   test('of a megabyte is read with all members but the elements of its data', () => {
     const filler = 'A\\"]'.repeat(MIB)
     const text = `{ "id" : "\u2019x", "data":\n[["${filler}"],{"data":[1]}] , "more":{"data":[2]},"data" : {"a":"${filler}"} , "usage":{"cost":1e-2}, "data2":[3]}`
-    const answer = parseAnswer(Buffer.from(text))
+    const answer = parseModelAnswer(Buffer.from(text))
     const expected = { id: '’x', data: [], more: { data: [2] }, usage: { cost: 0.01 }, data2: [3] }
     expect(answer?.root).toEqual(expected)
     expect(answer && numberSource(answer, ['usage', 'cost'])).toBe('1e-2')

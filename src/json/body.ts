@@ -66,14 +66,29 @@ const MEASURED_BYTES_MIN = 1024 * 1024
 
 /**
  * Reads a provider's answer; null if it is no JSON object, or gives `error` twice. Of other duplicate
- * members the last counts. A large answer is read without the elements of its `data`.
+ * members the last counts.
  */
 export function parseAnswer(answer: Buffer): JsonBody | null {
-  const whole = withoutMark(answer)
+  return readObject(withoutMark(answer))
+}
+
+/**
+ * As {@link parseAnswer}, of an answer to a model's call. A large one is read without the elements of its `data`, whose
+ * grammar is then checked only in part.
+ */
+export function parseModelAnswer(answer: Buffer): JsonBody | null {
+  const bytes = withoutMark(answer)
+  const isReadWhole =
+    bytes.length <= MEASURED_BYTES_MIN || MAY_BE_BAD.some((sign) => bytes.includes(sign))
+  return readObject((isReadWhole ? null : withoutData(bytes)) ?? bytes)
+}
+
+// An error can be hidden in `data`, and some servers write numbers that JSON lacks.
+const MAY_BE_BAD = ['"error"', '\\u00', 'NaN', 'Infinity']
+
+function readObject(bytes: Buffer): JsonBody | null {
   // Answers of many megabytes are embeddings and images, which have neither.
-  const mayHide = whole.includes('"error"') || whole.includes('\\u00')
-  const isLarge = whole.length > MEASURED_BYTES_MIN
-  const bytes = (isLarge && !mayHide ? withoutData(whole) : null) ?? whole
+  const mayHide = bytes.includes('"error"') || bytes.includes('\\u00')
   const root = parseUpstreamJson(bytes)
   if (!isJsonObject(root)) return null
   return mayHide && givesErrorTwice(bytes.toString('latin1'), root) ? null : { bytes, root }

@@ -16,7 +16,7 @@ const NOTHING = Buffer.from('[]')
 
 /**
  * An object's JSON with an empty list in place of its `data`: the embeddings and images of an answer, which nothing in
- * the gateway reads. As a tree, thousands of embeddings would block the thread for seconds. Null if the bytes have no
+ * the gateway reads in an answer to a call of a model. As a tree, thousands of embeddings would block the thread for seconds. Null if the bytes have no
  * `data` that can be left out, or are no object. Only the brackets and strings of `data` are looked at.
  */
 export function withoutData(bytes: Buffer): Buffer | null {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { parseAnswer, parseListedError } from '../../json/body.ts'
+import { parseListedError, parseModelAnswer } from '../../json/body.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
@@ -137,7 +137,7 @@ export class WholeAnswer {
 
   #endingOf(bytes: Buffer): void {
     const { wire } = this.#held
-    const body = this.#isEncoded() ? null : parseAnswer(bytes)
+    const body = this.#isEncoded() ? null : parseModelAnswer(bytes)
     const isAccepted = this.#httpStatus >= 200 && this.#httpStatus < 300
     if (!isAccepted) {
       const reported = body === null ? NOTHING_REPORTED : wire.readAnswer(body).reported
