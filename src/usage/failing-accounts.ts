@@ -24,7 +24,7 @@ const FAILURES_MIN = 10
 const FAILING_SHARE = 0.1
 
 /**
- * The accounts of which at least ten requests in the last 24 hours, and at least 10%, were refused or failed, the most
+ * The active accounts of which at least ten requests in the last 24 hours, and at least 10%, were refused or failed, the most
  * first. Refusals because an account is suspended do not count: an operator wants them.
  */
 export async function readFailingAccounts(
@@ -42,7 +42,7 @@ export async function readFailingAccounts(
     step: 'hour',
   })
   const forwarded = new Map(groups.map(({ id, totals }) => [id, totals]))
-  const worst = [...new Set([...refused.keys(), ...forwarded.keys()])]
+  const failing = [...new Set([...refused.keys(), ...forwarded.keys()])]
     .map((accountId) => {
       const { requests = 0, failed = 0 } = forwarded.get(accountId) ?? {}
       const refusedHere = refused.get(accountId) ?? 0
@@ -53,13 +53,27 @@ export async function readFailingAccounts(
       return failures >= FAILURES_MIN && failures >= requests * FAILING_SHARE
     })
     .sort((one, other) => other.refused + other.failed - one.refused - one.failed)
-    .slice(0, FAILING_ACCOUNTS_MAX)
+    .slice(0, COUNTED_MAX)
+  const active = await readActive(db, failing)
   const found = new Map<string, FailingRequests>()
-  for (const { accountId, ...counts } of worst) {
+  const worst = failing.filter(({ accountId }) => active.has(accountId))
+  for (const { accountId, ...counts } of worst.slice(0, FAILING_ACCOUNTS_MAX)) {
     const code = await mostFrequent(db, { accountId, fromHour, ...range })
     found.set(accountId, { ...counts, code })
   }
   return found
+}
+
+/** Those of the accounts that are not suspended. */
+async function readActive(
+  db: Kysely<Tables>,
+  accounts: readonly { readonly accountId: string }[],
+): Promise<ReadonlySet<string>> {
+  if (accounts.length === 0) return new Set()
+  const ids = accounts.map(({ accountId }) => accountId)
+  const query = db.selectFrom('accounts').select('id').where('id', 'in', ids)
+  const rows = await query.where(sql<boolean>`disabled = 0`).execute()
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** The number of refused requests since an hour by account, of those with the most. */
@@ -72,11 +86,12 @@ async function readRefused(
   const { rows } = await sql<{ readonly account_id: string; readonly requests: number }>`
     select ${account} as account_id, cast(sum(requests) as bigint) as requests from refusals
     where hour >= ${fromHour} and code <> 'account_suspended'
-    group by ${account} order by 2 desc, 1 limit ${sql.lit(REFUSED_MAX)}`.execute(db)
+    group by ${account} order by 2 desc, 1 limit ${sql.lit(COUNTED_MAX)}`.execute(db)
   return new Map(rows.map(({ account_id, requests }) => [account_id, requests]))
 }
 
-const REFUSED_MAX = 1_000
+/** How many accounts are counted: those with the most refusals, and of these and others those with the most failures. */
+const COUNTED_MAX = 1_000
 
 interface CodesQuery {
   readonly accountId: string

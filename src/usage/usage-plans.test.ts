@@ -15,7 +15,7 @@ import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../vocabulary/ids.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
-import { readFailingAccounts } from './failing-accounts.ts'
+import { FAILING_ACCOUNTS_MAX, readFailingAccounts } from './failing-accounts.ts'
 import { readErrors } from './read-errors.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { readStatement } from './read-statement.ts'
@@ -175,7 +175,7 @@ test('on SQLite no report of an account or a key scans a whole table', async () 
   await bench.close()
 })
 
-test('on SQLite the accounts that fail are found by the hours of a day, not in all kept refusals', async () => {
+test('on SQLite the accounts that fail are found by the hours of a day, not in all kept refusals, and suspended ones take no place', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await bench.createAccount('acct_0')
   const hour = Math.floor(NOW_MS / HOUR_MS)
@@ -184,6 +184,14 @@ test('on SQLite the accounts that fail are found by the hours of a day, not in a
     { ...ofKey, hour, requests: 10, latest_at_ms: NOW_MS },
     { ...ofKey, hour: hour - DAY_HOURS, requests: 90, latest_at_ms: NOW_MS - DAY_MS },
   ])
+  // More than are listed: they take no place of the active one.
+  for (let number = 1; number <= FAILING_ACCOUNTS_MAX; number++) {
+    await bench.createAccount(`acct_${number}`)
+    await insert(bench.store.db, 'refusals', [
+      { ...ofKey, account_id: `acct_${number}`, hour, requests: 50, latest_at_ms: NOW_MS },
+    ])
+  }
+  await sql`update accounts set disabled = 1 where id <> 'acct_0'`.execute(bench.store.db)
   const asked = new Set<string>()
   const db = new Kysely<Tables>({
     dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
