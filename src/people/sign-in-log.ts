@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { recordAction } from '../ledger/operator-actions.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { firstIdOf, type IdSource } from '../vocabulary/ids.ts'
 import { SIGN_IN_RECORDS } from '../vocabulary/recorded-operation.ts'
 import { storableAgent, type Visitor } from './sessions.ts'
@@ -24,18 +24,17 @@ interface SignInAttempt {
   readonly visitor: Omit<Visitor, 'known'>
 }
 
-const HOUR_MS = 3_600_000
-const KEPT_MS = 365 * 24 * HOUR_MS
-const PRUNED_EVERY_MS = 24 * HOUR_MS
+const KEPT_MS = 365 * DAY_MS
+const PRUNED_EVERY_MS = DAY_MS
 
-/** The failed attempts at one operator's sign-in that are recorded in an hour; the others are only counted. */
+/** The failed attempts at one operator's sign-in that are recorded in an hour. The next record has the number of the others. */
 const FAILED_MAX = 20
 
 /** Failed attempts at the sign-in of one operator, in the present hour. */
 interface Failures {
   readonly hour: number
   recorded: number
-  uncounted: number
+  unrecorded: number
 }
 
 /**
@@ -86,6 +85,7 @@ export class SignInLog {
       if (before === null) return
       const detail = before === 0 ? {} : { not_recorded: before }
       await this.#record('failedSignIn', { userId: user.id, ...attempt, detail })
+      await this.#prune()
     })
   }
 
@@ -94,20 +94,20 @@ export class SignInLog {
     await Promise.all(this.#underWay)
   }
 
-  /** The failures before this one that were only counted; null: so is this one. */
+  /** The failures before this one that were not recorded; null: nor is this one. */
   #countFailure(userId: string): number | null {
     const hour = Math.floor(this.#clock.nowMs() / HOUR_MS)
     const known = this.#failures.get(userId)
     const isNew = known === undefined || known.hour !== hour
-    const counted = isNew ? { hour, recorded: 0, uncounted: known?.uncounted ?? 0 } : known
+    const counted = isNew ? { hour, recorded: 0, unrecorded: known?.unrecorded ?? 0 } : known
     this.#failures.set(userId, counted)
     if (counted.recorded >= FAILED_MAX) {
-      counted.uncounted++
+      counted.unrecorded++
       return null
     }
     counted.recorded++
-    const before = counted.uncounted
-    counted.uncounted = 0
+    const before = counted.unrecorded
+    counted.unrecorded = 0
     return before
   }
 
@@ -135,12 +135,12 @@ export class SignInLog {
   async #prune(): Promise<void> {
     const nowMs = this.#clock.nowMs()
     if (nowMs < this.#prunedAtMs + PRUNED_EVERY_MS) return
-    this.#prunedAtMs = nowMs
     await this.#db
       .deleteFrom('operator_actions')
       .where('id', '<', firstIdOf({ prefix: 'act', timeMs: nowMs - KEPT_MS }))
       .where('action', 'in', SIGN_IN_RECORDS)
       .execute()
+    this.#prunedAtMs = nowMs
   }
 
   #later(write: () => Promise<void>): void {

@@ -46,16 +46,12 @@ async function show(
   const method = 'second factor'
   const proof = proofOf(site, arrival, shown)
   const made = await people.factors.letIn(waiting, proof).catch((error: unknown) => {
-    if (isWrong(error)) signInLog.failed({ userId: waiting.user.id }, { method, visitor })
+    if (error instanceof Problem && error.code === 'invalid_second_factor') {
+      signInLog.failed({ userId: waiting.user.id }, { method, visitor })
+    }
     throw error
   })
   return letIn(input, call, { ...made, method })
-}
-
-/** Whether a second factor was wrong, the last one too that is refused because there were too many. */
-function isWrong(error: unknown): boolean {
-  const codes: readonly string[] = ['invalid_second_factor', 'rate_limited']
-  return error instanceof Problem && codes.includes(error.code)
 }
 
 /** Asks for a signature by a passkey, at a sign-in or where the password is asked for again. */

@@ -156,18 +156,13 @@ async function signIn(input: PageCallsInput, call: PageCall<typeof signInBody>):
   const method = 'password'
   const take = () =>
     people.signIn(credentials, visitor).catch((error: unknown) => {
-      if (isWrong(error)) signInLog.failed({ email }, { method, visitor })
+      if (error instanceof Problem && error.code === 'invalid_sign_in') {
+        signInLog.failed({ email }, { method, visitor })
+      }
       throw error
     })
   const made = await guessing(input, { ...call, email }, take)
   return letIn(input, call, { ...made, method })
-}
-
-/** Whether a password was wrong, the last one too that is refused because there were too many. */
-function isWrong(error: unknown): boolean {
-  return (
-    error instanceof Problem && (error.code === 'invalid_sign_in' || error.code === 'rate_limited')
-  )
 }
 
 async function signOut(input: PageCallsInput, { arrival, reply }: PageCall) {
