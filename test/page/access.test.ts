@@ -307,16 +307,23 @@ test('a receipt has the payment, the credit, its buyer, and the seller of the se
   expect((await browsers.member.get(path)).json).toMatchObject({ number: null })
 })
 
-test('a payment that was left can be continued at its own page, until it is paid', async () => {
+test('a payment that was left can be continued at its own page until it is paid, and is looked up at once', async () => {
   const { stranger: owner } = browsers
   const purchaseId = await begunPurchase(owner, another)
-  const path = `accounts/${another.account.id}/purchases/${purchaseId}/page`
+  const purchase = `accounts/${another.account.id}/purchases/${purchaseId}`
+  const path = `${purchase}/page`
+  expect((await owner.get(purchase)).json).toMatchObject({ id: purchaseId, state: 'open' })
   const { json } = await owner.get(path)
   const { pathname, search } = new URL(String(json['url']))
   await fetch(world.url(pathname + search), {
     method: 'POST',
     headers: { origin: new URL(world.url('/')).origin },
   })
+  for (const looked of await Promise.all([owner.get(purchase), owner.get(purchase)])) {
+    expect(looked.json).toMatchObject({ id: purchaseId, state: 'credited', credit: 5_000_000 })
+  }
+  const foreign = await browsers.owner.get(`accounts/${own.account.id}/purchases/${purchaseId}`)
+  expect(errorOf(foreign)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
   const paid = await owner.get(path)
   // A payment that succeeded must not read as one to repeat.
   expect(JSON.stringify(paid.json)).toContain('was already paid or has expired')

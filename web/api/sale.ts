@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Me } from './answers.ts'
 import { type Answer, asAnyone, asMember, type Input } from './calls.ts'
+import { ApiError } from './client.ts'
 
 /** How credit is bought. */
 
@@ -72,14 +73,19 @@ export function boughtQuery(accountId: string) {
 
 const LOOK_UP_MS = 5_000
 
+/** Whether a later look-up can succeed. A purchase of another account never does. */
+function isAway(error: Error | null): boolean {
+  return error !== null && !(error instanceof ApiError && error.httpStatus < 500)
+}
+
 /** A purchase that its buyer has come back from; the payment provider is asked until it is no longer open. */
 export function cameBackQuery(accountId: string, purchaseId: string) {
   return queryOptions({
     queryKey: ['purchase', accountId, purchaseId],
     queryFn: ({ signal }) =>
       asMember('lookUpPurchase', { account_id: accountId, purchase_id: purchaseId }, signal),
-    refetchInterval: ({ state: { data } }) =>
-      data === undefined || data.state === 'open' ? LOOK_UP_MS : false,
+    refetchInterval: ({ state: { data, error } }) =>
+      data?.state === 'open' || isAway(error) ? LOOK_UP_MS : false,
   })
 }
 

@@ -31,6 +31,15 @@ function resume(sale: Sale, { db }: OperationParts['store']) {
 }
 
 function lookUp(sale: Sale, { db }: OperationParts['store']) {
+  // Pages that ask about a purchase at the same time share one look at the provider.
+  const underWay = new Map<string, ReturnType<Sale['look']>>()
+  const lookAt = (source: string): ReturnType<Sale['look']> => {
+    const known = underWay.get(source)
+    if (known !== undefined) return known
+    const look = sale.look(source).finally(() => underWay.delete(source))
+    underWay.set(source, look)
+    return look
+  }
   return operation({
     name: 'lookUpPurchase',
     method: 'GET',
@@ -42,7 +51,7 @@ function lookUp(sale: Sale, { db }: OperationParts['store']) {
     async run({ accountId, param }) {
       const purchase = await ownPurchase(db, { accountId, purchaseId: param('purchase_id') })
       if (purchase.state !== 'open') return purchaseAnswer(purchase)
-      const looked = await sale.look(purchase.source).catch(rethrowUnavailable)
+      const looked = await lookAt(purchase.source).catch(rethrowUnavailable)
       return purchaseAnswer(looked?.purchase ?? purchase)
     },
   })

@@ -55,7 +55,7 @@ export function Pending({ bought }: { bought: string | null }) {
           <PendingItem
             key={purchase.id ?? purchase.transaction?.hash}
             purchase={purchase}
-            cameBack={purchase.id === bought}
+            cameBack={bought !== null && purchase.id === bought}
           />
         ))}
       </ul>

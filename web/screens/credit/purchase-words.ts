@@ -43,7 +43,7 @@ export const NEXT_STEPS: Readonly<Partial<Record<string, string>>> = {
 export const CHECKED = {
   word: 'Checking the payment',
   tone: 'info',
-  step: 'A payment becomes credit within a minute. Do not pay again.',
+  step: 'A payment usually becomes credit within a minute. Do not pay again.',
 } as const
 
 /** The words of a purchase that was refunded or disputed. */
