@@ -151,8 +151,8 @@ export function openObject(rows: FieldTable): FieldRow {
 }
 
 /**
- * A mark up to which a prompt is cached. Models have prices of these two lifetimes alone; any other could cost more than
- * the hold covers.
+ * A mark up to which a prompt is cached. Models have prices only of these two lifetimes; any other could cost more than
+ * the hold covers. Other members of a mark are not looked at.
  */
 export const CACHE_MARK: FieldRow = held(openObject({ ttl: oneOf('5m', '1h') }))
 

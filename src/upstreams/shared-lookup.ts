@@ -61,7 +61,8 @@ export function sharedLookup({
         Object.assign(name, { addresses, family, knownUntilMs: performance.now() + knownForMs })
       }
       // A name that no longer exists has no addresses.
-      const standsIn = error !== null && error.code !== 'ENOTFOUND' && isKnown(name)
+      if (error?.code === 'ENOTFOUND') name.knownUntilMs = 0
+      const standsIn = error !== null && isKnown(name)
       for (const each of waiting) {
         if (standsIn) each(null, name.addresses, name.family)
         else each(error, addresses, family)
