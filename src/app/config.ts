@@ -141,7 +141,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_SETTLE_WAIT_MS: milliseconds(
     { fallback: 5_000, min: 0 },
-    'How long an answer waits for its charge to be stored while the store is unavailable. After that the answer is sent and the charge is stored later.',
+    'How long an answer is held back until its charge is stored, while the store is unavailable. After that the answer is sent and the charge is stored later.',
   ),
   ...LOOKUP_SETTINGS,
   TOLLGATE_CATALOG_REFRESH_MS: milliseconds(

@@ -96,12 +96,12 @@ export const REQUEST_COMMANDS: CommandGroup = {
     {
       name: 'settle',
       runs: 'settleRequest',
-      words: "settle an unresolved or provisional request at the provider's cost",
+      words: 'settle an unresolved or provisional request at its provider cost',
       takes: [
         request,
         {
           flags: '<dollars>',
-          words: "the provider's cost, such as 0.0123; the charge is the cost plus the fee",
+          words: 'the provider cost, such as 0.0123; the charge is the cost plus the fee',
           to: 'body.cost',
           read: readCost,
         },

@@ -332,5 +332,5 @@ test('a passkey of another address of tollgate is named at the sign-in', async (
   const factor_needed = { email: 'mira@helix.example', kinds: [] }
   server.answer('/start', json({ ...START, signed_in: false, factor_needed }))
   await page.goto(`${server.address}/app/second-factor`)
-  await page.getByText('Your passkey belongs to another address of tollgate.').waitFor()
+  await page.getByText('Your passkey belongs to another address of this service.').waitFor()
 })

@@ -61,8 +61,8 @@ export interface PriceLine {
 const BY_TOKEN: readonly (readonly [field: string, term: string, isPart: boolean])[] = [
   ['prompt', 'Input', false],
   ['input_cache_read', 'read from cache', true],
-  ['input_cache_write', 'written to cache, 5 min', true],
-  ['input_cache_write_1h', 'written to cache, 1 h', true],
+  ['input_cache_write', 'written to cache, 5\u00a0min', true],
+  ['input_cache_write_1h', 'written to cache, 1\u00a0h', true],
   ['audio', 'Audio input', false],
   ['image_token', 'Image input', false],
   ['completion', 'Output', false],

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 're
 import { ApiError, isServerThere, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
 import { Prose } from './prose.tsx'
+import { useServiceName } from './service-name.tsx'
 import { createStore } from './store.ts'
 
 interface FailedProps {
@@ -38,9 +39,10 @@ export function Failed({ what, query: { error, refetch } }: FailedProps) {
 
 /** The server has a newer page, and a reload of this one would lose what was typed. */
 export function OldPage() {
+  const service = useServiceName()
   return (
     <div className="blank" role="alert">
-      <h2>tollgate was upgraded.</h2>
+      <h2>{service} was upgraded.</h2>
       <p>Reload the page to open this section. Unsaved text and the chat will be lost.</p>
       <button type="button" className="btn" onClick={() => location.reload()}>
         Reload the page
@@ -51,10 +53,11 @@ export function OldPage() {
 
 /** A fault of the page itself. Most often tollgate was upgraded while it was open. */
 export function PageBroken({ error }: { readonly error: Error }) {
+  const service = useServiceName()
   return (
     <div className="blank" role="alert">
       <h2>The page could not be shown.</h2>
-      <p>tollgate may have been upgraded since this page was loaded. Reload it.</p>
+      <p>{service} may have been upgraded since this page was loaded. Reload it.</p>
       <p className="note">
         <span className="mono wrap-anywhere">{error.message}</span>
       </p>
@@ -98,6 +101,7 @@ function useIsFirstAway(): boolean {
  */
 export function Away({ onRetry }: { onRetry: () => void }) {
   const isFirst = useIsFirstAway()
+  const service = useServiceName()
   const retry = useRef(onRetry)
   useEffect(() => {
     retry.current = onRetry
@@ -110,7 +114,7 @@ export function Away({ onRetry }: { onRetry: () => void }) {
   }, [])
   return (
     <div className="blank away" role="alert" hidden={!isFirst}>
-      <h2>tollgate cannot be reached.</h2>
+      <h2>{service} cannot be reached.</h2>
       <p>This page opens as soon as the server answers.</p>
       <button type="button" className="btn" onClick={onRetry}>
         Try again

@@ -138,9 +138,9 @@ function amountText(amountMicros: number): string {
   return signedMoney(amountMicros, places)
 }
 
-/** With the places of the amounts, so that each balance follows from the one before. */
-function balanceText(balanceMicros: number): string {
-  return money(balanceMicros, balanceMicros % CENT_MICROS === 0 ? 2 : 4)
+/** With the places of the amount beside it, or more, so that each balance follows from the one before. */
+function balanceText({ kind, balance }: Pick<Line, 'kind' | 'balance'>): string {
+  return money(balance, isSpend({ kind }) || balance % CENT_MICROS !== 0 ? 4 : 2)
 }
 
 interface CellsProps {
@@ -163,7 +163,7 @@ function Cells({ line, of }: CellsProps) {
       <td className="num hide-s">
         <span className={tone}>{amount}</span>
       </td>
-      <td className={balanceMicros < 0 ? 'num neg' : 'num dimmed'}>{balanceText(balanceMicros)}</td>
+      <td className={balanceMicros < 0 ? 'num neg' : 'num dimmed'}>{balanceText(line)}</td>
     </>
   )
 }

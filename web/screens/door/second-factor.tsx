@@ -40,7 +40,7 @@ export function ShowFactor() {
       )}
       {kinds.length === 0 && (
         <p className="note mt-4">
-          Your passkey belongs to another address of tollgate. Sign in there, or use a recovery
+          Your passkey belongs to another address of this service. Sign in there, or use a recovery
           code.
         </p>
       )}

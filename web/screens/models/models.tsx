@@ -138,7 +138,7 @@ function Nothing({ isEmpty }: { isEmpty: boolean }) {
   const account = useAccountId()
   return isEmpty ? (
     <Empty title="The catalog is empty.">
-      <p>No upstream lists models yet. The log says why.</p>
+      <p>The service offers no models yet. Ask its operator.</p>
     </Empty>
   ) : (
     <Empty title="No model matches.">

@@ -24,7 +24,11 @@ export function NotOffered({ query, find, onFind }: NotOfferedProps) {
   const models = query.data?.not_offered
   const wanted = find.trim().toLowerCase()
   const first = useFirstRows(
-    models?.filter((each) => Object.values(each).join(' ').toLowerCase().includes(wanted)),
+    models
+      ?.map((each, place) => ({ ...each, place }))
+      .filter(({ upstream, model, why }) =>
+        `${upstream} ${model} ${why}`.toLowerCase().includes(wanted),
+      ),
   )
   return (
     <>
@@ -39,7 +43,7 @@ export function NotOffered({ query, find, onFind }: NotOfferedProps) {
         empty={
           models?.length === 0 ? (
             <Empty title="Every listed model is offered.">
-              <p>Models that an upstream lists without a known price appear here.</p>
+              <p>Models that are not offered appear here, each with the reason.</p>
             </Empty>
           ) : (
             <Empty title="No model matches.">
@@ -51,8 +55,8 @@ export function NotOffered({ query, find, onFind }: NotOfferedProps) {
         }
         heads={HEADS}
         greyRows={8}
-        row={({ upstream, model, why }) => (
-          <tr key={`${upstream} ${model} ${why}`}>
+        row={({ place, upstream, model, why }) => (
+          <tr key={place}>
             <td className="model name" title={model ?? undefined}>
               {model === null ? (
                 <span className="dimmed">without an ID</span>

@@ -171,9 +171,9 @@ function MovePreview({ account, move, amountMicros, day }: MovePreviewProps) {
       return (
         <p aria-live="polite">
           Free credit: {money(free.available)} now, <b>{money(free.available + amountMicros)}</b>{' '}
-          after this, all of it until{' '}
-          {day === '' ? 'that day' : dayOf(laterOf(day, free.expires_at), new Date(0))}, for
-          open-weight text models.
+          after this. All of it expires on{' '}
+          {day === '' ? 'that day' : dayOf(laterOf(day, free.expires_at), new Date(0))}, and pays
+          for open-weight text models only.
         </p>
       )
     default: {

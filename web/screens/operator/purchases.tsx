@@ -83,11 +83,17 @@ export function PurchasesScreen() {
   )
 }
 
-/** The list that is shown first: what waits for a decision, else all; undefined: that is not known yet. */
+/**
+ * The list that is shown first: what waits for a decision, else all; undefined: that is not known yet. It stays when the
+ * last purchase is decided.
+ */
 function useFirstList(): PurchaseList | undefined {
   const { data } = useInfiniteQuery(purchasesQuery('held'))
-  if (data === undefined) return undefined
-  return data.pages.some((page) => page.data.length > 0) ? 'held' : 'all'
+  const [first, setFirst] = useState<PurchaseList>()
+  if (first === undefined && data !== undefined) {
+    setFirst(data.pages.some((page) => page.data.length > 0) ? 'held' : 'all')
+  }
+  return first
 }
 
 const NOTHING = {

@@ -5,6 +5,7 @@ import { money } from '../../format/money.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { ModelPicker } from '../../parts/model-picker.tsx'
+import { useServiceName } from '../../parts/service-name.tsx'
 import { useExampleModel, useModels } from '../../parts/use-models.ts'
 import { SuspendedBand, useWatchedAccount } from '../../shell/account-bands.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
@@ -185,9 +186,10 @@ function Beginning({ modelId }: { modelId: string }) {
 function PlaygroundNote() {
   const account = useAccountId()
   const key = usePlaygroundKey(account)
+  const service = useServiceName()
   return (
     <p className="note">
-      Chats stay in this tab until you close or reload it. tollgate stores no prompts or answers.
+      Chats stay in this tab until you close or reload it. {service} stores no prompts or answers.
       Requests run on the key{' '}
       <Link className="link" to="/$account/keys" params={{ account }}>
         “Playground”

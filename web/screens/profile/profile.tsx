@@ -75,7 +75,7 @@ function NoPassword() {
       <p className="note" role="status">
         {ask.isSuccess
           ? `An email to ${user.email} is on its way. Its link works once, within 45 minutes.`
-          : 'You have no password. An email has a link to choose one.'}
+          : 'You have no password. We can email you a link to choose one.'}
       </p>
       <Problem text={ask.error?.message} />
       {!ask.isSuccess && (
