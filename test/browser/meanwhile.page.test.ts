@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { expectGoodPage } from './chromium.ts'
 import { test } from './page-test.ts'
 import { EMPTY, json, type StandIn } from './stand-in.ts'
-import { DAY_MS, HELIX, KEYS, NOW } from './stand-in-data.ts'
+import { DAY_MS, HELIX, KEYS, NOW, START } from './stand-in-data.ts'
 import { WEBHOOKS } from './stand-in-operator.ts'
 import { begunAt } from './stand-in-sale.ts'
 

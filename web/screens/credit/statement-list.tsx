@@ -277,10 +277,11 @@ function ChangeRow({ line }: { line: Line }) {
           <span>
             <EntryWord entry={line} />
             {line.kind === 'purchase' && line.reversal !== null && (
-              <>
+              // Below the word where a window has no room beside it.
+              <span className="max-[960px]:block">
                 {' '}
                 <ReversalChip reversal={line.reversal} />
-              </>
+              </span>
             )}
             <small className="two">
               <Time at={line.created_at ?? line.date} show={listTime} />
