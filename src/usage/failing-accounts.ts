@@ -64,7 +64,7 @@ export async function readFailingAccounts(
   return found
 }
 
-/** Those of the accounts that are not suspended. */
+/** The IDs of the accounts that are not suspended. */
 async function readActive(
   db: Kysely<Tables>,
   accounts: readonly { readonly accountId: string }[],
