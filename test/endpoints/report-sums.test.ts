@@ -3,11 +3,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
 import { openCommandLine } from '../../src/cli/testing/command-line.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
+import { ActivityPruner } from '../../src/ledger/activity/activity-pruner.ts'
 import { FACTS, holdInput } from '../../src/ledger/testing/script.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { MADE_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { upstreamSettings } from '../../src/upstreams/testing/upstream-settings.ts'
 import { addedUp } from '../../src/usage/testing/added-up.ts'
+import { UsageRoller } from '../../src/usage/usage-roller.ts'
+import { systemClock } from '../../src/vocabulary/clock.ts'
 import { createIdSource, timeOfId } from '../../src/vocabulary/ids.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { type Browser, microsOf, setUpOperator } from '../page/page-client.ts'
@@ -17,6 +20,8 @@ const FROM = '2040-10-30'
 const TO = '2040-11-02'
 // The end of a month is between the last two. They have not come: nothing is rolled up yet.
 const MOMENTS = ['2040-10-30T09:00:00.000Z', '2040-10-31T23:59:59.999Z', '2040-11-01T00:00:00.000Z']
+// Where the requests are moved to, so that their days are over: a database has a clock too.
+const PAST = { from: '2025-10-30', to: '2025-11-02' }
 const SENT = [
   { path: 'chat/completions', model: 'sim/text', tags: 'nightly, team-two' },
   { path: 'messages', model: 'sim/text', tags: 'nightly' },
@@ -194,21 +199,53 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await ledger.settle({ requestId, resolution: { kind: 'released' }, facts })
   }
 
-  /** Each report in each form has the sums of the requests. */
-  async function expectSums(): Promise<void> {
+  /** Moves all requests to the past, with final charges: others are not rolled up. */
+  async function moveToPast(): Promise<void> {
+    const { db } = admin.world.gateway.store
+    for (const row of rows) {
+      const moment = dateOf(row).replace(FROM.slice(0, 4), PAST.from.slice(0, 4))
+      const id = idsAt(moment).next('req')
+      const state = row.state === 'released' ? row.state : 'final'
+      const moved = { id, state, settled_at_ms: Date.parse(moment) }
+      await db.updateTable('requests').set(moved).where('id', '=', row.id).execute()
+    }
+    await readRows()
+  }
+
+  const background = () => ({
+    store: admin.world.gateway.store,
+    clock: systemClock,
+    onFailure() {},
+  })
+
+  async function rollUp(): Promise<void> {
+    await new UsageRoller({ ...background(), onRolled() {}, onLate() {} }).pass()
+    const { db } = admin.world.gateway.store
+    const days = await db.selectFrom('usage_days').select('day').distinct().execute()
+    expect(days).toHaveLength(MOMENTS.length)
+  }
+
+  async function prune(): Promise<void> {
+    const pruner = new ActivityPruner({ ...background(), keepDays: 1, onPruned() {} })
+    expect(await pruner.pass()).toBe(rows.length)
+    await pruner.stop()
+  }
+
+  /** Each report of these days in each form has the sums of the requests, in these groups. */
+  async function expectSums({ from, to } = { from: FROM, to: TO }, groupings = GROUPS) {
     const line = openCommandLine({ storeUrl: database.url })
-    for (const [by, groupsOf] of Object.entries(GROUPS)) {
+    for (const [by, groupsOf] of Object.entries(groupings)) {
       const groups = new Set(rows.flatMap(groupsOf))
       const sums = Object.fromEntries(
         [...groups].map((id) => [id, figuresOf(rows.filter((row) => groupsOf(row).includes(id)))]),
       )
       const expected = { ...sums, total: figuresOf(rows) }
-      const query = `usage?by=${by}&from=${FROM}&to=${TO}`
+      const query = `usage?by=${by}&from=${from}&to=${to}`
       const ofPage = `operator/${query.replace('?', '/report?')}`
       const ofAdmins = await fetch(admin.world.url(`/v1/admin/${query}&format=csv`), {
         headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
       })
-      const words = ['usage', '--by', by, '--since', FROM, '--until', TO]
+      const words = ['usage', '--by', by, '--since', from, '--until', to]
       expect({
         by,
         json: sumsOf((await admin.get(`/v1/admin/${query}`)).json),
@@ -226,11 +263,15 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     line.close()
   }
 
-  test('the report by each group has the sums of its requests, the same for admins, on the page and on the command line, before and after a late cost', async () => {
+  test('the report by each group has the sums of its requests, the same for admins, on the page and on the command line, before and after roll-up, a late cost and pruning', async () => {
     await releaseOne()
     await readRows()
     expect(rows).toHaveLength(MOMENTS.length * 3 * SENT.length + 1)
     await expectSums()
+
+    await moveToPast()
+    await rollUp()
+    await expectSums(PAST)
 
     const requestId = rows.find(({ state }) => state === 'released')?.id ?? ''
     const costUsd = { digits: 2n, exponent: -5 }
@@ -238,6 +279,11 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await admin.world.gateway.ledger.settle({ requestId, resolution, facts: FACTS })
     await readRows()
     expect(figuresOf(rows).uncharged_cost).toBe(20)
-    await expectSums()
+    await expectSums(PAST)
+
+    await rollUp()
+    await prune()
+    // Roll-ups do not distinguish tags.
+    await expectSums(PAST, { ...GROUPS, tag: () => [null] })
   })
 })
