@@ -50,13 +50,20 @@ export function Dialog(props: DialogProps) {
   }, [])
   return (
     <>
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Esc does the same as a click outside of the dialog */}
       <dialog
         ref={ref}
         className={isWide ? 'wide' : ''}
         aria-labelledby={titleId}
         onClose={onClose}
         onCancel={(event) => {
+          if (!keepsTyped || !isTyped.current) return
+          event.preventDefault()
+          setAsking(true)
+        }}
+        onKeyDown={(event) => {
+          // A browser lets a second Esc close it without `cancel`, unless there was a click or a key in between.
+          const isPopoverOpen = ref.current?.querySelector(':popover-open') !== null
+          if (event.key !== 'Escape' || event.defaultPrevented || isPopoverOpen) return
           if (!keepsTyped || !isTyped.current) return
           event.preventDefault()
           setAsking(true)
