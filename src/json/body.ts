@@ -12,6 +12,7 @@ import {
   skipSpace,
   skipString,
   skipValue,
+  stringEquals,
   textWithPlainKeys,
   treeKey,
 } from './scan.ts'
@@ -23,7 +24,6 @@ import {
   type JsonValue,
   jsonPathText,
 } from './walk.ts'
-import { withoutData } from './without-data.ts'
 
 /**
  * Reads a client's body. Throws Problem `invalid_json` if it is not UTF-8, not JSON, not an object, has more values
@@ -83,8 +83,42 @@ export function parseModelAnswer(answer: Buffer): JsonBody | null {
   return readObject((isReadWhole ? null : withoutData(bytes)) ?? bytes)
 }
 
+const QUOTE = 0x22
+const EMPTY_LIST = Buffer.from('[]')
+
 // An error can be hidden in `data`, and some servers write numbers that JSON lacks.
 const MAY_BE_BAD = ['"error"', '\\u00', 'NaN', 'Infinity']
+
+/**
+ * An object's JSON with an empty list in place of its `data`: the embeddings and images of an answer, which nothing
+ * reads in an answer to a call of a model. As a tree, thousands of embeddings would block the thread for half a second.
+ * Null if the bytes have no `data` that can be left out, or are no object. Only the brackets and strings of `data` are
+ * looked at.
+ */
+function withoutData(bytes: Buffer): Buffer | null {
+  const start = skipSpace(bytes, 0)
+  if (!isObjectAt(bytes, start)) return null
+  const kept: Buffer[] = []
+  let keptUntil = 0
+  try {
+    for (let at = enterContainer(bytes, start); !closesAt(bytes, at); ) {
+      if (bytes[at] !== QUOTE) return null
+      const key = { start: at, end: skipString(bytes, at) }
+      const valueStart = skipColon(bytes, key.end)
+      const valueEnd = skipValue(bytes, valueStart)
+      if (opens(bytes[valueStart]) && stringEquals(bytes, key, 'data')) {
+        kept.push(bytes.subarray(keptUntil, valueStart), EMPTY_LIST)
+        keptUntil = valueEnd
+      }
+      at = skipComma(bytes, valueEnd)
+    }
+  } catch {
+    // A string or a list has no end.
+    return null
+  }
+  if (keptUntil === 0) return null
+  return Buffer.concat([...kept, bytes.subarray(keptUntil)])
+}
 
 function readObject(bytes: Buffer): JsonBody | null {
   // Answers of many megabytes are embeddings and images, which have neither.
