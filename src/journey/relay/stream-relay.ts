@@ -106,7 +106,8 @@ export class StreamRelay implements EventSink {
     try {
       this.#held.takeMemory(unfinishedBytes - this.#eventBytes)
     } catch (cause) {
-      this.#failure ??= cause instanceof Problem ? cause.code : 'internal_error'
+      if (!(cause instanceof Problem)) throw cause
+      this.#failure ??= cause.code
       return false
     }
     this.#eventBytes = unfinishedBytes
