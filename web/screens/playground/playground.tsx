@@ -5,18 +5,18 @@ import { money } from '../../format/money.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { ModelPicker } from '../../parts/model-picker.tsx'
+import { ChooseAccount } from '../../parts/pick-account.tsx'
 import { useServiceName } from '../../parts/service-name.tsx'
 import { useExampleModel, useModels } from '../../parts/use-models.ts'
 import { SuspendedBand, useWatchedAccount } from '../../shell/account-bands.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useNameOf } from '../../shell/use-account.ts'
 import { type Typed, useChat } from './chat-store.ts'
 import { Composer } from './composer.tsx'
 import { Estimate } from './estimate.tsx'
 import { type AskedModel, askedModel, bodyOf, type ChatSettings, SPOKEN } from './formats.ts'
 import { MessageItem } from './message-item.tsx'
 import { Outcome } from './outcome.tsx'
-import { Payer } from './payer.tsx'
 import { SettingsForm } from './settings-form.tsx'
 import { usePlaygroundKey } from './use-playground-key.ts'
 import { ViewCode } from './view-code.tsx'
@@ -218,4 +218,33 @@ function settingsOf(
   if (capTokens !== null && !(Number.isInteger(capTokens) && capTokens > 0)) return null
   if (degree !== null && !(degree >= 0 && degree <= 2)) return null
   return { model, system, capTokens, temperature: degree, isStreamed }
+}
+
+/** Says to an operator whose credit pays, and offers the credit of another account. Nothing for members, whose account pays. */
+function Payer() {
+  const accountId = useAccountId()
+  const { name, role } = useNameOf(accountId)
+  const { model } = route.useSearch()
+  const navigate = route.useNavigate()
+  if (role !== 'operator') return null
+  return (
+    <div className="filters">
+      <p className="note flex-1 max-[820px]:basis-full">
+        Requests are charged to the credit of <b>{name}</b>, and appear in its Activity.
+      </p>
+      <ChooseAccount
+        accountId={accountId}
+        className="pill"
+        onChoose={(account) =>
+          void navigate({
+            to: '/$account/playground',
+            params: { account },
+            search: model === undefined ? {} : { model },
+          })
+        }
+      >
+        Charge another account
+      </ChooseAccount>
+    </div>
+  )
 }
