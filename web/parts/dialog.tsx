@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, type SyntheticEvent, useEffect, useId, useRef, useState } from 'react'
 import { useSessionEnded } from './session-end.ts'
 import { SignInElsewhere } from './sign-in-elsewhere.tsx'
 import { useUnsaved } from './unsaved.ts'
@@ -48,6 +48,11 @@ export function Dialog(props: DialogProps) {
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])
+  const askFirst = (event: SyntheticEvent): void => {
+    if (!keepsTyped || !isTyped.current) return
+    event.preventDefault()
+    setAsking(true)
+  }
   return (
     <>
       <dialog
@@ -55,18 +60,11 @@ export function Dialog(props: DialogProps) {
         className={isWide ? 'wide' : ''}
         aria-labelledby={titleId}
         onClose={onClose}
-        onCancel={(event) => {
-          if (!keepsTyped || !isTyped.current) return
-          event.preventDefault()
-          setAsking(true)
-        }}
+        onCancel={askFirst}
         onKeyDown={(event) => {
           // A browser lets a second Esc close it without `cancel`, unless there was a click or a key in between.
           const isPopoverOpen = ref.current?.querySelector(':popover-open') !== null
-          if (event.key !== 'Escape' || event.defaultPrevented || isPopoverOpen) return
-          if (!keepsTyped || !isTyped.current) return
-          event.preventDefault()
-          setAsking(true)
+          if (event.key === 'Escape' && !event.defaultPrevented && !isPopoverOpen) askFirst(event)
         }}
         onInput={() => {
           isTyped.current = true
