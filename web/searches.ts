@@ -1,3 +1,4 @@
+import { DAY_MS } from '../src/vocabulary/clock.ts'
 import {
   COMPARISONS,
   type Comparison,
@@ -45,7 +46,7 @@ export function withRange<Search extends ComparedSearch>(
 }
 
 /** The query parameters of Overview. Default: 30 days, by model. */
-export interface OverviewSearch extends ComparedSearch {
+interface OverviewSearch extends ComparedSearch {
   readonly by?: ChartSplit
 }
 
@@ -64,7 +65,7 @@ export const MEASURES = ['spend', 'requests', 'tokens', 'p50', 'p95'] as const
 export type Measure = (typeof MEASURES)[number]
 
 /** The splits of usage: those of charts, and by tag, which has only a table. */
-export type UsageSplit = ChartSplit | 'tag'
+type UsageSplit = ChartSplit | 'tag'
 
 /** The query parameters of Usage. Default: the spend of 30 days by model and day. */
 export interface UsageSearch extends ComparedSearch {
@@ -81,7 +82,7 @@ export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   return { ...readComparedSearch(search), ...setFields({ by, measure, step }) }
 }
 
-const HOURS_UP_TO_MS = 7 * 86_400_000
+const HOURS_UP_TO_MS = 7 * DAY_MS
 
 /** Whether a chart of days can be by hour too: a month has too many of them. */
 export function hasSteps(span: TimeSpan, by: UsageSplit): boolean {
@@ -143,7 +144,7 @@ export function readCreditHistorySearch(search: Record<string, unknown>): Credit
 }
 
 /** The query parameters of Credit, for members. */
-export interface CreditSearch extends CreditHistorySearch {
+interface CreditSearch extends CreditHistorySearch {
   /** The form that is open: for a code or for a purchase. */
   readonly open?: 'redeem' | 'buy'
   /** The purchase that a payment page has led back from. */

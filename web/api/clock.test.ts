@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { HOUR_MS } from '../../src/vocabulary/clock.ts'
 import { currentMs, learnClock } from './clock.ts'
 
 const NOW = Date.parse('2026-11-27T12:00:00.000Z')
-const HOUR_MS = 3_600_000
 
 const answeredAt = (serverMs: number) => ({
   headers: new Headers({ date: new Date(serverMs).toUTCString() }),

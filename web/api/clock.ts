@@ -1,4 +1,5 @@
-const MINUTE_MS = 60_000
+import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
+
 // An answer that took longer may have waited while the machine slept.
 const TOOK_MS_MAX = 10_000
 

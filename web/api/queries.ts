@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
 import type {
   ActivityRequest,
@@ -8,8 +9,6 @@ import type {
   Usage,
 } from './answers.ts'
 import { asBrowser, asMember, asOperator, callAs } from './calls.ts'
-
-const MINUTE_MS = 60_000
 
 /** The state of the page before a sign-in. */
 export const startQuery = queryOptions({

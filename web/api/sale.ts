@@ -1,11 +1,10 @@
 import { queryOptions } from '@tanstack/react-query'
+import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import type { Me } from './answers.ts'
 import { type Answer, asAnyone, asMember, type Input } from './calls.ts'
 import { ApiError } from './client.ts'
 
 /** How credit is bought. */
-
-const MINUTE_MS = 60_000
 
 /** A way to pay. */
 export type SaleMethod = Answer<'getCreditSale', 'anyone'>['methods'][number]

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import {
   type Comparison,
   comparedSpan,
@@ -8,8 +9,6 @@ import {
   type TimeSpan,
 } from '../../src/vocabulary/date-range.ts'
 import { counted } from './numbers.ts'
-
-const DAY_MS = 86_400_000
 
 /** The words of every range that moves with the day. */
 export const RANGE_WORDS: Readonly<Record<MovingRange, string>> = {

@@ -1,9 +1,7 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import { count } from './numbers.ts'
 
 const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 // 24 hours and day before month everywhere, in the time zone of the browser unless a name says UTC.
 const LOCALE = 'en-GB'

@@ -1,8 +1,8 @@
 import { type KeyboardEvent, useRef } from 'react'
+import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import { dateOf, monthStart } from '../../src/vocabulary/date-range.ts'
 import { Icon } from './icon.tsx'
 
-const DAY_MS = 86_400_000
 const WEEK_DAYS = 7
 const WEEKDAYS = ['Mo', 'Tu', 'We', 'Th', 'Fr', 'Sa', 'Su'] as const
 

@@ -1,4 +1,5 @@
 import { type FormEvent, useId, useState } from 'react'
+import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import {
   type Comparison,
   type DateRange,
@@ -18,7 +19,6 @@ import { Calendar, ONE_MONTH_IS_SHOWN } from './calendar.tsx'
 import { Icon } from './icon.tsx'
 import { Popover } from './popover.tsx'
 
-const DAY_MS = 86_400_000
 const DAYS_MAX = 400
 
 /** A range, and what it is compared with; null: nothing. */

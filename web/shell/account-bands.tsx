@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useMatchRoute } from '@tanstack/react-router'
+import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import type { OwnAccount } from '../api/answers.ts'
 import { accountQuery } from '../api/queries.ts'
 import { money } from '../format/money.ts'
@@ -10,7 +11,7 @@ import { Time } from '../parts/time.tsx'
 import { useKeptRange } from './kept-range.ts'
 import { useMe, useNameOf } from './use-account.ts'
 
-const READ_AGAIN_MS = 60_000
+const READ_AGAIN_MS = MINUTE_MS
 // What a band says can end elsewhere, at the operator's or with a payment.
 const BAND_READ_AGAIN_MS = READ_AGAIN_MS / 4
 

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useId } from 'react'
+import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import { accountsQuery, purchasesQuery, unsettledQuery } from '../api/operator.ts'
 import { keysQuery } from '../api/queries.ts'
 import { roleLabel } from '../format/roles.ts'
@@ -138,26 +139,26 @@ function ThemeButton() {
 
 /** How many keys there are. */
 function KeyCount({ accountId }: { accountId: string }) {
-  const { data } = useQuery({ ...keysQuery(accountId), staleTime: 60_000 })
+  const { data } = useQuery({ ...keysQuery(accountId), staleTime: MINUTE_MS })
   return <Count page={data} />
 }
 
 /** How many accounts there are. */
 function AccountCount() {
-  const { data } = useInfiniteQuery({ ...accountsQuery(''), staleTime: 60_000 })
+  const { data } = useInfiniteQuery({ ...accountsQuery(''), staleTime: MINUTE_MS })
   return <Count page={data?.pages[0]} />
 }
 
 /** How many requests of all accounts are unsettled; none is not shown. */
 function UnsettledCount() {
-  const { data } = useInfiniteQuery({ ...unsettledQuery, refetchInterval: 60_000 })
+  const { data } = useInfiniteQuery({ ...unsettledQuery, refetchInterval: MINUTE_MS })
   const [first] = data?.pages ?? []
   return first === undefined || first.data.length === 0 ? null : <Count page={first} />
 }
 
 /** How many purchases are on hold; none is not shown. */
 function PurchaseCount() {
-  const { data } = useInfiniteQuery({ ...purchasesQuery('held'), refetchInterval: 60_000 })
+  const { data } = useInfiniteQuery({ ...purchasesQuery('held'), refetchInterval: MINUTE_MS })
   const [first] = data?.pages ?? []
   return first === undefined || first.data.length === 0 ? null : <Count page={first} />
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { MINUTE_MS } from '../../../src/vocabulary/clock.ts'
 import { lastDays } from '../../../src/vocabulary/date-range.ts'
 import { currentMs } from '../../api/clock.ts'
 import { offeredModelsQuery, operatorReportQuery, upstreamsQuery } from '../../api/operator.ts'
@@ -7,8 +8,6 @@ import { type Option, PickMany } from '../../parts/pick.tsx'
 import { useSpanOf } from '../../shell/use-span.ts'
 import type { ActivityRange } from './search.ts'
 import type { RequestSource } from './use-activity.ts'
-
-const MINUTE_MS = 60_000
 
 interface ListedProps {
   readonly range: ActivityRange

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { DAY_MS, HOUR_MS } from '../../../src/vocabulary/clock.ts'
 import type { Refusals as Counted } from '../../api/answers.ts'
 import { currentMs, currentTime } from '../../api/clock.ts'
 import { count, counted } from '../../format/numbers.ts'
@@ -18,8 +19,7 @@ const CODES_MAX = 2
 const PHONE_CODES_MAX = 1
 const KEYS_MAX = 4
 // As the server keeps its counts.
-const KEPT_MS = 30 * 86_400_000
-const HOUR_MS = 3_600_000
+const KEPT_MS = 30 * DAY_MS
 
 interface RefusalsProps {
   readonly source: RequestSource

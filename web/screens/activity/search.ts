@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../src/vocabulary/clock.ts'
 import {
   type DateRange,
   type MovingRange,
@@ -6,8 +7,6 @@ import {
 } from '../../../src/vocabulary/date-range.ts'
 import type { ActivityRequest } from '../../api/answers.ts'
 import { flagOf, setFields, textOf, textsOf } from '../../format/address.ts'
-
-const HOUR_MS = 3_600_000
 
 /** Ranges that end now; null: the range is one of UTC days. */
 export const LAST_HOURS = {

@@ -1,4 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query'
+import { DAY_MS, HOUR_MS } from '../../../src/vocabulary/clock.ts'
 import type { RequestSummary } from '../../api/answers.ts'
 import { currentMs, currentTime } from '../../api/clock.ts'
 import { money } from '../../format/money.ts'
@@ -89,8 +90,6 @@ function isToday(at: Date): boolean {
 }
 
 const NOW_WITHIN_MS = 120_000
-const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
 const HEIGHT_PX = 60
 const LABELS_PX = 16
 const FAILED_PX_MIN = 1.5

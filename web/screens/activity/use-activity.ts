@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
+import { HOUR_MS, MINUTE_MS } from '../../../src/vocabulary/clock.ts'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import type { FoundRequests } from '../../api/answers.ts'
 import { asMember, asOperator, hrefOf, type Input } from '../../api/calls.ts'
@@ -11,8 +12,6 @@ import { useSpanOf } from '../../shell/use-span.ts'
 import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
 
 const ROWS = 50
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 interface Failing {
   readonly errors: number

@@ -1,5 +1,6 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { DAY_MS } from '../../../src/vocabulary/clock.ts'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import { paidDaysLeft } from '../../../src/vocabulary/pace.ts'
 import type { Balance, Statement } from '../../api/answers.ts'
@@ -16,7 +17,6 @@ import { AllowanceLine } from '../../parts/terms-lines.tsx'
 import { useAccountId, useAccountName, useMe } from '../../shell/use-account.ts'
 import { balanceDays } from './balance-days.ts'
 
-const DAY_MS = 86_400_000
 const DOLLAR_MICROS = 1_000_000
 
 interface BalanceCardProps {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { HOUR_MS } from '../../../src/vocabulary/clock.ts'
 import type { Statement } from '../../api/answers.ts'
 import { balanceDays } from './balance-days.ts'
 
@@ -85,7 +86,7 @@ test.each([
 })
 
 test.each([
-  ['was an hour ago', NOW_MS - 3_600_000],
+  ['was an hour ago', NOW_MS - HOUR_MS],
   ['is not known yet', null],
 ])('an account whose opening %s has no rate', (_, openedAtMs) => {
   const lines = [line({ amount: -7, balance: 30 })]

@@ -1,10 +1,10 @@
+import { DAY_MS } from '../../../src/vocabulary/clock.ts'
 import { dateOf } from '../../../src/vocabulary/date-range.ts'
 import { dailyPace, paceSpan } from '../../../src/vocabulary/pace.ts'
 import type { Statement } from '../../api/answers.ts'
 
 type Line = Statement['lines'][number]
 
-const DAY_MS = 86_400_000
 const AHEAD_DAYS = 7
 
 /** The balance at the end of each UTC day of a statement, and its forecast at the present rate. */

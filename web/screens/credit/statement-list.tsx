@@ -1,6 +1,7 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { DAY_MS } from '../../../src/vocabulary/clock.ts'
 import { dateOf } from '../../../src/vocabulary/date-range.ts'
 import type { Statement } from '../../api/answers.ts'
 import { currentTime } from '../../api/clock.ts'
@@ -24,7 +25,6 @@ import { ReversalChip } from './reversal-chip.tsx'
 
 type Line = Statement['lines'][number]
 
-const DAY_MS = 86_400_000
 const HEADS: readonly Head[] = [
   { text: 'Day' },
   { text: 'For' },

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { MINUTE_MS } from '../../../src/vocabulary/clock.ts'
 import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { useSend } from '../../api/use-write.ts'
@@ -73,7 +74,7 @@ interface Asked {
 
 const ASKED = 'tollgate-asked'
 // As long as the code of an email is valid.
-const KEPT_MS = 15 * 60_000
+const KEPT_MS = 15 * MINUTE_MS
 
 /** The email that waits for its code. It outlives a reload: phones load a tab again after a look at the mail. */
 function useAsked() {

@@ -1,4 +1,5 @@
 import { useId, useState } from 'react'
+import { DAY_MS, MINUTE_MS } from '../../../src/vocabulary/clock.ts'
 import { dayAndMinute } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 
@@ -7,8 +8,6 @@ export type Expiry =
   | { readonly kind: 'never' }
   | { readonly kind: 'days'; readonly days: number }
   | { readonly kind: 'date'; readonly at: Date }
-
-const DAY_MS = 86_400_000
 
 const CHOICES = [
   { text: 'Never', days: null },
@@ -125,6 +124,6 @@ function isDays(value: Expiry, days: number): boolean {
 
 /** As a `datetime-local` field has it: local, to the minute. */
 function localText(at: Date): string {
-  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS)
   return local.toISOString().slice(0, 16)
 }

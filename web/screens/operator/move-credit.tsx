@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { DAY_MS } from '../../../src/vocabulary/clock.ts'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { money, readMoney } from '../../format/money.ts'
@@ -20,7 +21,6 @@ interface MoveCreditProps {
   readonly onClose: () => void
 }
 
-const DAY_MS = 86_400_000
 const FREE_DAYS = 30
 
 const DONE = {

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { MINUTE_MS } from '../../../src/vocabulary/clock.ts'
 import {
   accountsQuery,
   auditQuery,
@@ -45,7 +46,7 @@ function useKnown() {
   const debtors = useInfiniteQuery(accountsQuery('', { state: 'in_debt' }))
   const failing = useInfiniteQuery({
     ...accountsQuery('', { state: 'failing' }),
-    refetchInterval: 60_000,
+    refetchInterval: MINUTE_MS,
   })
   const low = useInfiniteQuery(accountsQuery('', LOW_CREDIT))
   const health = useQuery(healthQuery)

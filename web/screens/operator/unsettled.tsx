@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { MINUTE_MS } from '../../../src/vocabulary/clock.ts'
 import {
   type Health,
   healthQuery,
@@ -188,5 +189,5 @@ function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
 
 /** `1 min`, `5 min`. */
 function within(at: Date, now: Date): string {
-  return `${Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 60_000))} min`
+  return `${Math.max(1, Math.ceil((at.getTime() - now.getTime()) / MINUTE_MS))} min`
 }

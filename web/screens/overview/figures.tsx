@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../src/vocabulary/clock.ts'
 import type { Comparison, DateRange } from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageFigures } from '../../api/answers.ts'
 import { firstByteTexts } from '../../format/first-byte.ts'
@@ -44,8 +45,6 @@ export function Figures(props: FiguresProps) {
     </section>
   )
 }
-
-const DAY_MS = 86_400_000
 
 function figuresOf({ sums, compare }: FiguresProps): readonly Figure[] {
   const { figures, before } = sums
