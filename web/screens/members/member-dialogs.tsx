@@ -4,8 +4,8 @@ import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { asMember, type Input } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { roleLabel } from '../../format/roles.ts'
-import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { InvitedEmail } from '../../parts/invited-email.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { showToast } from '../../parts/toast.ts'
 import { useMemberWrite } from './use-member-write.ts'
@@ -52,19 +52,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
       onSubmit={(fields) => invite.mutate({ email: String(fields.get('email')), role })}
       onClose={onClose}
     >
-      <Field
-        label="Email"
-        name="email"
-        type="email"
-        autoComplete="off"
-        required
-        error={refusal.at('email')}
-        hint={
-          start?.mail === true
-            ? 'The person gets a link by email. It works once, within 7 days.'
-            : 'You get a link to send to the person. It works once, within 7 days.'
-        }
-      />
+      <InvitedEmail isMailed={start?.mail === true} error={refusal.at('email')} />
       <div className="fld">
         <label htmlFor={roleId}>Role</label>
         <select

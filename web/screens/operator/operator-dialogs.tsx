@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { asOperator } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
-import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { InvitedEmail } from '../../parts/invited-email.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { showToast } from '../../parts/toast.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
@@ -43,19 +43,7 @@ export function InviteOperator({ onClose, onMade }: InviteOperatorProps) {
         An operator can do everything: see all accounts, add and remove credit, change fees and
         limits, and invite and remove operators, including you.
       </p>
-      <Field
-        label="Email"
-        name="email"
-        type="email"
-        autoComplete="off"
-        required
-        error={refusal.at('email')}
-        hint={
-          isMailed
-            ? 'The person gets a link by email. It works once, within 7 days.'
-            : 'You get a link to send to the person. It works once, within 7 days.'
-        }
-      />
+      <InvitedEmail isMailed={isMailed} error={refusal.at('email')} />
     </FormDialog>
   )
 }
