@@ -11,7 +11,7 @@ import type { RecordedRequest } from './recorder.ts'
 import { VENDORS, type VendorName } from './vendors.ts'
 import { World } from './world.ts'
 
-export interface SimulatorInput {
+interface SimulatorInput {
   /** Default 127.0.0.1. */
   readonly host?: string
   /** Default 0: any free port. */

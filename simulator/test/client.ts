@@ -64,7 +64,7 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
 }
 
 /** One event of a stream. */
-export interface SeenEvent {
+interface SeenEvent {
   readonly name: string | null
   readonly text: string
 }
@@ -104,7 +104,7 @@ export const WEATHER = {
 } as const
 
 /** The bytes received over a bare socket until it ended. */
-export interface RawAnswer {
+interface RawAnswer {
   /** The status line and headers; empty where none came. */
   readonly head: string
   /** The bytes of the body on the wire, including chunk framing. */

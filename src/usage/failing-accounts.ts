@@ -6,7 +6,7 @@ import { readErrors } from './read-errors.ts'
 import { readUsageGroups } from './read-usage.ts'
 
 /** The requests of an account in the last 24 hours that were refused, or failed. */
-export interface FailingRequests {
+interface FailingRequests {
   /** All requests, refused ones too. */
   readonly requests: number
   /** Refused before they were forwarded. */

@@ -25,11 +25,11 @@ export const AGENTS: readonly Agent[] = [
 ]
 
 /** Whether an agent can be run here: where it starts, or why it can't be. */
-export type Installation =
+type Installation =
   | { readonly kind: 'installed'; readonly program: string }
   | { readonly kind: 'notInstalled'; readonly reason: string }
 
-export interface InstallInput {
+interface InstallInput {
   /** An empty folder, for this agent alone. */
   readonly folder: string
   /** Default: the registry that npm is set up with. */

@@ -65,7 +65,7 @@ function pricedModel(model: WrittenModel, { input, output }: SessionPrices): Wri
 }
 
 /** A turn as the ledger has it. */
-export interface SessionTurn {
+interface SessionTurn {
   readonly holdMicros: number
   readonly chargeMicros: number
 }

@@ -35,7 +35,7 @@ export function usdcOf(anvil: Anvil): Stablecoin {
   return { symbol: 'USDC', method: 'anvil-usdc', address, decimals: 6, price: ONE_DOLLAR }
 }
 
-export interface DepositBenchInput {
+interface DepositBenchInput {
   readonly anvil: Anvil
   readonly rpcUrls: readonly string[]
   readonly quorum?: number

@@ -6,7 +6,7 @@ const CLIENTS = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'clie
 export const ADDRESS = 'http://127.0.0.1:8787'
 
 /** A block of docs/clients.md: the first of a language that has this word in it. */
-export interface BlockWanted {
+interface BlockWanted {
   readonly language: string
   readonly word: string
   /** Stands in it for the address of the page. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 
 /** One HTTP request, as it is written to a socket. */
-export interface RawRequest {
+interface RawRequest {
   /** The address of the server: `http://127.0.0.1:8787`. */
   readonly origin: string
   readonly path: string

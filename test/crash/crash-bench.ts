@@ -64,7 +64,7 @@ interface CrashKey {
   readonly text: string
 }
 
-export interface CrashBenchInput {
+interface CrashBenchInput {
   readonly createDatabase: () => Promise<TestDatabase>
   /** How many keys; default 1. */
   readonly apiKeys?: number

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 
 /** An upstream whose one stream is written by the test, event by event. */
-export interface FedUpstream {
+interface FedUpstream {
   /** Ends in `/v1`. */
   readonly baseUrl: string
   /** The stream, once it was asked for. */

@@ -5,7 +5,7 @@ import { parseDatabaseUrl } from '../../src/store/database-url.ts'
 import { HANG_LIMITS } from '../hang-limits.ts'
 
 /** A store that blocks the commits of all other processes. */
-export interface HeldStore {
+interface HeldStore {
   /**
    * PostgreSQL: resolves as soon as somebody waits for it, who gives up in little more than a second. SQLite, where nobody
    * sees who waits: when `readAll` does, which waits until the gateway has read what it was sent.
@@ -46,7 +46,7 @@ export async function holdStore(url: string): Promise<HeldStore> {
 export type CommitOf = 'hold' | 'settle' | 'correction'
 
 /** A commit in a PostgreSQL store that has been asked for, and is not done. */
-export interface HeldCommit {
+interface HeldCommit {
   /** Resolves once it is under way. */
   isUnderWay(): Promise<void>
   /** Lets it be done, or undone. Resolves once the server has ended it. */

@@ -6,7 +6,7 @@ import { type Left, postingsOf, type Step } from './steps.ts'
 const HOLDS_A_KEY = 8
 const NEXT_CHARGE_MICROS = 525
 
-export interface KillInput {
+interface KillInput {
   readonly bench: CrashBench
   readonly step: Step
 }

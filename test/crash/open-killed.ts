@@ -5,7 +5,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import type { Clock } from '../../src/vocabulary/clock.ts'
 
 /** The store of a process that kills itself before or after a statement, a command, or a step of its own count. */
-export interface OpenKilled extends Pick<SaleInput, 'db' | 'ledger'> {
+interface OpenKilled extends Pick<SaleInput, 'db' | 'ledger'> {
   readonly step: () => void
   /** Counts a step before some work and one after it. */
   readonly stepping: <T>(work: () => Promise<T>) => Promise<T>

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 
 /** Reports changes in a PostgreSQL store as they happen. */
-export interface StoreWatch {
+interface StoreWatch {
   /** Resolves once so many requests have become unresolved. */
   abandoned(count: number): Promise<void>
   close(): Promise<void>

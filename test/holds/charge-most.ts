@@ -45,7 +45,7 @@ export interface Charged {
   readonly chargeMicros: Micros | null
 }
 
-export interface ChargeInput {
+interface ChargeInput {
   readonly request: RandomBody
   /** How much of what may be lowered is granted, from 0 to 1. */
   readonly grantedShare: number

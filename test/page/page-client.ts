@@ -11,7 +11,7 @@ export interface PageAnswer {
   readonly json: Record<string, unknown>
 }
 
-export interface BrowserInput {
+interface BrowserInput {
   /** The address that a proxy in front of the gateway reports. */
   readonly address?: string
   /** The page's own origin; default the gateway's address. */

@@ -2,7 +2,7 @@
 export const CHARGE_MICROS = 1_050
 
 /** Clients that send one request after another, to whichever servers there are. */
-export interface Crowd {
+interface Crowd {
   /** The charge of every whole answer that reported its cost, in order. */
   readonly requestIds: readonly string[]
   /** Resolves after so many more answers of the servers of now. */

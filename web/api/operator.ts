@@ -256,7 +256,7 @@ export function operatorUsageQuery(
 }
 
 /** The input of an operators' report. */
-export interface ReportInput {
+interface ReportInput {
   readonly by: OperatorReport['by']
   /** Null: all accounts. */
   readonly account: string | null

@@ -5,7 +5,7 @@ const JOINER = '\u2060'
 const MINUS = `−${JOINER}`
 
 /** How many places an amount has: on cards, in lists, in the drawer. */
-export type MoneyPlaces = 2 | 4 | 6
+type MoneyPlaces = 2 | 4 | 6
 
 /**
  * Micro-dollars as a person reads them: `$1,284.27`. Rounded half up on the integer. An amount that

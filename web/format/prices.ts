@@ -49,7 +49,7 @@ export function pricesText(model: Priced): string {
 }
 
 /** A line of the prices of a model. */
-export interface PriceLine {
+interface PriceLine {
   readonly term: string
   readonly text: string
   /** Whether it is a part of the line above. */

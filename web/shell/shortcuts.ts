@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 
 /** Keys to what they do: `j`, `Escape`, or two one after the other, `g o`. */
-export type Shortcuts = Readonly<Record<string, () => void>>
+type Shortcuts = Readonly<Record<string, () => void>>
 
 const FIRST_KEY = 'g'
 const SECOND_KEY_MS = 1_200

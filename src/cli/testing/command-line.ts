@@ -43,7 +43,7 @@ export interface CommandLine {
 }
 
 /** Operations and commands in addition to those of the product. */
-export interface MoreCommands {
+interface MoreCommands {
   readonly operations: readonly OperationSource[]
   readonly commands: readonly CommandRow[]
   /** The width of the terminal. Default: results go to a pipe. */

@@ -12,7 +12,7 @@ export function png({ width, height }: PixelSize, bytesMin = 0): Buffer {
 }
 
 /** Blocks of a JPEG before the header of its frame. */
-export interface JpegParts {
+interface JpegParts {
   /** The kind of frame; default baseline. */
   readonly marker?: number
   readonly metadataBytes?: number
@@ -66,7 +66,7 @@ export function webp({ width, height }: PixelSize, kind: string): Buffer {
 }
 
 /** Blocks of a GIF besides its screen. */
-export interface GifParts {
+interface GifParts {
   readonly paletteBits?: number
   readonly comment?: string
   /** Default: as large as the screen. */

@@ -24,7 +24,7 @@ import type { ApiKeySettings, Bench } from './bench.ts'
 
 export type Apply = (work: UnitOfWork, command: LedgerCommand, terms: Terms) => LedgerVerdict
 
-export interface MemoryBenchInput {
+interface MemoryBenchInput {
   readonly limits: LedgerLimits
   /** Default the rules themselves; a canary gives rules with a bug. */
   readonly apply?: Apply

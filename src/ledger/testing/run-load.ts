@@ -6,7 +6,7 @@ import type { StoreBench } from './store-bench.ts'
 
 const LOAD_CHILD = fileURLToPath(new URL('./load-child.ts', import.meta.url))
 
-export interface RunLoadInput {
+interface RunLoadInput {
   /** The shell command that starts the process. */
   readonly shell: string
   /** The address of the database. */

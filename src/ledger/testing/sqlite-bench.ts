@@ -7,7 +7,7 @@ import { sqliteLedger } from '../engines/create-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
 
-export interface SqliteBenchInput {
+interface SqliteBenchInput {
   readonly limits: LedgerLimits
   /** Default 5,000. */
   readonly busyTimeoutMs?: number | undefined

@@ -24,7 +24,7 @@ export interface StoreBench extends Bench {
   readonly store: Store
 }
 
-export interface StoreBenchInput {
+interface StoreBenchInput {
   readonly store: Store
   readonly ledger: BatchedLedger
   readonly setNowMs: (nowMs: number) => void

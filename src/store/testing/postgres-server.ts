@@ -54,7 +54,7 @@ export interface StandbyServer extends PostgresServer {
   cutReplication(): Promise<void>
 }
 
-export interface PostgresServerInput {
+interface PostgresServerInput {
   /** Settings of the server, such as `fsync=off`. */
   readonly settings: readonly string[]
 }

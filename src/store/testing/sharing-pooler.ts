@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { Client } from 'pg'
 
 /** A stand-in for a pooler in transaction mode, whose clients all have the same session of the server. */
-export interface SharingPooler {
+interface SharingPooler {
   /** The database, by this way. */
   readonly url: string
   close(): Promise<void>

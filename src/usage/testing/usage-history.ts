@@ -30,7 +30,7 @@ credit A2 backed 300 r0
 credit A2 free 400 r1 until ${HISTORY_FROM_MS / 1_000 + 30 * 3_600}`
 
 /** Something that happens to a store with requests. */
-export type HistoryStep =
+type HistoryStep =
   | { readonly kind: 'wait'; readonly minutes: number }
   | { readonly kind: 'open'; readonly pick: number; readonly slowMs: number }
   | { readonly kind: 'openLate'; readonly pick: number; readonly hoursAgo: number }

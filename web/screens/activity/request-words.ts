@@ -6,7 +6,7 @@ import { STATE_WORDS } from './search.ts'
 export type KeyNameOf = (request: ActivityRequest | NamedRequest) => string | null
 
 /** The state of a request in a word, and the colour of its chip. */
-export interface RequestWord {
+interface RequestWord {
   readonly word: string
   readonly tone: 'busy' | 'info' | 'good' | 'wait' | 'off' | 'bad'
 }

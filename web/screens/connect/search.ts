@@ -1,7 +1,7 @@
 import { setFields, textOf } from '../../format/address.ts'
 
 /** The query parameters of Connect. */
-export interface ConnectSearch {
+interface ConnectSearch {
   /** The id of a client. */
   readonly client?: string
   readonly model?: string

@@ -74,7 +74,7 @@ function Lost() {
 }
 
 /** Browsers keep a session only with TLS, or on the machine itself. */
-export function Insecure() {
+function Insecure() {
   return (
     <p className="problem mt-4" role="note">
       This address has no TLS, so browsers keep no session for it. Open tollgate over https, and set{' '}

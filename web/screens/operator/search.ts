@@ -38,7 +38,7 @@ const STATES = [
 ] as const satisfies readonly AccountState[]
 
 /** The query parameters of Purchases. */
-export interface PurchasesSearch {
+interface PurchasesSearch {
   /** Left out: those that wait for a decision; if there are none, all. */
   readonly list?: 'held' | 'all' | 'reversed'
 }

@@ -29,7 +29,7 @@ export interface ChatSettings {
 }
 
 /** A message and its author. */
-export interface SaidMessage {
+interface SaidMessage {
   readonly role: string
   readonly content: string
 }

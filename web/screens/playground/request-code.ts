@@ -10,7 +10,7 @@ export interface ShownRequest {
 }
 
 /** A language in which a request is shown. */
-export interface CodeLanguage {
+interface CodeLanguage {
   readonly value: 'curl' | 'python' | 'js'
   readonly text: string
   readonly code: (request: ShownRequest) => string

@@ -1,7 +1,7 @@
 import { setFields, textOf } from '../../format/address.ts'
 
 /** The query parameters of the Playground, which have no typed text. */
-export interface PlaygroundSearch {
+interface PlaygroundSearch {
   readonly model?: string
 }
 

@@ -27,7 +27,7 @@ export function wireOf({ endpoint }: Pick<WireFormat, 'endpoint'>): Wire {
   return wire
 }
 
-export interface SentInput {
+interface SentInput {
   readonly offer?: Offer
   readonly outputCapTokens?: number
 }
