@@ -18,6 +18,9 @@ const LEASE_MS = 10 * 60_000
 /** The wait after each failed try, the last one for all further ones. */
 const RETRY_WAITS_MS: readonly number[] = [60_000, 5 * 60_000, 30 * 60_000, 2 * 3_600_000]
 
+/** A letter that waits longer than twice the longest wait has a time of a clock that was far ahead: it is due now. */
+const LATEST_TRY_MS = 2 * Math.max(LEASE_MS, ...RETRY_WAITS_MS)
+
 /** A letter that could not be sent for a day is given up: its news is old. */
 const GIVEN_UP_AFTER_MS = DAY_MS
 
@@ -67,7 +70,12 @@ export class AlertPost {
     const due = await db
       .selectFrom('alert_letters')
       .select(['id', 'next_try_at_ms'])
-      .where('next_try_at_ms', '<=', nowMs)
+      .where((letter) =>
+        letter.or([
+          letter('next_try_at_ms', '<=', nowMs),
+          letter('next_try_at_ms', '>', nowMs + LATEST_TRY_MS),
+        ]),
+      )
       .orderBy('next_try_at_ms')
       .orderBy('id')
       .limit(AT_ONCE)

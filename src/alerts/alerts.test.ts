@@ -352,6 +352,19 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await letters()).toEqual([])
     })
 
+    test('from a time when the clock was far ahead is sent after the clock is set back', async () => {
+      await spend(1_000_000)
+      const rightMs = nowMs
+      nowMs += 1_000 * DAY_MS
+      await look()
+      nowMs = rightMs
+      const sent: string[] = []
+      const sender = post({ send: async ({ subject }) => void sent.push(subject) })
+      await sender.send()
+      await sender.send()
+      expect(sent.map((subject) => subject.slice(0, 4)).toSorted()).toEqual(['100%', '90% '])
+    })
+
     test('that a stopped process had taken is sent by the next process', async () => {
       const never = Promise.withResolvers<string>()
       const began = Promise.withResolvers<void>()
