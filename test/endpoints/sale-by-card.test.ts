@@ -1,10 +1,12 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { StripeServer } from '../../src/sale/testing/stripe-server.ts'
+import { inviteGuest } from '../page/page-client.ts'
 import { column, errorOf, Management, refusal, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
 const PATH = '/v1/credit/webhooks/stripe'
+const PUBLIC_URL = 'https://gate.example'
 
 let admin: Management
 let stripe: StripeServer
@@ -19,7 +21,7 @@ beforeAll(async () => {
       STRIPE_SECRET_KEY: stripe.secretKey,
       STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
       STRIPE_BASE_URL: stripe.baseUrl,
-      TOLLGATE_PUBLIC_URL: 'https://gate.example',
+      TOLLGATE_PUBLIC_URL: PUBLIC_URL,
       UPSTREAM_BASE_URL: 'https://provider.example/v1',
       UPSTREAM_API_KEY: 'upstream-key',
       TOLLGATE_SALE_MINIMUM: '10',
@@ -111,6 +113,37 @@ test('a message with a wrong signature causes no look', async () => {
     expect(await send(sent, headed), headed ?? 'none').toEqual(refusal(400, 'bad_request'))
   }
   expectLooksOfTheClockAlone()
+})
+
+test('however often a buyer asks about an open purchase, Stripe is asked once in three seconds', async () => {
+  const { accountId, apiKey } = await buyer()
+  const { id } = objectAt((await buy(apiKey)).json, 'purchase')
+  const guest = {
+    email: 'buyer@example.org',
+    accountId,
+    role: 'owner',
+    origin: PUBLIC_URL,
+  } as const
+  const browser = await inviteGuest(admin.world, guest)
+  const asked = () => stripe.calls.filter((call) => call.startsWith('GET /v1/checkout')).length
+  const path = `accounts/${accountId}/purchases/${id}`
+  const askOften = async () => {
+    const answers = []
+    for (let calls = 0; calls < 5; calls++) {
+      answers.push(...(await Promise.all([browser.get(path), browser.get(`${path}/page`)])))
+    }
+    return new Set(answers.map(({ httpStatus }) => httpStatus))
+  }
+  expect([await askOften(), asked()]).toEqual([new Set([200]), 2])
+  stripe.nowMs += 3_000
+  expect([await askOften(), asked()]).toEqual([new Set([200]), 4])
+  stripe.nowMs += 3_000
+  stripe.state = 'failing'
+  expect([await askOften(), asked()]).toEqual([new Set([502]), 6])
+  stripe.state = 'up'
+  stripe.pay(String(stripe.sessions.at(-1)?.id))
+  stripe.nowMs += 3_000
+  expect((await browser.get(path)).json).toMatchObject({ id, state: 'credited' })
 })
 
 test('a payment is credited as soon as a signed message arrives', async () => {

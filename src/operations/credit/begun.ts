@@ -6,13 +6,17 @@ import { Problem } from '../../vocabulary/problem.ts'
 import { notFound } from '../not-found.ts'
 import { type OperationParts, operation } from '../operation.ts'
 import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
+import { RecentAnswers } from './recent-answers.ts'
+
+type Parts = Pick<OperationParts, 'store' | 'clock'>
 
 /** Purchases by card whose buyer has left the payment page, or has come back from it. */
-export function begunOperations(sale: Sale, store: OperationParts['store']) {
-  return [resume(sale, store), lookUp(sale, store)]
+export function begunOperations(sale: Sale, parts: Parts) {
+  return [resume(sale, parts), lookUp(sale, parts)]
 }
 
-function resume(sale: Sale, { db }: OperationParts['store']) {
+function resume(sale: Sale, { store: { db }, clock }: Parts) {
+  const pages = new RecentAnswers<string | null>(clock)
   return operation({
     name: 'resumePurchase',
     method: 'GET',
@@ -23,36 +27,32 @@ function resume(sale: Sale, { db }: OperationParts['store']) {
     problems: ['not_found', 'purchase_not_open', 'payment_unavailable'],
     async run({ accountId, param }) {
       const purchase = await ownPurchase(db, { accountId, purchaseId: param('purchase_id') })
-      const url = await sale.openPage(purchase).catch(rethrowUnavailable)
+      const page = pages.get(purchase.source, () => sale.openPage(purchase))
+      const url = await page.catch(rethrowUnavailable)
       if (url === null) throw new Problem('purchase_not_open')
       return { object: 'payment_page', url }
     },
   })
 }
 
-function lookUp(sale: Sale, { db }: OperationParts['store']) {
-  // Pages that ask about a purchase at the same time share one look at the provider.
-  const underWay = new Map<string, ReturnType<Sale['look']>>()
-  const lookAt = (source: string): ReturnType<Sale['look']> => {
-    const known = underWay.get(source)
-    if (known !== undefined) return known
-    const look = sale.look(source).finally(() => underWay.delete(source))
-    underWay.set(source, look)
-    return look
-  }
+function lookUp(sale: Sale, { store: { db }, clock }: Parts) {
+  const looks = new RecentAnswers<unknown>(clock)
   return operation({
     name: 'lookUpPurchase',
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/purchases/{purchase_id}' },
     needsOwner: true,
-    summary: 'One purchase. If it is open, the payment provider is asked whether it is paid.',
+    summary:
+      'One purchase. If it is open, the payment provider is asked whether it is paid, at most every three seconds.',
     answers: { 200: purchaseShape },
     problems: ['not_found', 'payment_unavailable'],
     async run({ accountId, param }) {
       const purchase = await ownPurchase(db, { accountId, purchaseId: param('purchase_id') })
       if (purchase.state !== 'open') return purchaseAnswer(purchase)
-      const looked = await lookAt(purchase.source).catch(rethrowUnavailable)
-      return purchaseAnswer(looked?.purchase ?? purchase)
+      const look = looks.get(purchase.source, () => sale.look(purchase.source))
+      await look.catch(rethrowUnavailable)
+      // Read after the look, which another caller may have begun.
+      return purchaseAnswer(await ownPurchase(db, { accountId, purchaseId: purchase.id }))
     },
   })
 }

@@ -17,7 +17,12 @@ import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.t
 /** Methods of payment, quotes, and purchases. A gateway that sells nothing has none of them. */
 export function saleOperations({ sale, clock, store }: OperationParts) {
   if (sale === null) return []
-  return [offers(sale), quote(sale, clock), buy(sale, clock), ...begunOperations(sale, store)]
+  return [
+    offers(sale),
+    quote(sale, clock),
+    buy(sale, clock),
+    ...begunOperations(sale, { store, clock }),
+  ]
 }
 
 const amountWords = 'The credit, in micro-dollars: whole cents by card.'
