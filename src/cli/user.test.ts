@@ -25,8 +25,7 @@ async function withStore(use: (db: Kysely<Tables>) => Promise<void>): Promise<vo
 /** Adds a user who is a member of an account. */
 function addUser(id: string, { email, accountId }: { email: string; accountId: string }) {
   return withStore(async (db) => {
-    const times = { createdAtMs: 0, updatedAtMs: 0 }
-    const user = USERS.record({ ...USERS.start, id, name: id, email, ...times })
+    const user = USERS.record({ ...USERS.start, id, name: id, email, createdAtMs: 0 })
     await db.insertInto('users').values(user).execute()
     const member = { accountId, userId: id, role: 'owner', createdAtMs: 0 } as const
     await db.insertInto('members').values(MEMBERS.record(member)).execute()

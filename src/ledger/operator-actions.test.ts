@@ -13,8 +13,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
     bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
     bench.setNowMs(5)
-    const times = { createdAtMs: 1, updatedAtMs: 1 }
-    const ada = { ...USERS.start, id: 'user_1', name: 'Ada', email: 'a@b.example', ...times }
+    const ada = { ...USERS.start, id: 'user_1', name: 'Ada', email: 'a@b.example', createdAtMs: 1 }
     await bench.store.db.insertInto('users').values(USERS.record(ada)).execute()
   })
   afterEach(() => bench.close())

@@ -26,7 +26,7 @@ export async function endLostPassword(
 ): Promise<boolean> {
   const ended = await trx
     .updateTable('sign_ins')
-    .set({ password_hash: noPassword(), updated_at_ms: nowMs })
+    .set({ password_hash: noPassword() })
     .where('id', '=', id)
     .where('password_hash', 'not like', '!%')
     .returning('id')

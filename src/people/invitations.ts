@@ -16,10 +16,10 @@ export async function grant(
 ): Promise<void> {
   // Nor does one that is being taken at this moment.
   await claimFirstUser(trx, userId)
-  if (vouched) await updateUser(trx, { userId, nowMs }, { vouched: 1 })
+  if (vouched) await updateUser(trx, userId, { vouched: 1 })
   // Invitations that a former owner or operator sent meanwhile do not work again.
   await endSentInvitations(trx, { userId, nowMs })
-  if (isOperator) await updateUser(trx, { userId, nowMs }, { is_operator: 1 })
+  if (isOperator) await updateUser(trx, userId, { is_operator: 1 })
   if (accountId !== null && role !== null) {
     await joinAccount(trx, { userId, accountId, role, nowMs })
   }

@@ -103,7 +103,7 @@ test('a sign-in waits for another process that is changing the password, and is 
   closing.push(() => place.close())
   const { db } = place.store
   const user = await findUser(db, ADA.email)
-  const changed = { userId: user?.id ?? '', passwordHash: 'another', nowMs: 0 }
+  const changed = { userId: user?.id ?? '', passwordHash: 'another' }
   const signIn = await db.transaction().execute(async (trx) => {
     await lockPassword(trx, changed.userId)
     await setPasswordHash(trx, changed)

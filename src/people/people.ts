@@ -192,7 +192,7 @@ export class People {
       if (mailed) await proveAddress(trx, { userId: user.id, passwordHash, nowMs })
       else {
         await dropFactors(trx, user.id)
-        await vouchAgain(trx, { userId: user.id, nowMs })
+        await vouchAgain(trx, user.id)
       }
       await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
     })
@@ -379,7 +379,7 @@ export class People {
   ): Promise<void> {
     const nowMs = this.#input.clock.nowMs()
     const { userId } = password
-    await setPasswordHash(trx, { ...password, nowMs })
+    await setPasswordHash(trx, password)
     await endOwnLinks(trx, { userId, nowMs })
     await endOtherSessions(trx, { userId, keptSessionId })
   }

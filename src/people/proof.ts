@@ -5,12 +5,6 @@ import { endOwnLinks } from './links.ts'
 import { endOtherSessions } from './sessions.ts'
 import { PASSWORD_PROVIDER, type StoredPassword, setPasswordHash } from './users.ts'
 
-/** A user whose password is locked, and the time. */
-interface OfUser {
-  readonly userId: string
-  readonly nowMs: number
-}
-
 /**
  * Notes that an email address was proved to be the user's, whose password is locked. The first proof puts `passwordHash` in
  * place of the password, and ends the sessions, open links and outside identities that were there: another person may have
@@ -19,17 +13,17 @@ interface OfUser {
  */
 export async function proveAddress(
   trx: Transaction<Tables>,
-  { userId, passwordHash, nowMs }: StoredPassword & OfUser,
+  { userId, passwordHash, nowMs }: StoredPassword & { readonly nowMs: number },
 ): Promise<boolean> {
   const first = await trx
     .updateTable('users')
-    .set({ email_verified: 1, updated_at_ms: nowMs })
+    .set({ email_verified: 1 })
     .where('id', '=', userId)
     .where('email_verified', '=', 0)
     .returning('vouched')
     .executeTakeFirst()
   if (first === undefined) return false
-  await setPasswordHash(trx, { userId, passwordHash, nowMs })
+  await setPasswordHash(trx, { userId, passwordHash })
   await endOwnLinks(trx, { userId, nowMs })
   await endOtherSessions(trx, { userId, keptSessionId: null })
   await endIdentities(trx, userId)
@@ -41,13 +35,10 @@ export async function proveAddress(
  * Notes that the operator vouches for a user, whose password is locked and was just set by a link of the operator.
  * Outside identities end that joined a user whose address was only claimed.
  */
-export async function vouchAgain(
-  trx: Transaction<Tables>,
-  { userId, nowMs }: OfUser,
-): Promise<void> {
+export async function vouchAgain(trx: Transaction<Tables>, userId: string): Promise<void> {
   const claimed = await trx
     .updateTable('users')
-    .set({ vouched: 1, updated_at_ms: nowMs })
+    .set({ vouched: 1 })
     .where('id', '=', userId)
     .where('vouched', '=', 0)
     .where('email_verified', '=', 0)

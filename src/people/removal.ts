@@ -55,11 +55,10 @@ export function remove(
       if (invitations > 0) await record(null)
       return { isUser: false, wasOperator: false, accountIds, invitations }
     }
-    const from = { userId: user.id, nowMs }
-    const wasOperator = (asOperator || isAll) && (await endOperator(trx, from))
+    const wasOperator = (asOperator || isAll) && (await endOperator(trx, user.id))
     accountIds = await endMemberships(trx, { userId: user.id, accountId, isAll })
     if (isAll) {
-      await endOwnLinks(trx, from)
+      await endOwnLinks(trx, { userId: user.id, nowMs })
       await endOtherSessions(trx, { userId: user.id, keptSessionId: null })
       await dropFactors(trx, user.id)
       await trx.deleteFrom('sign_ins').where('user_id', '=', user.id).execute()
@@ -70,20 +69,17 @@ export function remove(
 }
 
 /** Ends that a user is an operator, and returns whether it was one. Throws Problem `last_operator`. */
-export async function endOperator(
-  trx: Transaction<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
-): Promise<boolean> {
+export async function endOperator(trx: Transaction<Tables>, userId: string): Promise<boolean> {
   // Locks all of them: two that are removed at the same time do not take each other for the one who stays.
   const operators = await trx
     .updateTable('users')
-    .set(({ ref }) => ({ updated_at_ms: ref('updated_at_ms') }))
+    .set(({ ref }) => ({ created_at_ms: ref('created_at_ms') }))
     .where('is_operator', '=', 1)
     .returning('id')
     .execute()
   if (operators.every(({ id }) => id !== userId)) return false
   if (operators.length === 1) throw new Problem('last_operator')
-  await updateUser(trx, { userId, nowMs }, { is_operator: 0 })
+  await updateUser(trx, userId, { is_operator: 0 })
   return true
 }
 

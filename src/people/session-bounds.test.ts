@@ -20,7 +20,6 @@ test("a user has at most 100 sessions: one more sign-in ends that user's oldest 
     name: 'Eve',
     email: 'eve@example.org',
     createdAtMs: 0,
-    updatedAtMs: 0,
   }
   const row = USERS.record({ ...USERS.start, ...person })
   await place.store.db.insertInto('users').values(row).execute()

@@ -85,7 +85,6 @@ export class Sessions {
       agent: storableAgent(agent),
       expiresAtMs: nowMs + SESSION_MS,
       createdAtMs: nowMs,
-      updatedAtMs: nowMs,
     }
     await this.#db.insertInto('sessions').values(SESSIONS.record(row)).execute()
     await endOldest(this.#db, { userId, hasShownFactor: false })

@@ -97,7 +97,7 @@ async function change(
   const fields = fieldsOf(row)
   const { rowKey, set } = fields
   const { tableName } = row
-  if (tableName === 'users') return takeOperator(trx, String(rowKey['id']), nowMs)
+  if (tableName === 'users') return takeOperator(trx, String(rowKey['id']))
   if (tableName === 'members' && set?.['role'] !== 'owner' && (await isLastOwner(trx, rowKey)))
     return 'last'
   const isDone =
@@ -191,14 +191,10 @@ async function setColumns(
   return Number(changed.numAffectedRows) > 0
 }
 
-async function takeOperator(
-  trx: Transaction<Tables>,
-  userId: string,
-  nowMs: number,
-): Promise<TakenAgain> {
+async function takeOperator(trx: Transaction<Tables>, userId: string): Promise<TakenAgain> {
   try {
     // If two gateways remove the last two at the same time, one stays.
-    return (await endOperator(trx, { userId, nowMs })) ? 'taken' : 'absent'
+    return (await endOperator(trx, userId)) ? 'taken' : 'absent'
   } catch (error) {
     if (error instanceof Problem && error.code === 'last_operator') return 'last'
     throw error

@@ -153,7 +153,6 @@ test('access that was taken before a failover that lost it stays taken, in any o
           name: 'Bob',
           email: 'bob@example.org',
           createdAtMs: 1,
-          updatedAtMs: 1,
         }),
       )
       .execute()

@@ -148,7 +148,6 @@ export async function addUser(
   trx: Transaction<Tables>,
   { ids, nowMs, email, name, passwordHash, isOperator, isVouched }: AddUserInput,
 ): Promise<UserRow | null> {
-  const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const user: UserRow = {
     ...USERS.start,
     id: ids.next('user'),
@@ -156,14 +155,13 @@ export async function addUser(
     email: email.toLowerCase(),
     isOperator,
     vouched: isVouched,
-    ...times,
+    createdAtMs: nowMs,
   }
   const again = {
     name,
     is_operator: isOperator ? 1 : 0,
     email_verified: 0,
     vouched: isVouched ? 1 : 0,
-    updated_at_ms: nowMs,
   }
   const row = await trx
     .insertInto('users')
@@ -174,7 +172,7 @@ export async function addUser(
   const signIn = { id: ids.next('sign'), userId: row.id, providerUserId: row.id, passwordHash }
   const made = await trx
     .insertInto('sign_ins')
-    .values(SIGN_INS.record({ ...signIn, provider: PASSWORD_PROVIDER, ...times }))
+    .values(SIGN_INS.record({ ...signIn, provider: PASSWORD_PROVIDER, createdAtMs: nowMs }))
     .onConflict((conflict) => conflict.columns(['provider', 'provider_user_id']).doNothing())
     .returning('id')
     .executeTakeFirst()
@@ -240,7 +238,7 @@ export async function lockPassword(db: Kysely<Tables>, userId: string): Promise<
   const row = await db
     .updateTable('sign_ins')
     // Neither engine locks a row that is only read: SQLite has no such statement.
-    .set(({ ref }) => ({ updated_at_ms: ref('updated_at_ms') }))
+    .set(({ ref }) => ({ created_at_ms: ref('created_at_ms') }))
     .where('user_id', '=', userId)
     .where('provider', '=', PASSWORD_PROVIDER)
     .returning('password_hash')
@@ -251,11 +249,11 @@ export async function lockPassword(db: Kysely<Tables>, userId: string): Promise<
 /** Gives a user who signs in by password another one. */
 export async function setPasswordHash(
   db: Kysely<Tables>,
-  { userId, passwordHash, nowMs }: StoredPassword & { readonly nowMs: number },
+  { userId, passwordHash }: StoredPassword,
 ): Promise<void> {
   await db
     .updateTable('sign_ins')
-    .set({ password_hash: passwordHash, updated_at_ms: nowMs })
+    .set({ password_hash: passwordHash })
     .where('user_id', '=', userId)
     .where('provider', '=', PASSWORD_PROVIDER)
     .execute()
@@ -286,14 +284,13 @@ export async function joinAccount(
     .execute()
 }
 
-/** Sets columns of a user. By position: the store, the user and the moment, and the columns. */
+/** Sets columns of a user. By position: the store, the ID of the user, and the columns. */
 export async function updateUser(
   db: Kysely<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+  userId: string,
   columns: Partial<Tables['users']>,
 ): Promise<void> {
-  const changed = db.updateTable('users').set({ ...columns, updated_at_ms: nowMs })
-  await changed.where('id', '=', userId).execute()
+  await db.updateTable('users').set(columns).where('id', '=', userId).execute()
 }
 
 /** Makes a user an owner of the oldest account, if there is one. */

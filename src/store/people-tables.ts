@@ -25,7 +25,6 @@ export const USERS = new Table('users', {
     /** Operators may do everything in every account. */
     is_operator: startsAs(false, flag),
     created_at_ms: integer,
-    updated_at_ms: integer,
     /** Whether the user gets emails of alerts, as an owner of accounts. */
     alert_mails: startsAs(true, flag),
     /** Whether the operator let the user in, by the setup link or a link of the operator's own. */
@@ -60,7 +59,6 @@ export const SIGN_INS = new Table('sign_ins', {
     /** `!` and random characters: a user without a password. */
     password_hash: orNull(text),
     created_at_ms: integer,
-    updated_at_ms: integer,
   },
 })
 
@@ -169,7 +167,6 @@ export const SESSIONS = new Table('sessions', {
     agent: orNull(text),
     expires_at_ms: integer,
     created_at_ms: integer,
-    updated_at_ms: integer,
     /** When the user's password was last asked for in it; null: at the sign-in. */
     confirmed_at_ms: orNull(integer),
     /** Rounded to five minutes; null: not since the sign-in. */
@@ -253,11 +250,8 @@ const VERIFICATIONS = new Table('verifications', {
     id: text,
     /** The provider. */
     identifier: text,
-    /** Empty. */
-    value: text,
     expires_at_ms: integer,
     created_at_ms: integer,
-    updated_at_ms: integer,
   },
 })
 

@@ -191,7 +191,7 @@ CREATE TABLE sale_cursors (
 CREATE TABLE sessions (
   id text not null primary key, user_id text not null references users (id), token_hash text not null unique,
   address text, agent text, expires_at_ms bigint not null, created_at_ms bigint not null,
-  updated_at_ms bigint not null, confirmed_at_ms bigint, last_used_at_ms bigint, factor_passed_at_ms bigint,
+  confirmed_at_ms bigint, last_used_at_ms bigint, factor_passed_at_ms bigint,
   challenge text, challenge_at_ms bigint
 , "guarded_at_ms" bigint);
 CREATE TABLE settings (
@@ -203,7 +203,6 @@ CREATE TABLE sign_in_rates (
 CREATE TABLE sign_ins (
   id text not null primary key, user_id text not null references users (id), provider text not null,
   provider_user_id text not null, password_hash text, created_at_ms bigint not null,
-  updated_at_ms bigint not null,
   constraint sign_ins_provider unique (provider, provider_user_id)
 );
 CREATE TABLE "store_gaps" ("id" text not null primary key, "instance_id" text not null, "found_at_ms" bigint not null, "from_ms" bigint not null, "until_ms" bigint not null, "commits" bigint not null, "requests" bigint not null, "charge_micros" bigint not null, "commands" bigint not null, "lost" bigint not null);
@@ -232,13 +231,12 @@ CREATE TABLE usage_rolled (
 CREATE TABLE users (
   id text not null primary key, name text not null, email text not null unique,
   email_verified integer default 0 not null, is_operator integer default 0 not null,
-  created_at_ms bigint not null, updated_at_ms bigint not null, alert_mails integer default 1 not null, "vouched" integer default 0 not null,
+  created_at_ms bigint not null, alert_mails integer default 1 not null, "vouched" integer default 0 not null,
   constraint users_email check (email = lower(email))
 );
 CREATE TABLE verifications (
-  id text not null primary key, identifier text not null, value text not null, expires_at_ms bigint not null,
-  created_at_ms bigint not null, updated_at_ms bigint not null
-);
+  id text not null primary key, identifier text not null, expires_at_ms bigint not null,
+  created_at_ms bigint not null);
 CREATE TABLE webhook_conditions (
   event text not null, subject_id text not null, since_ms bigint not null,
   constraint webhook_conditions_pkey primary key (event, subject_id)

@@ -11,7 +11,7 @@ export async function addOwner(
   const user = { ...USERS.start, id, name: id, email: `${id}@example.org`, emailVerified: true }
   await db
     .insertInto('users')
-    .values(USERS.record({ ...user, createdAtMs: 0, updatedAtMs: 0, ...settings }))
+    .values(USERS.record({ ...user, createdAtMs: 0, ...settings }))
     .execute()
   const member = { accountId: 'acct_1', userId: id, role: 'owner', createdAtMs: 0 } as const
   await db.insertInto('members').values(MEMBERS.record(member)).execute()

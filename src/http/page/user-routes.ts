@@ -37,8 +37,7 @@ async function confirm(input: PageCallsInput, call: PageCall<typeof confirmBody>
 async function changeAlertMails(input: PageCallsInput, call: PageCall<typeof alertMailsBody>) {
   const { user } = await enter(input, call)
   const { on } = await call.readBody()
-  const at = { userId: user.id, nowMs: input.clock.nowMs() }
-  await updateUser(input.db, at, { alert_mails: on ? 1 : 0 })
+  await updateUser(input.db, user.id, { alert_mails: on ? 1 : 0 })
   return { object: 'alert_mails', on }
 }
 

@@ -24,8 +24,13 @@ afterEach(async () => {
 test('an account whose owner is lost too is restored with its key and credit, and so are changes by a lost operator or token', async () => {
   await world.keep()
   const { db } = world.bench.store
-  const times = { createdAtMs: 0, updatedAtMs: 0 }
-  const ada = { ...USERS.start, id: 'user_ada', name: 'Ada', email: 'ada@example.org', ...times }
+  const ada = {
+    ...USERS.start,
+    id: 'user_ada',
+    name: 'Ada',
+    email: 'ada@example.org',
+    createdAtMs: 0,
+  }
   await db.insertInto('users').values(USERS.record(ada)).execute()
   const shop = { ...ADMIN_TOKENS.start, id: 'atok_shop', name: 'shop', createdAtMs: 0 }
   const secret = { tokenHash: 'hash', displayPrefix: 'adm', scopes: 'everything' }
@@ -57,8 +62,13 @@ test('an account whose owner is lost too is restored with its key and credit, an
 
 test('an account whose owner is not lost gets its owner back', async () => {
   const { db } = world.bench.store
-  const times = { createdAtMs: 0, updatedAtMs: 0 }
-  const ada = { ...USERS.start, id: 'user_ada', name: 'Ada', email: 'ada@example.org', ...times }
+  const ada = {
+    ...USERS.start,
+    id: 'user_ada',
+    name: 'Ada',
+    email: 'ada@example.org',
+    createdAtMs: 0,
+  }
   await db.insertInto('users').values(USERS.record(ada)).execute()
   await world.keep()
   await world.ledger.createAccount({ id: 'A', name: 'Ada', ownerId: 'user_ada' })

@@ -158,10 +158,8 @@ export class OutsideDoor {
       .values({
         id: hashSecret(ticket),
         identifier: providerId,
-        value: '',
         expires_at_ms: nowMs + OUTSIDE_MS,
         created_at_ms: nowMs,
-        updated_at_ms: nowMs,
       })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .returning('id')

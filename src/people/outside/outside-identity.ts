@@ -144,11 +144,10 @@ async function addIdentity(
   { identity, userId, ids, nowMs }: NewIdentity,
 ): Promise<void> {
   const { issuer: provider, subject: providerUserId } = identity
-  const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const signIn = { id: ids.next('sign'), userId, provider, providerUserId, passwordHash: null }
   const added = await trx
     .insertInto('sign_ins')
-    .values(SIGN_INS.record({ ...signIn, ...times }))
+    .values(SIGN_INS.record({ ...signIn, createdAtMs: nowMs }))
     .onConflict((conflict) => conflict.columns(['provider', 'provider_user_id']).doNothing())
     .returning('id')
     .executeTakeFirst()

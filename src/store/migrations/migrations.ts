@@ -23,6 +23,7 @@ import { up as searches } from './0045-searches.ts'
 import { up as lostChanges } from './0046-lost-changes.ts'
 import { up as newestNotes } from './0047-newest-notes.ts'
 import { up as disputes } from './0048-disputes.ts'
+import { up as unreadColumns } from './0049-unread-columns.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 46, name: 'lost-changes', up: lostChanges },
   { number: 47, name: 'newest-notes', up: newestNotes },
   { number: 48, name: 'disputes', up: disputes },
+  { number: 49, name: 'unread-columns', up: unreadColumns },
 ]
 
 /** The newest schema that this program knows. */
