@@ -1,11 +1,8 @@
 import { randomFillSync } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogRefreshers } from '../catalog/catalog-refreshers.ts'
 import type { WireFormat } from '../formats/format.ts'
 import { FORMATS } from '../formats/formats.ts'
-import type { ReadinessCheck } from '../http/health.ts'
-import { createByteBudget } from '../journey/gate/byte-budget.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { OPERATIONS, type OperationSource } from '../operations/operations.ts'
@@ -18,13 +15,13 @@ import { IdHours } from '../usage/usage-roller.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
-import { type OpenUpstream, openCatalog, openUpstreams } from './open-catalog.ts'
+import { openCatalog, openUpstreams } from './open-catalog.ts'
 import { openReconcilers, type Reconcilers } from './open-reconcilers.ts'
-import { openServedStore, type ServedStore } from './open-served-store.ts'
+import { openServedStore } from './open-served-store.ts'
 import { openServing } from './open-serving.ts'
-import { openTelemetry, showGauges, type TelemetryParts } from './open-telemetry.ts'
+import { openTelemetry } from './open-telemetry.ts'
 import { openUpkeep, openWebhooks } from './open-upkeep.ts'
-import { openVerification, type Verification } from './open-verification.ts'
+import { openVerification } from './open-verification.ts'
 import { openReplicationWatch } from './replication-watch.ts'
 import { openWhole, type Wiring } from './wiring.ts'
 
@@ -107,9 +104,9 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   openReplicationWatch(wiring, { store: served.store })
   const webhooks = openWebhooks(wiring, served)
   reconcilers = openReconcilers(wiring, { ...served, upstreams, verification })
-  const serving = await serve(wiring, {
+  const serving = await openServing(wiring, {
+    ...served,
     telemetryParts,
-    served,
     upstreams,
     catalog,
     refreshers,
@@ -126,67 +123,5 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     ids,
     refresher: refreshers,
     close: () => closing.disposeAsync(),
-  }
-}
-
-interface GatewayParts {
-  readonly telemetryParts: TelemetryParts
-  readonly served: ServedStore
-  readonly upstreams: ReadonlyMap<string, OpenUpstream>
-  readonly catalog: Catalog
-  readonly refreshers: CatalogRefreshers
-  readonly reconcilers: Reconcilers
-  readonly verification: Verification
-  readonly webhooks: ReturnType<typeof openWebhooks>
-}
-
-async function serve(
-  wiring: Wiring,
-  parts: GatewayParts,
-): Promise<Pick<Gateway, 'address' | 'forgottenHolds' | 'refusals' | 'settled'>> {
-  const { telemetryParts, served, upstreams, catalog, refreshers, reconcilers, verification } =
-    parts
-  const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
-  const checks = (isDraining: () => boolean): readonly ReadinessCheck[] =>
-    telemetryParts.readiness.checks({
-      isDraining,
-      isAlive: served.isAlive,
-      pricesRefreshedAtMs() {
-        // A gateway that is not ready gets no requests, which would have it catch up.
-        refreshers.catchUp()
-        return catalog.refreshedAtMs
-      },
-    })
-  const serving = await openServing(wiring, {
-    served,
-    catalog,
-    upstreams,
-    byteBudget,
-    refreshCatalog: () => refreshers.refreshNow(),
-    doubtedIds: () => refreshers.doubtedIds,
-    notOffered: () => refreshers.notOffered,
-    verification,
-    reconcilers,
-    isAccountRefused: (upstream) => telemetryParts.readiness.isAccountRefused(upstream),
-    metricsRoute: telemetryParts.metricsRoute,
-    webhooks: parts.webhooks,
-    readiness: checks,
-  })
-  const { address, inference, forgottenHolds, refusals } = serving
-  const isDraining = (): boolean => inference.isDraining
-  showGauges(wiring, {
-    telemetryParts,
-    served,
-    catalog,
-    inference,
-    byteBudget,
-    reconcilers,
-    checks: () => checks(isDraining),
-  })
-  return {
-    address,
-    forgottenHolds,
-    refusals,
-    settled: () => serving.settled(),
   }
 }

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { ModelNotOffered, RefreshOfAll } from '../catalog/catalog-refreshers.ts'
+import type { CatalogRefreshers } from '../catalog/catalog-refreshers.ts'
 import {
   type AnsweredCall,
   adminAccess,
@@ -17,14 +17,11 @@ import { Gate } from '../journey/gate/gate.ts'
 import { Maintenance } from '../journey/gate/maintenance.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey-parts.ts'
-import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import { MailServer } from '../mail/mail-server.ts'
 import { Outbox } from '../mail/outbox.ts'
 import type { OperationParts } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
-import type { Store } from '../store/store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
-import type { Clock } from '../vocabulary/clock.ts'
 import type { Watcher } from '../webhooks/watcher.ts'
 import { type Config, keyLimitsOf, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
@@ -33,47 +30,46 @@ import type { OpenUpstream } from './open-catalog.ts'
 import { BUILT_FOLDER, openPage } from './open-page.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import { openSale } from './open-sale.ts'
+import type { ServedStore } from './open-served-store.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
 import type { Verification } from './open-verification.ts'
 import { mailSettingsOf } from './settings/mail-settings.ts'
 import { VERSION, type Wiring, warning } from './wiring.ts'
 
+/** The open parts that serve requests and operations. */
+export interface ServingParts extends ServedStore {
+  readonly telemetryParts: TelemetryParts
+  readonly upstreams: ReadonlyMap<string, OpenUpstream>
+  readonly catalog: Catalog
+  readonly refreshers: CatalogRefreshers
+  readonly verification: Verification
+  readonly reconcilers: Reconcilers
+  /** Notices the account and the key of each request that has ended. */
+  readonly webhooks: Pick<Watcher, 'noticed'>
+}
+
 /** The parts of the HTTP server. */
-export interface HttpParts {
-  readonly parts: JourneyParts
-  readonly store: Store
-  readonly ledger: BatchedLedger
-  /** The time that is in the store's rows. */
-  readonly storeClock: Clock
+interface HttpParts extends ServingParts {
+  readonly journeyParts: JourneyParts
   readonly authenticator: Authenticator
   readonly unknownCallers: UnknownCallers
   /** The address that a client is counted under. */
   readonly addressOf: (arrival: Arrival) => string
-  readonly catalog: Catalog
-  /** Never rejects. */
-  readonly refreshCatalog: () => Promise<RefreshOfAll>
-  /** Models with a figure whose steep fall is not believed yet. */
-  readonly doubtedIds: () => readonly string[]
-  /** The models that upstreams list and the gateway does not offer, and why. */
-  readonly notOffered: () => readonly ModelNotOffered[]
-  readonly verification: Verification
-  readonly reconcilers: Pick<Reconcilers, 'scheduleOf'>
-  /** Whether an upstream last refused our account. */
-  readonly isAccountRefused: (upstream: string) => boolean
-  readonly upstreams: ReadonlyMap<string, OpenUpstream>
-  readonly metricsRoute: TelemetryParts['metricsRoute']
-  /** Notices the account and the key of each request that has ended. */
-  readonly webhooks: Pick<Watcher, 'noticed'>
   /** Counts the requests that were refused. */
   readonly refusals: { readonly requestEnded: (ended: EndedRequest) => void }
-  /** The checks of `/readyz`. */
-  readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }
 
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
 export async function openHttp(wiring: Wiring, http: HttpParts) {
   const { config, formats, configured, log, ids, telemetry, closing } = wiring
-  const { parts, catalog, authenticator, upstreams, metricsRoute, readiness } = http
+  const {
+    journeyParts: parts,
+    catalog,
+    refreshers,
+    authenticator,
+    upstreams,
+    telemetryParts,
+  } = http
   const maintenance = await openMaintenance(wiring, http)
   const logRequest = requestLogger(log)
   // With PORT=0 the system chooses one when the server listens.
@@ -92,6 +88,16 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
       if (accountId !== null && apiKeyId !== null) http.webhooks.noticed({ accountId, apiKeyId })
     },
   })
+  const checks = (): readonly ReadinessCheck[] =>
+    telemetryParts.readiness.checks({
+      isDraining: () => inference.isDraining,
+      isAlive: http.isAlive,
+      pricesRefreshedAtMs() {
+        // A gateway that is not ready gets no requests, which would have it catch up.
+        refreshers.catchUp()
+        return catalog.refreshedAtMs
+      },
+    })
   const server = createHttpServer({
     formats,
     publicNames: parts.publicNames,
@@ -109,14 +115,9 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
       version: VERSION,
       mode: configured.mode,
     },
-    readiness: () => readiness(() => inference.isDraining),
-    metrics: metricsRoute,
-    management: await managementOf(wiring, {
-      ...http,
-      pageUrl,
-      maintenance,
-      checks: () => readiness(() => inference.isDraining),
-    }),
+    readiness: checks,
+    metrics: telemetryParts.metricsRoute,
+    management: await managementOf(wiring, { ...http, pageUrl, maintenance, checks }),
     onFailure: (requestId, problem) =>
       log.error({ requestId, cause: faultOf(problem.cause) }, 'request failed'),
   })
@@ -133,7 +134,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
       },
     }),
   )
-  return { address: addressOf(bound, config.HOST), inference }
+  return { address: addressOf(bound, config.HOST), inference, checks }
 }
 
 async function openMaintenance(
@@ -166,7 +167,7 @@ async function managementOf(
   },
 ): Promise<ManagementInput> {
   const { config, operations, log, clock, ids } = wiring
-  const { store, ledger, storeClock, authenticator, unknownCallers, refreshCatalog } = http
+  const { store, ledger, storeClock, authenticator, unknownCallers, refreshers } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const calls = new Gate({ clock, settings: CALL_LIMITS })
   const byKey = keyAccess(calls, (arrival) => authenticator.authenticate(arrival))
@@ -195,7 +196,7 @@ async function managementOf(
       postLetter,
       webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       maintenance,
-      refreshCatalog,
+      refreshCatalog: () => refreshers.refreshNow(),
       upstreams: async () => upstreamFacts(wiring, http),
       server: servingFacts(wiring, {
         ...http,
@@ -233,14 +234,14 @@ async function managementOf(
 /** The state of this process's upstreams; none for the simulator, which replaces them. */
 function upstreamFacts(
   { configured }: Wiring,
-  { verification, isAccountRefused }: Pick<HttpParts, 'verification' | 'isAccountRefused'>,
+  { verification, telemetryParts }: ServingParts,
 ): Awaited<ReturnType<OperationParts['upstreams']>> {
   if (configured.mode === 'simulator') return []
   return configured.upstreams.map(({ name, dialect, inFlightMax }) => ({
     name,
     dialect,
     inFlightMax,
-    isAccountRefused: isAccountRefused(name),
+    isAccountRefused: telemetryParts.readiness.isAccountRefused(name),
     left: verification.creditLeft(name),
   }))
 }
@@ -251,12 +252,10 @@ function servingFacts(
   {
     checks,
     catalog,
-    doubtedIds,
-    notOffered,
+    refreshers,
     verification,
     reconcilers,
-  }: Pick<HttpParts, 'catalog' | 'doubtedIds' | 'notOffered' | 'verification' | 'reconcilers'> &
-    Pick<NonNullable<OperationParts['server']>, 'checks'>,
+  }: ServingParts & Pick<NonNullable<OperationParts['server']>, 'checks'>,
 ): OperationParts['server'] {
   return {
     version: VERSION,
@@ -265,11 +264,11 @@ function servingFacts(
     catalog: () => ({
       models: catalog.modelIds.size,
       refreshedAtMs: catalog.refreshedAtMs,
-      doubtedIds: doubtedIds(),
+      doubtedIds: refreshers.doubtedIds,
     }),
     modelsAt: (feeBasisPoints) => catalog.chargedAt(feeBasisPoints),
     catalogRows: () => catalog.rows().map((row) => ({ ...row, isStale: catalog.isStale(row) })),
-    notOffered,
+    notOffered: () => refreshers.notOffered,
     verification: () => verification.report(),
     scheduleOf: (request, upstream) => reconcilers.scheduleOf(request, upstream),
     onReportFailure: warning(log, 'an audit could not be reported to webhooks'),

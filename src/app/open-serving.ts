@@ -1,8 +1,7 @@
-import type { Catalog } from '../catalog/catalog.ts'
 import type { EndedRequest, Inference } from '../http/inference.ts'
 import { CLIENT_LEFT } from '../journey/client-answer.ts'
 import { Authenticator } from '../journey/gate/authenticator.ts'
-import type { ByteBudget } from '../journey/gate/byte-budget.ts'
+import { createByteBudget } from '../journey/gate/byte-budget.ts'
 import { ClientAddresses } from '../journey/gate/client-address.ts'
 import { Gate } from '../journey/gate/gate.ts'
 import { ThreadShare } from '../journey/gate/thread-share.ts'
@@ -20,41 +19,21 @@ import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
 import { CommandImpossible } from '../store/store-failure.ts'
 import { RefusalCounter } from '../usage/refusals.ts'
 import type { Arrival } from '../vocabulary/call.ts'
-import type { OpenUpstream } from './open-catalog.ts'
-import { type HttpParts, openHttp } from './open-http.ts'
+import { openHttp, type ServingParts } from './open-http.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
+import { showGauges } from './open-telemetry.ts'
 import { publicNamesOf } from './settings/name-settings.ts'
 import { running, type Wiring, warning } from './wiring.ts'
 
-/** The parts of a server, and its events. */
-interface ServingInput
-  extends Pick<
-    HttpParts,
-    | 'refreshCatalog'
-    | 'doubtedIds'
-    | 'notOffered'
-    | 'verification'
-    | 'isAccountRefused'
-    | 'metricsRoute'
-    | 'readiness'
-    | 'webhooks'
-  > {
-  readonly served: ServedStore
-  readonly catalog: Catalog
-  readonly upstreams: ReadonlyMap<string, OpenUpstream>
-  readonly byteBudget: ByteBudget
-  readonly reconcilers: Reconcilers
-}
-
 /** Opens everything between a client's socket and the ledger, and listens. */
-export async function openServing(wiring: Wiring, input: ServingInput) {
+export async function openServing(wiring: Wiring, served: ServingParts) {
   const { config, clock } = wiring
-  const { served, catalog, upstreams } = input
+  const { catalog, upstreams, verification, reconcilers } = served
   let stoppingSinceMs = 0
   const leftToDrainMs = (): number =>
     config.TOLLGATE_DRAIN_TIMEOUT_MS - (performance.now() - stoppingSinceMs)
-  const settler = openSettler(wiring, { ...input, leftToDrainMs })
+  const settler = openSettler(wiring, { ...served, leftToDrainMs })
   const addressOf = openAddresses(wiring)
   const unknownCallers = new UnknownCallers({
     clock,
@@ -62,8 +41,8 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     requestsPerMinuteMax: config.TOLLGATE_UNKNOWN_KEYS_PER_MINUTE,
   })
   const authenticator = openAuthenticator(wiring, { ...served, unknownCallers })
-  const parts: JourneyParts = {
-    ...(await openCallers(wiring, input)),
+  const journeyParts: JourneyParts = {
+    ...(await openCallers(wiring, served)),
     formats: wiring.formats,
     authenticate: (arrival) => authenticator.authenticate(arrival),
     hasPostedCredit: (accountId) =>
@@ -74,7 +53,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     takeVerdicts: () => served.ledger.takeVerdicts(),
     settler,
     tokenFactors: new TokenFactors(),
-    costStands: (claim) => input.verification.policy.stands(claim),
+    costStands: (claim) => verification.policy.stands(claim),
     fieldRefused: noteRefusedFields(wiring),
     ownCapRefused: noteRefusedCaps(wiring),
     upstreams: new Map([...upstreams].map(([name, { upstream }]) => [name, upstream])),
@@ -86,24 +65,22 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
   }
   // Opened first, and closed last: then all requests have been answered.
   const refusals = openRefusals(wiring, served)
-  const { address, inference } = await openHttp(wiring, {
-    ...input,
+  const { address, inference, checks } = await openHttp(wiring, {
     ...served,
-    parts,
+    journeyParts,
     refusals,
     authenticator,
     unknownCallers,
     addressOf,
   })
-  const { reconcilers } = input
   const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, reconcilers })
   // The part that is opened last is closed first.
   wiring.closing.defer(() => {
     stoppingSinceMs = performance.now()
   })
+  showGauges(wiring, { ...served, inference, byteBudget: journeyParts.byteBudget, checks })
   return {
     address,
-    inference,
     forgottenHolds,
     refusals,
     /** Resolves when no request is in flight and no settle is running. */
@@ -204,10 +181,11 @@ const SETTLES_WAIT_MS_MIN = 30_000
 function openSettler(
   { config, log, closing }: Wiring,
   {
-    served: { ledger, storeClock },
+    ledger,
+    storeClock,
     reconcilers,
     leftToDrainMs,
-  }: ServingInput & { readonly leftToDrainMs: () => number },
+  }: ServingParts & { readonly leftToDrainMs: () => number },
 ): Settler {
   const settler = new Settler({
     ledger,
@@ -285,7 +263,7 @@ function openAddresses({ config, log, telemetry }: Wiring): (arrival: Arrival) =
 /** The limits of each caller on this thread. */
 async function openCallers(
   { config }: Wiring,
-  { served: { store, storeClock }, byteBudget }: ServingInput,
+  { store, storeClock }: ServedStore,
 ): Promise<
   Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare' | 'inflateShare'>
 > {
@@ -298,6 +276,7 @@ async function openCallers(
       unbackedRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
     },
   })
+  const byteBudget = createByteBudget({ bytesMax: config.TOLLGATE_BUFFER_BYTES_MAX })
   const threadShare = new ThreadShare()
   const inflateShare = new ThreadShare()
   const accountTag = await openAccountTagger(store.db)

@@ -119,9 +119,8 @@ function portOf(port: string, protocol: string): number {
   return protocol === 'https:' ? 443 : 80
 }
 
-interface ShowGaugesInput {
+interface ShowGaugesInput extends Pick<ServedStore, 'store' | 'storeClock'> {
   readonly telemetryParts: TelemetryParts
-  readonly served: Pick<ServedStore, 'store' | 'storeClock'>
   readonly catalog: Catalog
   readonly inference: Pick<Inference, 'inFlight'>
   readonly byteBudget: Pick<ByteBudget, 'bytesReserved'>
@@ -132,16 +131,17 @@ interface ShowGaugesInput {
 
 /** Connects the gauges and the probes on the port of the metrics to the parts, once all parts are open. */
 export function showGauges({ config, configured, clock }: Wiring, input: ShowGaugesInput): void {
-  const { telemetryParts, served, catalog, inference, byteBudget, reconcilers, checks } = input
+  const { telemetryParts, store, storeClock, catalog, inference, byteBudget, reconcilers } = input
+  const { checks } = input
   telemetryParts.probed.checks = checks
   telemetryParts.metrics?.watch({
     clock,
-    storeClock: served.storeClock,
+    storeClock,
     inFlight: () => inference.inFlight,
     bufferBytes: () => byteBudget.bytesReserved,
     bufferBytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
-    countHolds: () => countHolds(served.store.reports),
-    readSale: () => saleFigures(served.store.reports),
+    countHolds: () => countHolds(store.reports),
+    readSale: () => saleFigures(store.reports),
     waiting: () => reconcilers.waiting(),
     catalog: () => ({
       modelIds: catalog.modelIds,

@@ -1,24 +1,18 @@
 import { AlertPost } from '../alerts/alert-post.ts'
 import { Alerts } from '../alerts/alerts.ts'
 import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
-import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import { LapsedCredit } from '../ledger/lapsed-credit.ts'
 import { MailServer } from '../mail/mail-server.ts'
-import type { Store } from '../store/store.ts'
 import { type IdHours, UsageRoller } from '../usage/usage-roller.ts'
-import type { Clock } from '../vocabulary/clock.ts'
 import { Deliverer } from '../webhooks/deliverer.ts'
 import { AddressRules, resolveByDns } from '../webhooks/target.ts'
 import { Watcher } from '../webhooks/watcher.ts'
 import { pageUrlOf } from './config.ts'
+import type { ServedStore } from './open-served-store.ts'
 import { mailSettingsOf } from './settings/mail-settings.ts'
 import { running, type Wiring, warning } from './wiring.ts'
 
-interface UpkeepInput {
-  readonly store: Store
-  readonly ledger: BatchedLedger
-  /** The time that is in the store's rows. */
-  readonly storeClock: Clock
+interface UpkeepInput extends ServedStore {
   /** The clock of the ids of requests. */
   readonly idHours: IdHours
 }
@@ -69,7 +63,7 @@ function createBusyShare(): () => number {
 /** Null: requests are kept for ever. */
 function openActivityPruner(
   { config, log, closing }: Wiring,
-  { store, storeClock: clock }: UpkeepInput,
+  { store, storeClock: clock }: ServedStore,
 ): ActivityPruner | null {
   const keepDays = config.TOLLGATE_ACTIVITY_DAYS
   if (keepDays === null) return null
@@ -86,13 +80,10 @@ function openActivityPruner(
 /** An upstream that has listed no models for so many refreshes is away. */
 const REFRESHES_MISSED = 3
 
-/**
- * Finds events for webhooks and alerts for owners of accounts, and sends them. `storeClock`: the same for all
- * processes of the store.
- */
+/** Finds events for webhooks and alerts for owners of accounts, and sends them. */
 export function openWebhooks(
   { config, configured, log, ids, telemetry, closing }: Wiring,
-  { store, storeClock: clock }: { readonly store: Store; readonly storeClock: Clock },
+  { store, storeClock: clock }: ServedStore,
 ): Pick<Watcher, 'noticed'> {
   const { db } = store
   const settings = mailSettingsOf(config)
