@@ -20,12 +20,11 @@ import {
   type ConfirmingDeposit,
   cursorOf,
   readDepositAddresses,
-  readRates,
   replaceConfirming,
 } from './deposit-rows.ts'
 import { DepositScan, type DepositScanInput } from './deposit-scan.ts'
 import { creditOfUnits } from './deposit-value.ts'
-import { type RatesInput, refreshRates } from './token-rates.ts'
+import { type RatesInput, readRates, refreshRates } from './token-rates.ts'
 import { type WaitingToken, WaitingTokens } from './waiting-tokens.ts'
 
 type Waits = ReadonlyMap<Stablecoin, WaitingToken>

@@ -14,16 +14,16 @@ import type { ChainNode } from './chain/node.ts'
 import { askTransfersIn, type PlacedTransfer, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, depositOfSource, type Stablecoin } from './chain/terms.ts'
 import { readCursor } from './cursors.ts'
-import type { HandedOut } from './deposit-rows.ts'
 import {
   addDepositAddresses,
   cursorOf,
+  type HandedOut,
   readAddressesOf,
-  readRates,
   waitingCursorOf,
 } from './deposit-rows.ts'
 import { type DepositTerms, usableRate } from './deposit-value.ts'
 import type { DepositMethod, DepositTermsNow } from './method.ts'
+import { readRates } from './token-rates.ts'
 
 interface TokenDepositsInput {
   readonly chain: ChainTerms

@@ -1,9 +1,8 @@
 import { type Kysely, sql } from 'kysely'
-import { CONFIRMING_DEPOSITS, DEPOSIT_ADDRESSES, TOKEN_RATES } from '../store/sale-tables.ts'
+import { CONFIRMING_DEPOSITS, DEPOSIT_ADDRESSES } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { StoreRefused } from '../store/store-failure.ts'
 import type { RowOf } from '../store/table.ts'
-import type { TokenRate } from './deposit-value.ts'
 
 /** A deposit in a block that is not final. */
 export type ConfirmingDeposit = RowOf<typeof CONFIRMING_DEPOSITS>
@@ -145,45 +144,6 @@ async function isWritten(db: Kysely<Tables>, row: AddressRow): Promise<boolean> 
     if (error instanceof StoreRefused) return false
     throw error
   }
-}
-
-/** The rates of a chain's tokens, by the address of the token. */
-export async function readRates(
-  db: Kysely<Tables>,
-  chainId: number,
-): Promise<ReadonlyMap<string, TokenRate>> {
-  const rows = await db
-    .selectFrom('token_rates')
-    .selectAll()
-    .where('chain_id', '=', chainId)
-    .execute()
-  return new Map(rows.map((row) => [row.token, TOKEN_RATES.read(row)]))
-}
-
-/** Writes a rate that nodes agree on. */
-export async function writeRate(db: Kysely<Tables>, row: TokenRate): Promise<void> {
-  const { rate8, feedAtMs, readAtMs } = row
-  await db
-    .insertInto('token_rates')
-    .values(TOKEN_RATES.record(row))
-    .onConflict((conflict) =>
-      conflict
-        .columns(['chain_id', 'token'])
-        .doUpdateSet({ rate8, feed_at_ms: feedAtMs, read_at_ms: readAtMs }),
-    )
-    .execute()
-}
-
-/** Closes a token: nothing is quoted or credited of it until a look agrees on a rate again. */
-export async function removeRate(
-  db: Kysely<Tables>,
-  { chainId, token }: Pick<TokenRate, 'chainId' | 'token'>,
-): Promise<void> {
-  await db
-    .deleteFrom('token_rates')
-    .where('chain_id', '=', chainId)
-    .where('token', '=', token)
-    .execute()
 }
 
 /** Replaces the confirming deposits of a chain by the results of one look. */

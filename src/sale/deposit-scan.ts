@@ -11,7 +11,6 @@ import type { ChainNode } from './chain/node.ts'
 import { askPlaces, askTransfers, type Block, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, type Stablecoin, sourceOfDeposit } from './chain/terms.ts'
 import type { HandedOut } from './deposit-rows.ts'
-import { readRates } from './deposit-rows.ts'
 import {
   creditOfUnits,
   type DepositTerms,
@@ -19,6 +18,7 @@ import {
   usableRate,
   valueDeposit,
 } from './deposit-value.ts'
+import { readRates } from './token-rates.ts'
 
 /** The parts of the gateway that a scan of blocks needs. */
 export interface DepositScanInput {

@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely'
+import { TOKEN_RATES } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { agreementOf, askEach } from './chain/agreement.ts'
 import { askToken, type TokenReading } from './chain/feed.ts'
 import type { ChainNode } from './chain/node.ts'
 import type { ChainTerms, Stablecoin } from './chain/terms.ts'
-import { readRates, removeRate, writeRate } from './deposit-rows.ts'
+import type { TokenRate } from './deposit-value.ts'
 
 /** The parts that read the rates of tokens. */
 export interface RatesInput {
@@ -54,4 +55,43 @@ async function keepRate(
     earlier?.rate8 !== row.rate8 || (feedAtMs ?? earlier.feedAtMs) !== earlier.feedAtMs
   if (isChange || Math.abs(readAtMs - earlier.readAtMs) >= REWRITE_AFTER_MS)
     await writeRate(db, row)
+}
+
+/** The rates of a chain's tokens, by the address of the token. */
+export async function readRates(
+  db: Kysely<Tables>,
+  chainId: number,
+): Promise<ReadonlyMap<string, TokenRate>> {
+  const rows = await db
+    .selectFrom('token_rates')
+    .selectAll()
+    .where('chain_id', '=', chainId)
+    .execute()
+  return new Map(rows.map((row) => [row.token, TOKEN_RATES.read(row)]))
+}
+
+/** Writes a rate that nodes agree on. */
+async function writeRate(db: Kysely<Tables>, row: TokenRate): Promise<void> {
+  const { rate8, feedAtMs, readAtMs } = row
+  await db
+    .insertInto('token_rates')
+    .values(TOKEN_RATES.record(row))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['chain_id', 'token'])
+        .doUpdateSet({ rate8, feed_at_ms: feedAtMs, read_at_ms: readAtMs }),
+    )
+    .execute()
+}
+
+/** Closes a token: nothing is quoted or credited of it until a look agrees on a rate again. */
+async function removeRate(
+  db: Kysely<Tables>,
+  { chainId, token }: Pick<TokenRate, 'chainId' | 'token'>,
+): Promise<void> {
+  await db
+    .deleteFrom('token_rates')
+    .where('chain_id', '=', chainId)
+    .where('token', '=', token)
+    .execute()
 }

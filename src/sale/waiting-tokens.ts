@@ -8,9 +8,10 @@ import type { Block } from './chain/questions.ts'
 import type { Stablecoin } from './chain/terms.ts'
 import type { WaitReason } from './chain-look.ts'
 import { moveCursor } from './cursors.ts'
-import { readRates, waitingCursorOf } from './deposit-rows.ts'
+import { waitingCursorOf } from './deposit-rows.ts'
 import type { DepositScan, DepositScanInput, Scanned } from './deposit-scan.ts'
 import { usableRate } from './deposit-value.ts'
+import { readRates } from './token-rates.ts'
 
 const CATCHING_UP: WaitReason = { kind: 'catchingUp', reason: 'it is being scanned' }
 
