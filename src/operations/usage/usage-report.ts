@@ -16,13 +16,13 @@ import { CUSTOMERS_FIGURES, moneyAnswer } from './usage-figures.ts'
 import { focusCsv } from './usage-focus.ts'
 import { type KeyOwner, readKeyOwners, readNames } from './usage-names.ts'
 import { placeField, type ReportRange, rangeOf, STEPS, stepsIn } from './usage-range.ts'
-import { reportCsv } from './usage-report-csv.ts'
 import {
   type Figures,
   figuresShape,
   GROUPINGS,
   type Grouping,
   type ReportRow,
+  reportCsv,
   rowShape,
 } from './usage-report-row.ts'
 
