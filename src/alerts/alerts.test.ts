@@ -359,7 +359,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await look()
       nowMs = rightMs
       const sent: string[] = []
-      const sender = post({ send: async ({ subject }) => void sent.push(subject) })
+      const sender = post({ send: async ({ subject }) => sent.push(subject).toString() })
       await sender.send()
       await sender.send()
       expect(sent.map((subject) => subject.slice(0, 4)).toSorted()).toEqual(['100%', '90% '])
