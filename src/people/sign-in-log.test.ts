@@ -39,16 +39,22 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
       .map(({ action, detailJson }) => [action, JSON.parse(detailJson).not_recorded ?? 0])
   }
 
-  test('a flood of wrong passwords for an operator is twenty records an hour, and the next one has the number of the others', async () => {
-    for (const _ of Array(25)) {
-      log.failed({ email: ADA.email }, attempt)
+  test('a flood of wrong passwords for an operator is five records an hour of one address and twenty of all, and the next one has the number of the others', async () => {
+    const failFrom = async (address: string) => {
+      nowMs++
+      log.failed({ email: ADA.email }, { ...attempt, visitor: { ...VISITOR, address } })
       await log.settled()
     }
-    expect(await recorded()).toEqual(Array(20).fill(['failedSignIn', 0]))
+    for (const _ of Array(25)) await failFrom('192.0.2.1')
+    expect(await recorded()).toEqual(Array(5).fill(['failedSignIn', 0]))
+    await failFrom('192.0.2.2')
+    expect((await recorded()).slice(5)).toEqual([['failedSignIn', 20]])
+    for (let last = 3; last < 33; last++) await failFrom(`192.0.2.${last}`)
+    expect((await recorded()).slice(6)).toEqual(Array(14).fill(['failedSignIn', 0]))
     nowMs += HOUR_MS
-    log.failed({ email: ADA.email }, attempt)
+    await failFrom('192.0.2.1')
     log.failed({ email: 'unknown@example.org' }, attempt)
-    expect((await recorded()).slice(20)).toEqual([['failedSignIn', 5]])
+    expect((await recorded()).slice(20)).toEqual([['failedSignIn', 16]])
   })
 
   test('sign-ins are removed from the audit log after a year', async () => {

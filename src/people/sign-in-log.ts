@@ -29,11 +29,14 @@ const PRUNED_EVERY_MS = DAY_MS
 
 /** The failed attempts at one operator's sign-in that are recorded in an hour. The next record has the number of the others. */
 const FAILED_MAX = 20
+/** How many of these can be from one client address: a flood from it leaves room for those from others. */
+const FAILED_OF_ADDRESS_MAX = 5
 
 /** Failed attempts at the sign-in of one operator, in the present hour. */
 interface Failures {
   readonly hour: number
-  recorded: number
+  /** The client addresses of the recorded ones, one for each. */
+  readonly recordedOf: string[]
   unrecorded: number
 }
 
@@ -81,7 +84,7 @@ export class SignInLog {
       const user =
         'email' in who ? await findUser(this.#db, who.email) : await getUser(this.#db, who.userId)
       if (user?.isOperator !== true) return
-      const before = this.#countFailure(user.id)
+      const before = this.#countFailure(user.id, attempt.visitor.address)
       if (before === null) return
       const detail = before === 0 ? {} : { not_recorded: before }
       await this.#record('failedSignIn', { userId: user.id, ...attempt, detail })
@@ -94,18 +97,19 @@ export class SignInLog {
     await Promise.all(this.#underWay)
   }
 
-  /** The failures before this one that were not recorded; null: nor is this one. */
-  #countFailure(userId: string): number | null {
+  /** The failures before this one that were not recorded; null: nor is this one. By position: the operator, the client address. */
+  #countFailure(userId: string, address: string): number | null {
     const hour = Math.floor(this.#clock.nowMs() / HOUR_MS)
     const known = this.#failures.get(userId)
     const isNew = known === undefined || known.hour !== hour
-    const counted = isNew ? { hour, recorded: 0, unrecorded: known?.unrecorded ?? 0 } : known
+    const counted = isNew ? { hour, recordedOf: [], unrecorded: known?.unrecorded ?? 0 } : known
     this.#failures.set(userId, counted)
-    if (counted.recorded >= FAILED_MAX) {
+    const ofAddress = counted.recordedOf.filter((one) => one === address).length
+    if (ofAddress >= FAILED_OF_ADDRESS_MAX || counted.recordedOf.length >= FAILED_MAX) {
       counted.unrecorded++
       return null
     }
-    counted.recorded++
+    counted.recordedOf.push(address)
     const before = counted.unrecorded
     counted.unrecorded = 0
     return before
