@@ -46,6 +46,7 @@ export async function runCommandLine({ args, ...input }: CommandLineInput): Prom
         keyTag: config.TOLLGATE_KEY_TAG,
         keyLimits: keyLimitsOf(config),
         pageUrl: pageUrlOf(config),
+        serviceName: config.TOLLGATE_NAME,
         serverUrl: serverUrlOf(config),
         webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
         sale: saleSettingsOf(config),

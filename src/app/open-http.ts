@@ -193,6 +193,7 @@ async function managementOf(
       get pageUrl() {
         return pageUrl()
       },
+      serviceName: config.TOLLGATE_NAME,
       postLetter,
       webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       maintenance,

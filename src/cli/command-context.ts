@@ -38,6 +38,8 @@ export interface CommandSettings {
   readonly keyLimits: KeyLimits
   /** The address of the page in browsers, without `/app`. */
   readonly pageUrl: string
+  /** The name of the service; null: the operator gave it none. */
+  readonly serviceName: string | null
   /** The address of a running server with these settings. */
   readonly serverUrl: string
   /** Networks that webhooks may be sent to although they are not public. */

@@ -192,7 +192,7 @@ async function operationOf(
 ): Promise<Operation> {
   const { store, ledger, ids, clock } = opened
   const read = settings()
-  const { keyTag, keyLimits, pageUrl, webhookNetworks, upstreams } = read
+  const { keyTag, keyLimits, pageUrl, serviceName, webhookNetworks, upstreams } = read
   const sections = makeOperations(operations, {
     store,
     ledger,
@@ -204,6 +204,7 @@ async function operationOf(
     keyTag,
     keyLimits,
     pageUrl,
+    serviceName,
     postLetter: read.mail && ((letter) => opened.letters.push(letter)),
     webhookNetworks,
     maintenance: {

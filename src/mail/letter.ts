@@ -1,3 +1,5 @@
+import { escaped } from '../vocabulary/escaped.ts'
+
 /** An email to one person. */
 export interface Letter {
   readonly to: string
@@ -51,6 +53,17 @@ function htmlOf(part: Part): string {
   return `<p><a href="${url}" style="${BUTTON}">${escaped(part.words)}</a></p><p style="font-size:13px;word-break:break-all">${url}</p>`
 }
 
+/** A person with an email address. */
+export interface Named {
+  readonly name: string
+  readonly email: string
+}
+
+/** "Ada (ada@example.org)": anyone can choose a name, so the address is beside it. The address alone where it is the name. */
+export function namedText({ name, email }: Named): string {
+  return name === email ? email : `${name} (${email})`
+}
+
 /** "2027-01-01 00:00 UTC": an email does not know the reader's time zone. */
 export function momentText(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
@@ -59,18 +72,6 @@ export function momentText(atMs: number): string {
 /** A line break in a name would begin a header, or a paragraph that looks like the gateway's own. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ').trim()
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => ESCAPES[char] ?? '')
 }
 
 const words = (text: string): Part => ({ kind: 'words', words: text })
@@ -191,27 +192,85 @@ export function resetLetter({
   })
 }
 
-/** An invitation. `accountName`: null if the person only becomes an operator. */
+/** A link by which a user changes to the address that it is sent to. */
+export function newEmailLetter({
+  to,
+  url,
+  user,
+}: {
+  readonly to: string
+  readonly url: string
+  /** The user, with the present address. */
+  readonly user: Named
+}): Letter {
+  return letterOf({
+    to,
+    subject: 'Confirm your new email address',
+    parts: [
+      words(
+        `${namedText(user)} wants to sign in with this address from now on. Use this link to confirm it. It works once, within 45 minutes.`,
+      ),
+      { kind: 'link', words: 'Confirm the address', url },
+      notAsked('link'),
+    ],
+  })
+}
+
+/** A notice to the earlier address of a user. */
+export function emailChangedLetter({
+  to,
+  email,
+}: {
+  readonly to: string
+  /** The new address. */
+  readonly email: string
+}): Letter {
+  return letterOf({
+    to,
+    subject: 'Your email address was changed',
+    parts: [
+      words(
+        `You now sign in with ${email}. Emails about your accounts go to that address, and this one no longer signs you in.`,
+      ),
+      words(
+        'If you did not change it, ask the operator of the service at once to remove your access and to invite you again.',
+      ),
+    ],
+  })
+}
+
+/** An invitation. */
 export function invitationLetter({
   to,
   url,
+  inviter,
   accountName,
+  serviceName,
   expiresAtMs,
 }: {
   readonly to: string
   readonly url: string
+  /** The user who invites; null: the command line or a token does. */
+  readonly inviter: Named | null
+  /** Null: the person only becomes an operator. */
   readonly accountName: string | null
+  /** The name of the service; null: the operator gave it none. */
+  readonly serviceName: string | null
   readonly expiresAtMs: number
 }): Letter {
-  const what = accountName === null ? 'operate this gateway' : `use the account "${accountName}"`
+  const at = serviceName === null ? '' : ` at ${serviceName}`
+  const operated = serviceName ?? 'this gateway'
+  const what =
+    accountName === null ? `operate ${operated}` : `use the account "${accountName}"${at}`
+  const by = inviter === null ? 'You are invited' : `${namedText(inviter)} invites you`
   return letterOf({
     to,
     subject:
       accountName === null
-        ? 'You are invited to operate a gateway'
-        : `You are invited to “${accountName}”`,
+        ? `You are invited to operate ${serviceName ?? 'a gateway'}`
+        : `You are invited to “${accountName}”${at}`,
     parts: [
-      words(`You are invited to ${what}. The link works once, until ${momentText(expiresAtMs)}.`),
+      words(`${by} to ${what}. The link works once, until ${momentText(expiresAtMs)}.`),
       { kind: 'link', words: 'Join', url },
       words('If you did not expect this, do nothing.'),
     ],

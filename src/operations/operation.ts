@@ -309,6 +309,8 @@ export interface OperationParts {
   readonly keyLimits: KeyLimits
   /** The address of the page for browsers, without `/app`. Links begin with it. */
   readonly pageUrl: string
+  /** The name of the service; null: the operator gave it none. */
+  readonly serviceName: string | null
   /** Queues an email, which is sent later; null: no email is sent. */
   readonly postLetter: ((letter: Letter, untilMs: number) => void) | null
   /** Networks that are not public, but that webhooks can be sent to. */

@@ -143,15 +143,32 @@ export async function removeExpiredLinks(db: Kysely<Tables>, nowMs: number): Pro
     .execute()
 }
 
-/** Ends the links by which a user, whose password is locked, sets another or signs in without it. */
-export async function endOwnLinks(
+interface OfUser {
+  readonly userId: string
+  readonly nowMs: number
+}
+
+/**
+ * Ends the links by which a user, whose password is locked, sets another, signs in without it, or changes the email
+ * address.
+ */
+export async function endOwnLinks(trx: Transaction<Tables>, of: OfUser): Promise<void> {
+  await endLinks(trx, { ...of, kinds: ['reset', 'sign_in', 'new_email'] })
+}
+
+/** Ends the links by which a user, whose password is locked, changes the email address. */
+export async function endNewEmailLinks(trx: Transaction<Tables>, of: OfUser): Promise<void> {
+  await endLinks(trx, { ...of, kinds: ['new_email'] })
+}
+
+async function endLinks(
   trx: Transaction<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+  { userId, nowMs, kinds }: OfUser & { readonly kinds: readonly LinkKind[] },
 ): Promise<void> {
   await trx
     .updateTable('links')
     .set({ used_at_ms: nowMs })
-    .where('kind', 'in', ['reset', 'sign_in'])
+    .where('kind', 'in', kinds)
     .where('user_id', '=', userId)
     .where('used_at_ms', 'is', null)
     .execute()
@@ -270,7 +287,7 @@ export interface LinkLook {
   readonly accountName: string | null
   readonly role: Role | null
   /** The user who made it and can send another; null: that user can no longer, or the command line or a token made it. */
-  readonly inviterName: string | null
+  readonly inviter: { readonly name: string; readonly email: string } | null
   readonly expiresAtMs: number
 }
 
@@ -285,6 +302,7 @@ export async function lookAtLink(
     .leftJoin('users', 'users.id', 'links.inviter_id')
     .selectAll('links')
     .select(['accounts.name as account_name', 'users.name as inviter_name'])
+    .select('users.email as inviter_email')
     .where('links.token_hash', '=', hashSecret(text))
     .where('links.kind', '=', kind)
     .executeTakeFirst()
@@ -294,13 +312,14 @@ export async function lookAtLink(
   const isUsable = (await found.where(isOpen(nowMs)).executeTakeFirst()) !== undefined
   const sendable = found.where((of) => of.or([isOwners(of), isOperators(of)]))
   const canSendMore = (await sendable.executeTakeFirst()) !== undefined
+  const { inviter_name: name, inviter_email: email } = row
   return {
     email: isUsable ? link.email : null,
     isUsable,
     isOperator: link.isOperator,
     accountName: row.account_name,
     role: link.role,
-    inviterName: canSendMore ? row.inviter_name : null,
+    inviter: canSendMore && name !== null && email !== null ? { name, email } : null,
     expiresAtMs: link.expiresAtMs,
   }
 }

@@ -14,7 +14,7 @@ export const ADMIN_SCOPES = ['read', 'keys', 'credit', 'everything'] as const
 export type LinkKind = (typeof LINK_KINDS)[number]
 
 /**
- * Every kind of link: to make the first operator, to become a user or a member, to set a new password, and to
- * sign in by an email.
+ * Every kind of link: to make the first operator, to become a user or a member, to set a new password, to sign
+ * in by an email, and to change the email address.
  */
-export const LINK_KINDS = ['setup', 'invitation', 'reset', 'sign_in'] as const
+export const LINK_KINDS = ['setup', 'invitation', 'reset', 'sign_in', 'new_email'] as const

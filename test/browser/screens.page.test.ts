@@ -167,7 +167,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'invitation',
     path: 'invite#a-token',
-    text: 'Olga Operator invites you to Helix Lab as a member. This link expires on 28 Nov.',
+    text: 'Olga Operator (olga@tidewater.example) invites you to Helix Lab as a member. This link expires on 28 Nov.',
   },
   {
     name: 'invitation-email',
@@ -180,7 +180,7 @@ const SCREENS: readonly Screen[] = [
     name: `${path}-used`,
     path: `${path}?used#a-token`,
     before: (server: StandIn) => server.answer('/look', json({ ...LINK_LOOK, usable: false })),
-    text: 'Ask Olga Operator for a new one.',
+    text: 'Ask Olga Operator (olga@tidewater.example) for a new one.',
   })),
   ...answeredScreens({ path: 'setup#a-token', pathEnd: '/start' }, [
     ['setup', json({ ...WITH_MAIL, setup_needed: true }), 'Create the operator'],

@@ -280,7 +280,7 @@ export const LINK_LOOK = {
   account_name: HELIX.name,
   role: 'member',
   operator: false,
-  inviter: 'Olga Operator',
+  inviter: 'Olga Operator (olga@tidewater.example)',
   expires_at: '2026-11-28T09:00:00.000Z',
 }
 

@@ -221,8 +221,9 @@ test('a removed user cannot sign in by email', async () => {
   expect(errorOf(await browserAt('203.0.113.7').post('auth/link', { token }))).toEqual(INVALID_LINK)
 })
 
-test('an invitation by the admin API is sent by email, and the name of its account is plain text', async () => {
-  await world.reopen({ ADMIN_API_TOKEN: 'an-admin-token' })
+test('an invitation is sent by email, names who invites, and the name of its account is plain text', async () => {
+  await world.reopen({ ADMIN_API_TOKEN: 'an-admin-token', TOLLGATE_NAME: 'Corner Models' })
+  const operator = await setUpOperator(world, ORIGIN)
   const call = async (path: string, body: object): Promise<Record<string, unknown>> => {
     const headers = { authorization: 'Bearer an-admin-token', 'content-type': 'application/json' }
     const sent = { method: 'POST', headers, body: JSON.stringify(body) }
@@ -234,12 +235,14 @@ test('an invitation by the admin API is sent by email, and the name of its accou
   const { url } = await call('invitations', { email, account_id: id, mail: true })
   const { to, text, html } = await box.mail(0)
   expect(to).toEqual([email])
-  expect(text).toContain(`use the account "${name}"`)
+  expect(text).toContain(`You are invited to use the account "${name}" at Corner Models.`)
   expect(text).toContain(String(url))
   expect(html).not.toMatch(/<img/)
   const visitor = browserAt('203.0.113.7')
   const person = { token: await linkIn(box, 0), name: 'Eve', password: ADA.password }
   expect((await visitor.post('auth/invitation', person)).httpStatus).toBe(201)
+  await operator.post(`accounts/${id}/invitations`, { email: 'bob@example.org', role: 'member' })
+  expect((await box.mail(1)).text).toContain('Ada (ada@example.org) invites you to use the account')
 })
 
 describe('without a mail server that answers', () => {

@@ -202,7 +202,7 @@ describe('a look at a link', () => {
       account_name: 'test',
       role: 'member',
       operator: false,
-      inviter: 'Ada',
+      inviter: `Ada (${ADA.email})`,
       expires_at: made.json['expires_at'],
     }
     expect((await look(world, 'invitation', token)).json).toEqual(seen)
@@ -232,7 +232,7 @@ describe('a look at a link', () => {
     expect(await lookedAt(29)).toMatchObject({
       isUsable: false,
       accountName: 'test',
-      inviterName: 'eve@example.org',
+      inviter: { name: 'eve@example.org', email: 'eve@example.org' },
     })
     expect(await lookedAt(31)).toBeNull()
   })

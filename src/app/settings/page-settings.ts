@@ -12,7 +12,7 @@ export const PAGE_SETTINGS = {
     'Whether the page is served at `/app`: `on` or `off`.',
   ),
   TOLLGATE_NAME: {
-    ...optional('The name of your service on the page. Unset: `tollgate`.'),
+    ...optional('The name of your service on the page and in invitations. Unset: `tollgate`.'),
     schema: fitting((text) => text.length <= 40, 'must have at most 40 characters'),
   },
   TOLLGATE_CONTACT: {

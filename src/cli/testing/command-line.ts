@@ -65,6 +65,7 @@ export function openCommandLine(
     keyTag: 'tollgate',
     keyLimits: { requestsPerMinuteMax: 300, inFlightMax: 8, accountKeysMax: 1_000 },
     pageUrl: 'http://localhost:8787',
+    serviceName: null,
     // Nothing listens there.
     serverUrl: 'http://127.0.0.1:9',
     webhookNetworks: [],

@@ -1,3 +1,4 @@
+import { namedText } from '../../mail/letter.ts'
 import type { LinkLook } from '../../people/links.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import type { Membership } from '../../people/users.ts'
@@ -49,7 +50,7 @@ export interface LinkLookAnswer {
   readonly role: Role | null
   /** Whether it makes an operator. */
   readonly operator: boolean
-  /** The person who made an invitation; null: not known. */
+  /** The person who made an invitation, such as `Ada (ada@example.org)`; null: not known. */
   readonly inviter: string | null
   readonly expires_at: string | null
 }
@@ -63,7 +64,7 @@ export function linkLookAnswer(look: LinkLook | null): LinkLookAnswer {
     account_name: look?.accountName ?? null,
     role: look?.role ?? null,
     operator: look?.isOperator ?? false,
-    inviter: look?.inviterName ?? null,
+    inviter: look?.inviter ? namedText(look.inviter) : null,
     expires_at: look === null ? null : new Date(look.expiresAtMs).toISOString(),
   }
 }

@@ -4,7 +4,7 @@ import { invitationLetter } from '../../mail/letter.ts'
 import { makeLink, refuseTooMany } from '../../people/links.ts'
 import { countInvitation } from '../../people/mail-rates.ts'
 import { changeMember, listInvitations, withdrawInvitation } from '../../people/members.ts'
-import { listMembers, type Member } from '../../people/users.ts'
+import { getUser, listMembers, type Member } from '../../people/users.ts'
 import { ROLES } from '../../vocabulary/role.ts'
 import type { Caller } from '../caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from '../fields.ts'
@@ -177,8 +177,11 @@ function invite(parts: OperationParts) {
       const { url, ...answer } = linkAnswer(parts, { kind, email, made })
       if (!isMailed) return { ...answer, url, mailed: false }
       const accountName = (await getAccount(db, accountId))?.name ?? null
+      const inviter = await getUser(db, caller.userId)
+      const { serviceName } = parts
       const { expiresAtMs } = made
-      postLetter(invitationLetter({ to: email, url, accountName, expiresAtMs }), expiresAtMs)
+      const letter = { to: email, url, inviter, accountName, serviceName, expiresAtMs }
+      postLetter(invitationLetter(letter), expiresAtMs)
       return { ...answer, mailed: true }
     },
   })

@@ -4,7 +4,7 @@ import { invitationLetter } from '../../mail/letter.ts'
 import { makeLink, type NewLink } from '../../people/links.ts'
 import { listInvitations } from '../../people/members.ts'
 import { remove } from '../../people/removal.ts'
-import { findUser, type ListedUser, listUsers } from '../../people/users.ts'
+import { findUser, getUser, type ListedUser, listUsers } from '../../people/users.ts'
 import type { LinkRow } from '../../store/people-tables.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { ROLES } from '../../vocabulary/role.ts'
@@ -90,7 +90,10 @@ function invite(parts: OperationParts) {
       const answer = linkAnswer(parts, { kind, email, made })
       if (mail) {
         const { expiresAtMs } = made
-        const letter = { to: email, url: answer.url, accountName: account?.name ?? null }
+        const inviter = inviterId === null ? null : await getUser(parts.store.db, inviterId)
+        const accountName = account?.name ?? null
+        const { serviceName } = parts
+        const letter = { to: email, url: answer.url, inviter, accountName, serviceName }
         postLetter?.(invitationLetter({ ...letter, expiresAtMs }), expiresAtMs)
       }
       return answer
