@@ -59,7 +59,12 @@ export async function openSale(
     sale,
     playPage:
       card?.kind === 'play'
-        ? { card: card.play, onPaid: (source: string) => sale.look(source), pageUrl: publicUrl }
+        ? {
+            card: card.play,
+            onPaid: (source: string) => sale.look(source),
+            pageUrl: publicUrl,
+            serviceName: config.TOLLGATE_NAME,
+          }
         : null,
     webhook: card?.kind === 'stripe' && poll !== null ? webhookOf(wiring, poll) : null,
   }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PlayCard } from '../sale/card/play.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { escaped } from '../vocabulary/escaped.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { formatUnits } from '../vocabulary/purchase.ts'
 
@@ -12,17 +13,25 @@ export interface PlayPageInput {
   readonly onPaid: (source: string) => Promise<unknown>
   /** The address of the page. */
   readonly pageUrl: () => string
+  /** The name of the service; null: the operator gave it none. */
+  readonly serviceName: string | null
 }
 
 /** `/play/checkout/{id}`: where play money is paid for credit, while the simulator is the provider. */
 export function registerPlayPage(
   app: FastifyInstance,
-  { card, onPaid, pageUrl }: PlayPageInput,
+  { card, onPaid, pageUrl, serviceName }: PlayPageInput,
 ): void {
   const url = '/play/checkout/:id'
+  const service = escaped(serviceName ?? 'tollgate')
+  const backLink = (path: string) => `<a href="${path}">Back to ${service}</a>`
+  const unknown = htmlOf({
+    title: 'No such page',
+    body: `<p>Start a new purchase.</p>${backLink('/app')}`,
+  })
   const show = async (request: PlayRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const checkout = await card.find(idOf(request.params.id))
-    const page = checkout === null ? UNKNOWN : pageOf(checkout, backPathOf(request))
+    const page = checkout === null ? unknown : pageOf(checkout, backLink(backPathOf(request)))
     return reply
       .code(checkout === null ? 404 : 200)
       .headers({ ...HEADERS, 'x-request-id': reply.request.id })
@@ -93,9 +102,9 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 type Checkout = NonNullable<Awaited<ReturnType<PlayCard['find']>>>
 
-function pageOf({ cents, state }: Checkout, backPath: string): string {
+/** By position: the purchase, and the link back. */
+function pageOf({ cents, state }: Checkout, back: string): string {
   const dollars = `$${formatUnits(BigInt(cents), 2)}`
-  const back = `<a href="${backPath}">Back to tollgate</a>`
   switch (state) {
     case 'open':
       return htmlOf({
@@ -120,8 +129,3 @@ function pageOf({ cents, state }: Checkout, backPath: string): string {
 function htmlOf({ title, body }: { readonly title: string; readonly body: string }): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} - play money</title><style>${STYLE}</style><main><small>Play money</small><h1>${title}</h1>${body}</main></html>`
 }
-
-const UNKNOWN = htmlOf({
-  title: 'No such page',
-  body: '<p>Start a new purchase.</p><a href="/app">Back to tollgate</a>',
-})

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { test } from './page-test.ts'
-import { json } from './stand-in.ts'
+import { down, json } from './stand-in.ts'
 import { STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME, START, WITH_MAIL } from './stand-in-data.ts'
 import { BOUGHT_ID, PENDING } from './stand-in-sale.ts'
@@ -98,6 +98,11 @@ test('the page has the name of the service, and says how to reach its operator',
   expect(await page.getByRole('link', { name: 'Contact Corner Models' }).getAttribute('href')).toBe(
     contact,
   )
+  const unsafe = { signed_in: false, secure: false }
+  server.answer('/start', json({ ...START, service_name: 'Corner Models', ...unsafe }))
+  server.answer('/me', { ...down, httpStatus: 401 })
+  await page.goto(`${server.address}/app/sign-in`)
+  await page.getByText('Open Corner Models over https').waitFor()
 })
 
 test('the palette finds Credit by “invoice”, and where alerts are turned off', async ({

@@ -9,6 +9,7 @@ let aheadMs = 0
 const admin = Management.ofFile(() => ({
   mode: 'simulator',
   clock: { nowMs: () => Date.now() + aheadMs },
+  settings: { TOLLGATE_NAME: 'Corner <& Sons>' },
 }))
 afterAll(async () => {
   expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
@@ -227,7 +228,9 @@ test('a page is paid only with its own button, not with a form of another site',
   expect(await balance(accountId)).toBe(0)
   // A browser sends the origin with the form only where the page lets it.
   expect((await page('GET', path, null)).headers['referrer-policy']).toBe('same-origin')
-  expect((await page('POST', path)).text).toContain('Paid')
+  const paid = (await page('POST', path)).text
+  expect(paid).toContain('Paid')
+  expect(paid).toContain('>Back to Corner &lt;&amp; Sons&gt;</a>')
   expect(await balance(accountId)).toBe(25_000_000)
 })
 

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
+import { useServiceName } from '../../parts/service-name.tsx'
 import { Door } from './door.tsx'
 import { DoorForm } from './door-form.tsx'
 import { OutsideWays } from './outside.tsx'
@@ -75,10 +76,11 @@ function Lost() {
 
 /** Browsers keep a session only with TLS, or on the machine itself. */
 function Insecure() {
+  const service = useServiceName()
   return (
     <p className="problem mt-4" role="note">
-      This address has no TLS, so browsers keep no session for it. Open tollgate over https, and set{' '}
-      <span className="mono">TOLLGATE_PUBLIC_URL</span> to that address.
+      This address has no TLS, so browsers keep no session for it. Open {service} over https, and
+      set <span className="mono">TOLLGATE_PUBLIC_URL</span> to that address.
     </p>
   )
 }
