@@ -212,7 +212,7 @@ export async function copyBy(page: Page, label: string): Promise<void> {
 
 /** Types a message into the Playground and sends it by keys, which do nothing before the models are known. */
 export async function sendByKeys(page: Page, message: string): Promise<void> {
-  await page.getByLabel('Message').fill(message)
+  await page.getByLabel('Message', { exact: true }).fill(message)
   await page.getByRole('button', { name: 'Send', exact: true, disabled: false }).waitFor()
   await page.keyboard.press('Control+Enter')
 }

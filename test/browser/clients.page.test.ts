@@ -177,6 +177,22 @@ test('Ctrl and Enter send; stopping leaves the answer, and the text of the answe
   await page.waitForURL((url) => url.searchParams.get('request') === ANSWER_ID)
 })
 
+test('each answer of a chat keeps its charge when the next one comes', async ({ page, server }) => {
+  answerChat(server, ANSWERED)
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await ask(page)
+  await page.getByText('Charged $0.0185').waitFor()
+  const laterId = REQUESTS[5]?.id ?? ''
+  server.answer('/playground/chat', { ...ANSWERED, requestId: laterId })
+  server.answer(`/requests/${laterId}`, json({ ...REQUESTS[4], id: laterId, charge: 21_000 }))
+  await sendByKeys(page, 'And from a fence?')
+  await page.getByText('Charged $0.0210').waitFor()
+  const [first, second] = await page.getByRole('listitem').filter({ hasText: 'stops you' }).all()
+  expect(await first?.textContent()).toContain('Charged $0.0185')
+  // The charge of the latest answer is below the chat, with what to do about an error.
+  expect(await second?.textContent()).not.toContain('Charged')
+})
+
 test('nothing of a prompt or an answer is in the address or the storage of the browser', async ({
   ownPage: page,
   server,

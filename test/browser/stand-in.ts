@@ -68,7 +68,13 @@ export const ANSWER_ID = 'req_01kbh2x9q4e7m0v6rt3z8ycd5n'
 
 /** The answer of the API at a path: JSON, JSON by the query, a refusal, or nothing until the end of the test. */
 export type StandInAnswer =
-  | { readonly kind: 'json'; readonly body: unknown; readonly httpStatus?: number }
+  | {
+      readonly kind: 'json'
+      readonly body: unknown
+      readonly httpStatus?: number
+      /** Default: {@link ANSWER_ID}. */
+      readonly requestId?: string
+    }
   | { readonly kind: 'by'; readonly of: (query: URLSearchParams) => unknown }
   | { readonly kind: 'refusal'; readonly httpStatus: number; readonly message: string }
   | { readonly kind: 'silence' }
@@ -276,7 +282,7 @@ function sendAnswer(
     etag,
     'content-type': 'application/json',
     'cache-control': 'no-store',
-    'x-request-id': ANSWER_ID,
+    'x-request-id': (answer?.kind === 'json' && answer.requestId) || ANSWER_ID,
   })
   response.end(text)
 }

@@ -3,9 +3,12 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Message } from './chat-store.ts'
 import { isSendKey } from './composer.tsx'
+import { Charge } from './outcome.tsx'
 
 interface MessageItemProps {
   readonly message: Message
+  /** Whether its charge is shown with it. */
+  readonly isPriced: boolean
   /** Whether an answer is under way. */
   readonly isLocked: boolean
   readonly onEdit: (content: string) => void
@@ -24,8 +27,15 @@ const Markdown = lazy(() =>
 const SPEAKERS = { user: 'You', assistant: 'Assistant' } as const
 
 /** A message: read, edited, removed, or sent again. */
-export function MessageItem({ message, isLocked, onEdit, onRemove, onResend }: MessageItemProps) {
-  const { role, content, model } = message
+export function MessageItem({
+  message,
+  isPriced,
+  isLocked,
+  onEdit,
+  onRemove,
+  onResend,
+}: MessageItemProps) {
+  const { role, content, model, requestId } = message
   const [draft, setDraft] = useState<string | null>(null)
   const speaker = SPEAKERS[role]
   const save = () => {
@@ -79,6 +89,11 @@ export function MessageItem({ message, isLocked, onEdit, onRemove, onResend }: M
             </button>
           </span>
         </form>
+      )}
+      {isPriced && requestId !== null && (
+        <p className="outcome">
+          <Charge requestId={requestId} />
+        </p>
       )}
     </li>
   )

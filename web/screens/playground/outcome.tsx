@@ -58,25 +58,39 @@ export function Outcome({ run }: { run: Run }) {
 }
 
 const ASK_AGAIN_MS = 700
+const ASK_AGAIN_OF_EARLIER_MS = 10_000
 
-/** The charge of a request, polled until it is settled. */
+function isSettling(request: ActivityRequest | undefined): boolean {
+  return request === undefined || request.state === 'open' || request.state === 'provisional'
+}
+
 function Cost({ requestId }: { requestId: string | null }) {
+  if (requestId === null) return <span>Stopped before the answer started.</span>
+  return <Charge requestId={requestId} isLatest />
+}
+
+interface ChargeProps {
+  readonly requestId: string
+  /** Whether it is the charge of the latest request. */
+  readonly isLatest?: boolean
+}
+
+/** The charge, tokens and times of a request, polled until it is settled. */
+export function Charge({ requestId, isLatest = false }: ChargeProps) {
   const account = useAccountId()
   const { data } = useQuery({
-    ...requestQuery(requestId ?? '', { as: 'member', accountId: account }),
-    enabled: requestId !== null,
+    ...requestQuery(requestId, { as: 'member', accountId: account }),
+    staleTime: ({ state: { data: request } }) =>
+      isSettling(request) ? 0 : Number.POSITIVE_INFINITY,
     refetchInterval: ({ state: { data: request } }) =>
-      request === undefined || request.state === 'open' || request.state === 'provisional'
-        ? ASK_AGAIN_MS
-        : false,
+      isSettling(request) && (isLatest ? ASK_AGAIN_MS : ASK_AGAIN_OF_EARLIER_MS),
   })
   const queries = useQueryClient()
-  const isCharged = data !== undefined && data.state !== 'open'
+  const isCharged = isLatest && data !== undefined && data.state !== 'open'
   // The first request makes the key “Playground”, and each changes what is left of its limit.
   useEffect(() => {
     if (isCharged) void queries.invalidateQueries({ queryKey: keysQuery(account).queryKey })
   }, [isCharged, queries, account])
-  if (requestId === null) return <span>Stopped before the answer started.</span>
   const { usage = null } = data ?? {}
   return (
     <>

@@ -11,7 +11,7 @@ import { useExampleModel, useModels } from '../../parts/use-models.ts'
 import { SuspendedBand, useWatchedAccount } from '../../shell/account-bands.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useAccountId, useNameOf } from '../../shell/use-account.ts'
-import { type Typed, useChat } from './chat-store.ts'
+import { type Run, type Typed, useChat } from './chat-store.ts'
 import { Composer } from './composer.tsx'
 import { Estimate } from './estimate.tsx'
 import { type AskedModel, askedModel, bodyOf, type ChatSettings, SPOKEN } from './formats.ts'
@@ -144,12 +144,15 @@ interface MessagesProps {
 }
 
 function Messages({ chat, settings }: MessagesProps) {
+  const { run } = chat
+  const shownBelow = run.kind === 'running' ? chat.messages.at(-1)?.requestId : requestOf(run)
   return (
     <ol>
       {chat.messages.map((message) => (
         <MessageItem
           key={message.id}
           message={message}
+          isPriced={message.requestId !== null && message.requestId !== shownBelow}
           isLocked={chat.run.kind === 'running'}
           onEdit={(content) => chat.edit(message.id, content)}
           onRemove={() => chat.remove(message.id)}
@@ -158,6 +161,11 @@ function Messages({ chat, settings }: MessagesProps) {
       ))}
     </ol>
   )
+}
+
+/** The latest request, whose charge is below all messages; null: there is none, or it never began. */
+function requestOf(run: Run): string | null {
+  return 'requestId' in run ? run.requestId : null
 }
 
 /** The request that Send would send now; without a message, an example of one. */
