@@ -112,6 +112,16 @@ test('the CSV of a report is named by its accounts, its first and last day, and 
   }
 })
 
+test('on a phone, a model that is not offered has the name of its upstream', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/operator/models?list=not_offered`)
+  const row = page.getByRole('row').filter({ hasText: 'the row has no ID' })
+  await row.getByText('openrouter:').waitFor()
+})
+
 test('an operator opens a model and reads the prices of the provider beside those that are charged, its state and its use', async ({
   page,
   server,

@@ -67,6 +67,7 @@ export function NotOffered({ query, find, onFind }: NotOfferedProps) {
             </td>
             <td className="hide-s hide-t text-ink-2">{upstream}</td>
             <td className="wide wrap-anywhere">
+              <span className="only-s dimmed">{upstream}: </span>
               <Prose text={why} />
             </td>
           </tr>
