@@ -47,7 +47,7 @@ const SCREENS: readonly Screen[] = [
     act: (page) => page.getByLabel('Name', { exact: true }).fill('Quay'),
     text: 'Email',
   },
-  { name: 'op-account', path: ONE, text: 'Keys by spend' },
+  { name: 'op-account', path: ONE, text: '2.5% to 5%, by model' },
   ...answeredScreens({ path: ONE, pathEnd: `/operator/accounts/${HELIX.id}` }, [
     [
       'op-account-suspended',

@@ -144,7 +144,12 @@ export const HEALTH: Health = {
     { name: 'serving', ok: true, message: null },
     { name: 'upstream_account', ok: true, message: null },
   ],
-  catalog: { models: 214, refreshed_at: ago(130_000), doubted: ['openai/gpt-6-mini'] },
+  catalog: {
+    models: 214,
+    refreshed_at: ago(130_000),
+    doubted: ['openai/gpt-6-mini'],
+    fee_basis_points: { least: 250, most: 500 },
+  },
   costs: {
     lookups: 'verify',
     doubted: ['acme/sage-pro on chat, streamed'],

@@ -381,7 +381,10 @@ test('health has the checks of /readyz, the catalog and the unsettled holds', as
   expect(json).toMatchObject({
     mode: 'simulator',
     store: 'sqlite',
-    catalog: { models: expect.any(Number), refreshed_at: expect.any(String), doubted: [] },
+    catalog: {
+      ...{ models: expect.any(Number), refreshed_at: expect.any(String), doubted: [] },
+      fee_basis_points: { least: 500, most: 500 },
+    },
     costs: { lookups: 'all', doubted: [], key_usage_agrees: null },
     holds: [
       { state: 'open', requests: 0, held: 0, oldest_opened_at: null },

@@ -268,6 +268,9 @@ function showHealth({ store, server, clock }: OperationParts) {
           models: catalog.models,
           refreshed_at: timeOrNull(refreshedAtMs),
           doubted: [...catalog.doubtedIds],
+          fee_basis_points: leastAndMost(
+            server.catalogRows().map(({ offer }) => offer.feeBasisPoints),
+          ),
         },
         costs: {
           lookups: verification.lookups,
@@ -286,6 +289,10 @@ function showHealth({ store, server, clock }: OperationParts) {
   })
 }
 
+function leastAndMost(values: readonly number[]): { least: number; most: number } | null {
+  return values.length === 0 ? null : { least: Math.min(...values), most: Math.max(...values) }
+}
+
 /** The state of a process and its store. */
 const healthShape = z
   .object({
@@ -301,6 +308,12 @@ const healthShape = z
       models: z.int(),
       refreshed_at: timeField.nullable(),
       doubted: z.array(z.string()),
+      fee_basis_points: z
+        .object({ least: z.int(), most: z.int() })
+        .nullable()
+        .describe(
+          'The platform fees of models, in hundredths of a percent, which accounts without their own fee are charged. Null: no model is offered.',
+        ),
     }),
     costs: z
       .object({

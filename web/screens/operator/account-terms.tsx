@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { LOW_BALANCE_MICROS_DEFAULT } from '../../../src/vocabulary/money.ts'
 import type { Account } from '../../api/answers.ts'
-import { oneAccountQuery } from '../../api/operator.ts'
+import { healthQuery, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
 import { LIMIT_NAMES, LIMITS } from '../../format/terms.ts'
@@ -34,7 +34,11 @@ function Terms({ account }: { readonly account: Account }) {
   const rows: readonly (readonly [string, ReactNode])[] = [
     [
       'Platform fee',
-      account.fee_basis_points === null ? 'The model’s fee' : percentOf(account.fee_basis_points),
+      account.fee_basis_points === null ? (
+        <ModelFees key="fee" />
+      ) : (
+        percentOf(account.fee_basis_points)
+      ),
     ],
     ['Allowance', allowance === null ? 'None' : `${money(allowance.amount)} a ${allowance.period}`],
     ...LIMIT_NAMES.map((name) => [LIMITS[name].word, limit(limits[name])] as const),
@@ -59,4 +63,15 @@ function Terms({ account }: { readonly account: Account }) {
       </div>
     </>
   )
+}
+
+/** The fee of an account without its own: it depends on the model. */
+function ModelFees() {
+  const { data: health } = useQuery({ ...healthQuery, refetchInterval: false })
+  const fees = health?.catalog.fee_basis_points ?? null
+  if (fees === null) return 'The model’s fee'
+  const { least, most } = fees
+  return least === most
+    ? `${percentOf(least)}, the fee of all models`
+    : `${percentOf(least)} to ${percentOf(most)}, by model`
 }
