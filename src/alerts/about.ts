@@ -60,6 +60,18 @@ export type AlertAbout =
       readonly endsAtMs: number
     }
   | {
+      /** A purchase was paid, and its credit was added. */
+      readonly kind: 'purchase'
+      readonly purchaseId: string
+      /** As a person reads it; null: it has none. */
+      readonly receiptNumber: string | null
+      readonly creditMicros: number
+      /** The payment, in the smallest unit of its currency; null: it is not known. */
+      readonly paid: { readonly currency: string; readonly units: string } | null
+      /** The paid credit of the account afterwards. */
+      readonly balanceMicros: number
+    }
+  | {
       readonly kind: 'reversal'
       /** Below zero: credit was removed; above: it was added again. */
       readonly amountMicros: number

@@ -1,6 +1,7 @@
 import { type Letter, letterOf, momentText } from '../mail/letter.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { showMicros } from '../vocabulary/money.ts'
+import { tokenText } from '../vocabulary/purchase.ts'
 import type { AlertAbout } from './about.ts'
 
 /** An email of an alert to one owner of the account. */
@@ -15,7 +16,8 @@ export interface AlertLetter {
 interface AlertText {
   readonly subject: string
   readonly words: readonly string[]
-  readonly link: { readonly words: string; readonly page: 'credit' | 'keys' }
+  /** A link to a page of the account. */
+  readonly link: { readonly words: string; readonly page: `credit${string}` | 'keys' }
 }
 
 /** Names the step that was crossed, its effect, and where to change it. */
@@ -94,6 +96,8 @@ function textOf(about: AlertAbout, account: string): AlertText {
         link: { words: 'See the credit', page: 'credit' },
       }
     }
+    case 'purchase':
+      return receiptLetter(about, account)
     case 'reversal':
       return reversalLetter(about, account)
     case 'removal': {
@@ -111,6 +115,31 @@ function textOf(about: AlertAbout, account: string): AlertText {
 }
 
 const REFUSED = 'Requests are refused with insufficient_credit until credit is added.'
+
+/** The receipt of a purchase. By position: the purchase, and its account in words. */
+function receiptLetter(
+  about: Extract<AlertAbout, { kind: 'purchase' }>,
+  account: string,
+): AlertText {
+  const { purchaseId, receiptNumber, creditMicros, paid, balanceMicros } = about
+  const credit = dollars(creditMicros)
+  const payment = paid === null ? '' : ` for a payment of ${paidText(paid)}`
+  const page = `credit?receipt=${purchaseId}` as const
+  return {
+    subject: `Receipt${receiptNumber === null ? '' : ` ${receiptNumber}`}: ${credit} of credit`,
+    words: [
+      `${credit} of credit was added to ${account}${payment}.`,
+      ...balanceWords(balanceMicros),
+    ],
+    link: { words: 'See the receipt', page },
+  }
+}
+
+function paidText({ currency, units }: { readonly currency: string; readonly units: string }) {
+  return currency === 'usd' ? dollars(Number(units) * MICROS_PER_CENT) : tokenText(currency, units)
+}
+
+const MICROS_PER_CENT = 10_000
 
 /** A refund or dispute of a purchase, or its end. */
 function reversalLetter(
@@ -221,7 +250,7 @@ function allowanceWords({
 
 /** Whole cents, rounded down: "$9.00". Less than a cent is shown whole. */
 function dollars(amountMicros: number): string {
-  const cents = Math.floor(amountMicros / 10_000)
+  const cents = Math.floor(amountMicros / MICROS_PER_CENT)
   if (cents === 0 && amountMicros > 0) return showMicros(amountMicros)
   const whole = Math.floor(cents / 100)
   return `$${whole.toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`

@@ -5,7 +5,13 @@ import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'
 import { type AlertAbout, stepsUpTo } from './about.ts'
-import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from './crossings.ts'
+import {
+  type Crossing,
+  crossingsOf,
+  purchaseCrossings,
+  removalCrossings,
+  reversalCrossings,
+} from './crossings.ts'
 
 /** Alerts without emails that are noted at once. More would keep requests from writing for long. */
 const NOTED_AT_ONCE = 50
@@ -16,10 +22,13 @@ const MAILED_OF_KEYS_MAX = 50
 const PAGE = 500
 
 /**
- * The setting once steps, refunds and disputes, and removed credit were noted. Earlier versions have noted less: `1` is
- * only steps, `2` all but removed credit.
+ * The setting once steps, refunds and disputes, removed credit, and purchases were noted. Earlier versions have noted
+ * less: `1` is only steps, `2` also refunds and disputes, `3` all but purchases.
  */
-const ALL_NOTED = '3'
+const ALL_NOTED = '4'
+
+/** The settings of versions that have noted removed credit. */
+const REMOVALS_NOTED: ReadonlySet<string | null> = new Set(['3', ALL_NOTED])
 
 interface AlertsInput extends DbWithIds {
   /** Whether owners get emails. */
@@ -42,8 +51,8 @@ export class Alerts {
   }
 
   /**
-   * Notes the steps that these have crossed, the credit that was removed from them, and refunds and disputes of all
-   * accounts. Rejects as the store does.
+   * Notes the steps that these have crossed, the credit that was removed from them, and purchases, refunds and
+   * disputes of all accounts. Rejects as the store does.
    */
   async look({ accountIds, apiKeyIds }: ChangedOwners): Promise<void> {
     const { db, clock } = this.#input
@@ -53,6 +62,7 @@ export class Alerts {
       await noteOf(this.#input, { accountIds: page })
     }
     for (const page of pagesOf(apiKeyIds)) await noteOf(this.#input, { apiKeyIds: page })
+    await notePurchases(this.#input)
     await noteReversals(this.#input)
     await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
   }
@@ -71,8 +81,11 @@ export class Alerts {
       for await (const page of allOf(db, 'api_keys')) await noteOf(silent, { apiKeyIds: page })
     }
     if (noted === null || noted === '1') await noteReversals(silent)
-    if (noted !== ALL_NOTED) {
+    if (!REMOVALS_NOTED.has(noted)) {
       for await (const page of allOf(db, 'accounts')) await noteRemovals(silent, page)
+    }
+    if (noted !== ALL_NOTED) {
+      await notePurchases(silent)
       await writeSetting(db, { name: 'alerts_noted', value: ALL_NOTED })
     }
     this.#isBegun = true
@@ -91,6 +104,11 @@ async function noteOf(
 /** Notes the credit that operators removed from these accounts, if it was not noted yet. */
 async function noteRemovals(input: AlertsInput, accountIds: readonly string[]): Promise<void> {
   await notePages(input, (page) => removalCrossings(input.db, { accountIds, ...page }))
+}
+
+/** Notes the purchases that were credited and not noted yet. */
+async function notePurchases(input: AlertsInput): Promise<void> {
+  await notePages(input, (page) => purchaseCrossings(input.db, page))
 }
 
 /** Notes the refunds and disputes that were not noted yet. */

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { newReversals } from '../ledger/purchases.ts'
+import { creditedSubject, newlyCredited, newReversals } from '../ledger/purchases.ts'
 import {
   newRemovals,
   REMOVAL_NOTICE_MS,
@@ -15,7 +15,7 @@ import {
   type Tables,
 } from '../store/schema.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'
-import { reversalCauseOf } from '../vocabulary/purchase.ts'
+import { receiptNumberText, reversalCauseOf } from '../vocabulary/purchase.ts'
 import type { AlertAbout } from './about.ts'
 import { alertStep } from './about.ts'
 
@@ -201,6 +201,27 @@ export async function removalCrossings(
     endsAtMs: createdAtMs + 2 * REMOVAL_NOTICE_MS,
     about: { kind: 'removal', reference, ...removed },
   }))
+}
+
+/** The purchases of all accounts that were credited and not noted yet, at most `limit`. */
+export async function purchaseCrossings(
+  db: Kysely<Tables>,
+  at: { readonly nowMs: number; readonly limit: number },
+): Promise<readonly Crossing[]> {
+  const found = await newlyCredited(db, at)
+  return found.map(({ purchase, creditedAtMs, balanceMicros }) => {
+    const { id: purchaseId, accountId, creditMicros, paid, receiptNumber } = purchase
+    const number =
+      receiptNumber === null ? null : receiptNumberText({ receiptNumber, creditedAtMs })
+    const payment = paid && { currency: paid.paidCurrency, units: String(paid.paidUnits) }
+    const bought = { purchaseId, receiptNumber: number, creditMicros, paid: payment }
+    return {
+      subject: creditedSubject(purchase),
+      accountId,
+      endsAtMs: creditedAtMs + 2 * REMOVAL_NOTICE_MS,
+      about: { kind: 'purchase', ...bought, balanceMicros } as const,
+    }
+  })
 }
 
 /** The refunds and disputes of all accounts that were not noted yet, at most `limit`. */

@@ -250,6 +250,43 @@ export async function newReversals(
   })
 }
 
+/** A purchase that was credited, with the paid credit of its account now, held credit included. */
+interface CreditedPurchase {
+  readonly purchase: PurchaseRow
+  readonly creditedAtMs: number
+  readonly balanceMicros: number
+}
+
+/** The purchases that were credited in the last seven days and that alerts have not noted yet, oldest first. */
+export async function newlyCredited(
+  db: Kysely<Tables>,
+  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
+): Promise<readonly CreditedPurchase[]> {
+  const rows = await db
+    .selectFrom('purchases')
+    .innerJoin('accounts', 'accounts.id', 'purchases.account_id')
+    .selectAll('purchases')
+    .select('accounts.backed_balance_micros as balance')
+    .where('credited_at_ms', '>', nowMs - REMOVAL_NOTICE_MS)
+    .where(IS_NEWLY_CREDITED)
+    .orderBy('credited_at_ms')
+    .limit(limit)
+    .execute()
+  return rows.map(({ balance: balanceMicros, ...row }) => {
+    const purchase = PURCHASES.read(row)
+    return { purchase, creditedAtMs: purchase.creditedAtMs ?? nowMs, balanceMicros }
+  })
+}
+
+/** The subject of the alert about a purchase that was credited. */
+export function creditedSubject({ id }: Pick<PurchaseRow, 'id'>): string {
+  return `${id} credited`
+}
+
+/** The subject that {@link creditedSubject} makes. */
+const IS_NEWLY_CREDITED = sql<boolean>`not exists (select 1 from alerts
+  where subject = purchases.id || ' credited')`
+
 /** Conditions for entries that webhooks, or alerts, have not noted yet. */
 const NOTED = {
   webhooks: sql<boolean>`not exists (select 1 from webhook_conditions

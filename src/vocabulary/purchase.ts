@@ -220,6 +220,24 @@ export function formatUnits(units: bigint, decimals: number): string {
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }
 
+// The decimals of the usual tokens; any other token is counted in its smallest units.
+const TOKEN_DECIMALS: Readonly<Partial<Record<string, number>>> = {
+  USDC: 6,
+  USDT: 6,
+  EURC: 6,
+  PYUSD: 6,
+  DAI: 18,
+}
+
+/** A payment in a token: `12.50 USDC`, and `3 units of XYZ`. By position: the token, and its smallest units, not below zero. */
+export function tokenText(token: string, units: string): string {
+  const decimals = TOKEN_DECIMALS[token]
+  if (decimals === undefined) return `${units} units of ${token}`
+  const digits = units.padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0')
+  return `${digits.slice(0, -decimals)}.${fraction} ${token}`
+}
+
 /** Micro-dollars of credit for one unit, as an exact fraction above zero. */
 function creditPerUnit({ decimals, rate8, feeBps }: ExchangeTerms): {
   readonly over: bigint

@@ -1,4 +1,4 @@
-import type { ReversalCause } from '../../../src/vocabulary/purchase.ts'
+import { type ReversalCause, tokenText } from '../../../src/vocabulary/purchase.ts'
 import type { Entry, Purchase } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 
@@ -112,18 +112,5 @@ export function paidText({ currency, units }: NonNullable<Purchase['paid']>): st
   if (currency === 'usd') return money(Number(units) * MICROS_PER_CENT)
   // A line is not broken between the sign and its amount.
   if (units.startsWith('-')) return `−\u2060${paidText({ currency, units: units.slice(1) })}`
-  const decimals = TOKEN_DECIMALS[currency]
-  if (decimals === undefined) return `${units} units of ${currency}`
-  const digits = units.padStart(decimals + 1, '0')
-  const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0')
-  return `${digits.slice(0, -decimals)}.${fraction} ${currency}`
-}
-
-// The decimals of the usual tokens; any other token is counted in its smallest units.
-const TOKEN_DECIMALS: Readonly<Partial<Record<string, number>>> = {
-  USDC: 6,
-  USDT: 6,
-  EURC: 6,
-  PYUSD: 6,
-  DAI: 18,
+  return tokenText(currency, units)
 }

@@ -31,8 +31,9 @@ export function AlertMails() {
             onChange={(event) => change.mutate(event.target.checked)}
           />
           <span>
-            At 75%, 90% and 100% of the credit, of an allowance and of a key’s limit, a week before
-            free credit expires, and at each refund, dispute or removal of credit
+            The receipt of each purchase, and alerts: at 75%, 90% and 100% of the credit, of an
+            allowance and of a key’s limit, a week before free credit expires, and at each refund,
+            dispute or removal of credit
           </span>
         </label>
         <p className="note">

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { postLook } from '../ledger/testing/paid-look.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { alertLetter } from './alert-letter.ts'
+import { lookAtOnce } from './testing/look-at-once.ts'
+import { addOwner, waitingLetters } from './testing/owners.ts'
+
+/** Emails to the owners of an account about its purchases. */
+
+const DAY_MS = 86_400_000
+
+let bench: StoreBench
+let nowMs: number
+
+const clock = { nowMs: () => nowMs }
+const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
+const letters = () => waitingLetters(bench.store.db)
+
+async function look(mails = true): Promise<void> {
+  await lookAtOnce(3, { db: bench.store.db, ids, clock, mails }, { accountIds: [], apiKeyIds: [] })
+}
+
+function pass(elapsedMs: number): void {
+  nowMs += elapsedMs
+  bench.setNowMs(nowMs)
+}
+
+async function buy(name: string): Promise<void> {
+  pass(1)
+  await postLook(bench, name, { accountId: 'acct_1' })
+}
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    nowMs = Date.parse('2027-01-01')
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    pass(0)
+    await bench.createAccount('acct_1')
+    await addOwner(bench.store.db, 'user_ada')
+    await addOwner(bench.store.db, 'user_bob', { alertMails: false })
+  })
+  afterEach(async () => {
+    await bench.audit()
+    await bench.close()
+  })
+
+  test('the owners of an account are emailed the receipt of a paid purchase once, unless they want no emails', async () => {
+    await look()
+    await buy('P')
+    await look()
+    await look()
+    const about = { kind: 'purchase', purchaseId: 'pur_P', receiptNumber: 'R-2027-0001' }
+    const paid = { creditMicros: 1_000, paid: { currency: 'usd', units: '10' } }
+    expect(await letters()).toEqual([
+      { userId: 'user_ada', ...about, ...paid, balanceMicros: 1_000 },
+    ])
+    pass(15 * DAY_MS)
+    await look()
+    expect(await letters()).toHaveLength(1)
+    expect(await bench.store.db.selectFrom('alerts').selectAll().execute()).toEqual([])
+  })
+
+  test('purchases from before these emails existed, or before there was a mail server, cause no email', async () => {
+    await look()
+    await buy('old')
+    await bench.store.db
+      .updateTable('settings')
+      .set({ value: '3' })
+      .where('name', '=', 'alerts_noted')
+      .execute()
+    await look()
+    await buy('unmailed')
+    await look(false)
+    await look()
+    expect(await letters()).toEqual([])
+    await buy('new')
+    await look()
+    expect(await letters()).toMatchObject([{ purchaseId: 'pur_new', receiptNumber: 'R-2027-0003' }])
+  })
+})
+
+test.each([
+  [{ currency: 'usd', units: '5250' }, ' for a payment of $52.50'],
+  [{ currency: 'USDC', units: '50250000' }, ' for a payment of 50.25 USDC'],
+  [{ currency: 'XYZ', units: '3' }, ' for a payment of 3 units of XYZ'],
+  [null, ''],
+])(
+  'the email about a purchase that was paid with %j says what was paid and credited, and links to the receipt',
+  (paid, said) => {
+    const letter = alertLetter({
+      ...{ to: 'ada@example.org', accountName: 'Ada' },
+      accountUrl: 'https://gate.example.com/app/acct_1',
+      about: {
+        ...{ kind: 'purchase', purchaseId: 'pur_1', receiptNumber: 'R-2027-0001', paid },
+        ...{ creditMicros: 50_000_000, balanceMicros: 60_000_000 },
+      },
+    })
+    expect(
+      `${letter.subject}\n${letter.text}`,
+    ).toContain(`Receipt R-2027-0001: $50.00 of credit (Ada)
+$50.00 of credit was added to the account "Ada"${said}.
+
+The account has $60.00 of paid credit.
+
+See the receipt:
+https://gate.example.com/app/acct_1/credit?receipt=pur_1`)
+  },
+)
