@@ -106,6 +106,7 @@ const DOORS = [
   door('/sign-in-link', readNothing, lazyRouteComponent(linkDoors, 'SignInLink')),
   door('/setup', readNothing, lazyRouteComponent(linkDoors, 'Setup')),
   door('/reset', readNothing, lazyRouteComponent(linkDoors, 'Reset')),
+  door('/new-email', readNothing, lazyRouteComponent(linkDoors, 'NewEmail')),
   door('/invite', readNothing, lazyRouteComponent(linkDoors, 'Invitation')),
 ] as const
 

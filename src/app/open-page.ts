@@ -11,6 +11,7 @@ import type { Outbox } from '../mail/outbox.ts'
 import { notFound } from '../operations/not-found.ts'
 import { makeLink } from '../people/links.ts'
 import { MailDoor } from '../people/mail-door.ts'
+import { NewEmails } from '../people/new-email.ts'
 import { OutsideDoor } from '../people/outside/outside-door.ts'
 import { People } from '../people/people.ts'
 import { SignInLog } from '../people/sign-in-log.ts'
@@ -94,6 +95,7 @@ export function openPage(
         knownBrowsers: people.knownBrowsers,
         post: postLetter,
       }),
+    newEmails: postLetter && new NewEmails({ db, clock, ids, pageUrl, post: postLetter }),
     outsideDoor: new OutsideDoor({
       db,
       clock,

@@ -9,7 +9,7 @@ interface Asked {
   /** The client address; an IPv6 address counts as its network. */
   readonly address: string
   readonly email: string
-  readonly kind: 'sign_in' | 'reset'
+  readonly kind: 'sign_in' | 'reset' | 'new_email'
   /** The mark of a browser in which the user of the address signed in before; null: there is none. */
   readonly known: string | null
 }

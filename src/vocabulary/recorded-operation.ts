@@ -3,11 +3,12 @@ export const SIGN_IN_RECORDS = ['failedSignIn', 'signIn'] as const
 
 /**
  * The operations whose changes by operators and admin tokens are recorded: every one that changes something; and
- * {@link SIGN_IN_RECORDS}. Only gateways do `endSignIn`, after a failover.
+ * {@link SIGN_IN_RECORDS}. Only gateways do `endSignIn`, after a failover, and users `changeEmail`, of their own address.
  */
 export const RECORDED_OPERATIONS = [
   'addCredit',
   'changeAccount',
+  'changeEmail',
   'changeKey',
   'changeMember',
   'changeWebhook',

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
-import { expectGoodPage, openWindow } from './chromium.ts'
+import { expectGoodPage, openWindow, takePicture } from './chromium.ts'
 import { setupLink } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
@@ -100,7 +100,7 @@ test('a code signs in after a wrong one and a reload, and five wrong ones end it
   await door.getByText('No requests yet').waitFor()
 })
 
-test('a new person who may sign up enters the code of an email, and gets their own account', async ({
+test('a new person who may sign up enters the code of an email, gets their own account, and changes the email address', async ({
   browser,
 }) => {
   const service = { TOLLGATE_NAME: 'Corner Models', TOLLGATE_CONTACT: 'help@corner.example' }
@@ -143,6 +143,22 @@ test('a new person who may sign up enters the code of an email, and gets their o
   // The email's link has another host name, and the session is there.
   await door.goto(new URL('/app/profile', door.url()).href)
   await door.getByLabel('Current password').waitFor()
+
+  await door.getByLabel('New email').fill('eve@new.example')
+  await door.getByRole('button', { name: 'Send link' }).click()
+  await door.getByText('If no other user has the address eve@new.example').waitFor()
+  await expectGoodPage(door)
+  await takePicture(door, 'profile-new-email')
+  await door.goto('about:blank')
+  await door.goto(linkOf(await mailed.box.mail(2)))
+  await door.getByText('you sign in with eve@new.example').waitFor()
+  await expectGoodPage(door)
+  await takePicture(door, 'new-email')
+  await door.getByRole('button', { name: 'Confirm the address' }).click()
+  await door.getByText('Your email address is changed.').waitFor()
+  await expectGoodPage(door)
+  await door.getByRole('button', { name: 'Continue' }).click()
+  await door.getByText('You sign in with eve@new.example.').waitFor()
 })
 
 test('the link of an email signs in only after a press of the button, and works once', async ({

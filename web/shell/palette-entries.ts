@@ -49,7 +49,7 @@ const OTHER_WORDS: Readonly<Partial<Record<string, string>>> = {
   '/operator/models': 'fee',
   '/operator/upstreams': 'provider',
   'add-credit': 'top-up buy',
-  profile: 'alert email second factor passkey',
+  profile: 'alert email name address second factor passkey',
 }
 
 /** The entries that match the text, best known first; without a text, the sections and actions. */

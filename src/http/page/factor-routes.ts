@@ -151,7 +151,7 @@ async function enterToAdd(input: PageCallsInput, call: AnyCall): Promise<SignedI
  * Whether a user's address is only claimed although it could be proved: a factor of this user would lock out the person
  * who really has the address.
  */
-function needsProof(
+export function needsProof(
   { mailDoor, outsideDoor }: PageCallsInput,
   { user: { emailVerified, vouched } }: SignedIn,
 ): boolean {
@@ -159,7 +159,7 @@ function needsProof(
 }
 
 /** Finds the user, whose password must be recent and stays so. Throws Problem `sign_in_again`. */
-async function enterRecently(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
+export async function enterRecently(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
   const { sessions } = input.people
   const signedIn = await enter(input, call)
   if (!sessions.isRecent(signedIn)) throw new Problem('sign_in_again')

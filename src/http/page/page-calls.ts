@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { checkInput } from '../../operations/check-input.ts'
 import { listFactors } from '../../people/factors/own-factors.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
+import type { NewEmails } from '../../people/new-email.ts'
 import type { OutsideDoor } from '../../people/outside/outside-door.ts'
 import { lacksPassword } from '../../people/passwords.ts'
 import type { People } from '../../people/people.ts'
@@ -30,6 +31,8 @@ export interface PageCallsInput extends PageAccessInput {
   readonly clock: Clock
   /** Null: no email is sent. */
   readonly mailDoor: MailDoor | null
+  /** Null: no email is sent. */
+  readonly newEmails: NewEmails | null
   readonly outsideDoor: OutsideDoor
   readonly mode: 'simulator' | 'live'
   /** The name of the service on the page; null: none is set. */

@@ -56,7 +56,8 @@ const invitationBody = z.strictObject({
 const resetBody = z.strictObject({ token: tokenField, password: newPasswordField })
 const signInBody = z.strictObject({ email: emailField, password: passwordField })
 const mailBody = z.strictObject({ email: emailField })
-const linkBody = z.strictObject({ token: tokenField })
+/** The token of a link. */
+export const linkBody = z.strictObject({ token: tokenField })
 const codeBody = z.strictObject({
   ticket: tokenField,
   code: z.string().regex(/^\d{6}$/, 'must be six digits'),
@@ -271,6 +272,12 @@ export const SESSION_CALLS = [
     path: 'auth/link/look',
     body: linkBody,
     run: (input, call) => look(input, call, 'sign_in'),
+  }),
+  pageCall({
+    name: 'lookAtNewEmailLink',
+    path: 'auth/new-email/look',
+    body: linkBody,
+    run: (input, call) => look(input, call, 'new_email'),
   }),
   pageCall({ name: 'resetPassword', path: 'auth/reset', body: resetBody, run: resetPassword }),
   pageCall({ name: 'mailSignInLink', path: 'auth/mail/sign-in', body: mailBody, run: askSignIn }),

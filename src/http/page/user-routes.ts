@@ -1,13 +1,25 @@
 import { z } from 'zod'
+import { emailField, nameField } from '../../operations/fields.ts'
+import type { NewEmails } from '../../people/new-email.ts'
 import { updateUser } from '../../people/users.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { proofFields, proofOf } from './factor-proof.ts'
-import { enter, type PageCall, type PageCallsInput, pageCall, readMe } from './page-calls.ts'
+import { enterRecently, needsProof } from './factor-routes.ts'
+import {
+  enter,
+  guessing,
+  type PageCall,
+  type PageCallsInput,
+  pageCall,
+  readMe,
+} from './page-calls.ts'
 import { type MeAnswer, sessionAnswer } from './session-answers.ts'
-import { newPasswordField, passwordField } from './session-routes.ts'
+import { linkBody, newPasswordField, passwordField } from './session-routes.ts'
 
 const confirmBody = z.strictObject({ password: passwordField, ...proofFields })
 const alertMailsBody = z.strictObject({ on: z.boolean() })
+const nameBody = z.strictObject({ name: nameField })
+const emailBody = z.strictObject({ email: emailField })
 const changeBody = z.strictObject({
   current_password: passwordField,
   new_password: newPasswordField,
@@ -24,6 +36,36 @@ async function changePassword(input: PageCallsInput, call: PageCall<typeof chang
   const { current_password: currentPassword, new_password: password } = body
   await input.people.changePassword({ signedIn, currentPassword, password }, call.visitor)
   return { object: 'password_changed' }
+}
+
+async function changeName(input: PageCallsInput, call: PageCall<typeof nameBody>) {
+  const { user } = await enter(input, call)
+  const { name } = await call.readBody()
+  await updateUser(input.db, { userId: user.id, nowMs: input.clock.nowMs() }, { name })
+  return { object: 'name_changed', name }
+}
+
+/** Emails a link to the address that the user wants: nothing changes before it is used. */
+async function askNewEmail(input: PageCallsInput, call: PageCall<typeof emailBody>) {
+  const signedIn = await enterRecently(input, call)
+  const { email } = await call.readBody()
+  // The rights of an address that is only claimed are those of the person who really has it.
+  if (needsProof(input, signedIn)) throw new Problem('address_not_proved')
+  await requireNewEmails(input).ask(signedIn.user, { ...call.visitor, email })
+  return { object: 'mail_asked' }
+}
+
+/** No session is needed: the link may be opened in another browser. */
+async function confirmNewEmail(input: PageCallsInput, call: PageCall<typeof linkBody>) {
+  const { token } = await call.readBody()
+  const newEmails = requireNewEmails(input)
+  const email = await guessing(input, call, () => newEmails.confirm(token))
+  return { object: 'email_changed', email }
+}
+
+function requireNewEmails({ newEmails }: PageCallsInput): NewEmails {
+  if (newEmails !== null) return newEmails
+  throw new Problem('not_found', { message: 'This gateway sends no email.' })
 }
 
 async function confirm(input: PageCallsInput, call: PageCall<typeof confirmBody>) {
@@ -77,6 +119,14 @@ export const USER_CALLS = [
     path: 'auth/password',
     body: changeBody,
     run: changePassword,
+  }),
+  pageCall({ name: 'changeName', path: 'auth/name', body: nameBody, run: changeName }),
+  pageCall({ name: 'mailNewEmailLink', path: 'auth/email', body: emailBody, run: askNewEmail }),
+  pageCall({
+    name: 'confirmNewEmail',
+    path: 'auth/new-email',
+    body: linkBody,
+    run: confirmNewEmail,
   }),
   pageCall({ name: 'confirmPassword', path: 'auth/confirm', body: confirmBody, run: confirm }),
   pageCall({

@@ -1,12 +1,14 @@
-import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import type { LinkLook } from '../../api/answers.ts'
 import { asBrowser } from '../../api/calls.ts'
 import { currentTime } from '../../api/clock.ts'
-import { startQuery } from '../../api/queries.ts'
+import { meQuery, startQuery } from '../../api/queries.ts'
+import { useSend } from '../../api/use-write.ts'
 import { dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
+import { Problem } from '../../parts/problem.tsx'
 import { useServiceName } from '../../parts/service-name.tsx'
 import { GreyForm } from '../../parts/states.tsx'
 import { Door } from './door.tsx'
@@ -89,6 +91,58 @@ export function SignInLink() {
   )
 }
 
+/** The new address of a user. Only the button uses the link: programs that scan links open the page too. */
+export function NewEmail() {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const title = 'Confirm your email address'
+  const confirm = useSend({
+    mutationFn: (token: string) => asBrowser('confirmNewEmail', { token }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: meQuery.queryKey }),
+  })
+  return (
+    <OpenedLink
+      title={title}
+      look="lookAtNewEmailLink"
+      usedLead="Send yourself a new one under “Password and sessions”."
+    >
+      {(token, look) =>
+        token === '' ? (
+          <Door title={title} lead={INCOMPLETE} />
+        ) : confirm.isSuccess ? (
+          <Door
+            title="Your email address is changed."
+            lead={`You now sign in with ${confirm.data.email}.`}
+          >
+            <button
+              type="button"
+              className="btn pri mt-5 h-10 w-full"
+              onClick={() => void navigate({ to: '/profile' })}
+            >
+              Continue
+            </button>
+          </Door>
+        ) : (
+          <Door
+            title={title}
+            lead={`From then on, you sign in with ${look?.email ?? 'the address that got this link'}.`}
+          >
+            <Problem text={confirm.error?.message} />
+            <button
+              type="button"
+              className="btn pri mt-5 h-10 w-full"
+              aria-disabled={confirm.isPending}
+              onClick={() => confirm.mutate(token)}
+            >
+              Confirm the address
+            </button>
+          </Door>
+        )
+      }
+    </OpenedLink>
+  )
+}
+
 /** A new user, by an invitation. */
 export function Invitation() {
   const service = useServiceName()
@@ -144,13 +198,15 @@ function Invited({ look }: { look: LinkLook }) {
 interface OpenedLinkProps {
   readonly title: string
   /** The call that looks at the link. */
-  readonly look: 'lookAtInvitation' | 'lookAtResetLink' | 'lookAtSignInLink'
+  readonly look: 'lookAtInvitation' | 'lookAtNewEmailLink' | 'lookAtResetLink' | 'lookAtSignInLink'
+  /** How to get another link. Default: from the person who made it. */
+  readonly usedLead?: string
   /** By position: the token, and what the server says of its link; null: it could not be asked. */
   readonly children: (token: string, look: LinkLook | null) => ReactNode
 }
 
 /** Looks at a link, and shows the form only where it can still be taken. */
-function OpenedLink({ title, look: call, children }: OpenedLinkProps) {
+function OpenedLink({ title, look: call, usedLead, children }: OpenedLinkProps) {
   const token = useToken()
   const { data: look, isError } = useQuery({
     queryKey: ['look', call, token],
@@ -172,7 +228,7 @@ function OpenedLink({ title, look: call, children }: OpenedLinkProps) {
   return (
     <Door
       title="This link has been used or has expired."
-      lead={`Ask ${look.inviter ?? 'your operator'} for a new one.`}
+      lead={usedLead ?? `Ask ${look.inviter ?? 'your operator'} for a new one.`}
     >
       <ToSignIn />
     </Door>
@@ -196,6 +252,8 @@ function useToken(): string {
   return token
 }
 
+const INCOMPLETE = 'This link is incomplete. Open it again, with the part after #.'
+
 interface LinkDoorProps {
   readonly token: string
   readonly title: string
@@ -210,11 +268,7 @@ interface LinkDoorProps {
 }
 
 function LinkDoor({ token, title, lead, otherWays, children, ...form }: LinkDoorProps) {
-  if (token === '') {
-    return (
-      <Door title={title} lead="This link is incomplete. Open it again, with the part after #." />
-    )
-  }
+  if (token === '') return <Door title={title} lead={INCOMPLETE} />
   return (
     <Door title={title} lead={lead}>
       <DoorForm {...form}>{children}</DoorForm>

@@ -55,7 +55,7 @@ export function OwnAccounts() {
         </tbody>
       </table>
       <p className="note px-[18px] py-3.5">
-        To change a name or an email address, or to delete a user or an account,{' '}
+        To change the name of an account, or to delete a user or an account,{' '}
         <ContactLink>ask the operator</ContactLink>.
       </p>
       {leaving !== null && <LeaveAccount account={leaving} onClose={() => setLeaving(null)} />}

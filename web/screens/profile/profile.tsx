@@ -15,12 +15,13 @@ import { useMe } from '../../shell/use-account.ts'
 import { textsOf } from '../door/door-form.tsx'
 import { AlertMails } from './alert-mails.tsx'
 import { browserName } from './browser-name.ts'
+import { NameAndEmail } from './name-and-email.tsx'
 import { OwnAccounts } from './own-accounts.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
 const SESSIONS = ['sessions']
 
-/** The user's password, and where it is signed in. */
+/** The user's name, email address and password, and where the user is signed in. */
 export function ProfileScreen() {
   const { user } = useMe()
   return (
@@ -32,16 +33,14 @@ export function ProfileScreen() {
           <SecondFactor />
         </div>
         <div className="stack">
+          <NameAndEmail />
           <section className="card">
             <header>
               <h2>Password</h2>
             </header>
             {user.has_password ? (
               <>
-                <p className="note px-[18px] pt-1">
-                  For {user.name === user.email ? '' : `${user.name}, `}
-                  {user.email}. A change ends all other sessions.
-                </p>
+                <p className="note px-[18px] pt-1">A change ends all other sessions.</p>
                 <PasswordForm />
               </>
             ) : (

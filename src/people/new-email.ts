@@ -1,0 +1,116 @@
+import type { Transaction } from 'kysely'
+import { recordAction } from '../ledger/operator-actions.ts'
+import { emailChangedLetter, type Letter, newEmailLetter } from '../mail/letter.ts'
+import { LINKS, type UserRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { DbWithIds } from '../store/store.ts'
+import { DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import {
+  endNewEmailLinks,
+  endOwnLinks,
+  hashSecret,
+  makeLinkText,
+  readLink,
+  removeExpiredLinks,
+  takeReadLink,
+} from './links.ts'
+import { countMail } from './mail-rates.ts'
+import type { Visitor } from './sessions.ts'
+import { lockPassword, updateUser } from './users.ts'
+
+/** How long a link works: letters say so. */
+const LINK_MS = 45 * MINUTE_MS
+
+interface NewEmailsInput extends DbWithIds {
+  /** The address of the page for browsers, without `/app`: links begin with it. */
+  readonly pageUrl: () => string
+  /** Sends a letter later, and never throws. */
+  readonly post: (letter: Letter, untilMs: number) => void
+}
+
+/** The email addresses that users change to: each counts once a link that was sent to it is used. */
+export class NewEmails {
+  readonly #input: NewEmailsInput
+
+  constructor(input: NewEmailsInput) {
+    this.#input = input
+  }
+
+  /**
+   * Emails a link to an address that a user wants; earlier links of this kind no longer work. The address of another user
+   * gets no email, and the answer does not reveal that. Throws Problem `invalid_parameter`, `rate_limited`.
+   */
+  async ask(
+    user: UserRow,
+    { email: typed, address }: { readonly email: string } & Pick<Visitor, 'address'>,
+  ): Promise<void> {
+    const { db, clock, ids, pageUrl, post } = this.#input
+    const email = typed.toLowerCase()
+    if (email === user.email) {
+      throw new Problem('invalid_parameter', {
+        param: 'email',
+        message: 'This is your email address already.',
+      })
+    }
+    await countMail({ db, clock }, { address, email, kind: 'new_email', known: null })
+    const text = makeLinkText()
+    const nowMs = clock.nowMs()
+    const expiresAtMs = nowMs + LINK_MS
+    await removeExpiredLinks(db, nowMs)
+    await db.transaction().execute(async (trx) => {
+      await lockPassword(trx, user.id)
+      await endNewEmailLinks(trx, { userId: user.id, nowMs })
+      const row = { ...LINKS.start, id: ids.next('link'), kind: 'new_email', email } as const
+      const made = { tokenHash: hashSecret(text), userId: user.id, mailed: true }
+      const times = { expiresAtMs, createdAtMs: nowMs }
+      await trx
+        .insertInto('links')
+        .values(LINKS.record({ ...row, ...made, ...times }))
+        .execute()
+    })
+    const url = `${pageUrl()}/app/new-email#${text}`
+    if (!(await isTaken(db, email))) post(newEmailLetter({ to: email, url, user }), expiresAtMs)
+  }
+
+  /**
+   * Gives a user the address that a link was sent to, which is proved by that. Sessions go on; links that were sent to the
+   * earlier address no longer work, and it gets a notice. Returns the new address. Throws Problem `invalid_link`.
+   */
+  async confirm(linkText: string): Promise<string> {
+    const { db, clock, ids, post } = this.#input
+    const presented = { kind: 'new_email', text: linkText, nowMs: clock.nowMs() } as const
+    const { id, userId, email } = await readLink(db, presented)
+    if (userId === null || email === null) throw new Problem('invalid_link')
+    const earlier = await db.transaction().execute(async (trx) => {
+      const nowMs = clock.nowMs()
+      // Removed since the link was sent.
+      if ((await lockPassword(trx, userId)) === null) throw new Problem('invalid_link')
+      await takeReadLink(trx, { id, nowMs })
+      if (await isTaken(trx, email)) throw new Problem('invalid_link')
+      const before = await trx
+        .selectFrom('users')
+        .select('email')
+        .where('id', '=', userId)
+        .executeTakeFirstOrThrow()
+      await updateUser(trx, { userId, nowMs }, { email, email_verified: 1 })
+      await endOwnLinks(trx, { userId, nowMs })
+      await recordAction(trx, {
+        by: { id: ids.next('act'), userId, action: 'changeEmail' },
+        targetId: userId,
+        detail: { email },
+        before: { email: before.email },
+        nowMs,
+      })
+      return before.email
+    })
+    post(emailChangedLetter({ to: earlier, email }), clock.nowMs() + DAY_MS)
+    return email
+  }
+}
+
+/** Whether a user has the address, also one who was removed. */
+async function isTaken(db: Pick<Transaction<Tables>, 'selectFrom'>, email: string) {
+  const users = db.selectFrom('users').select('id').where('email', '=', email)
+  return (await users.executeTakeFirst()) !== undefined
+}
