@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import type { PageInput } from '../http/page/page-routes.ts'
 import { PageSite } from '../http/page/page-site.ts'
-import type { Authenticator } from '../journey/gate/authenticator.ts'
 import { ModelAccess } from '../journey/gate/caller.ts'
 import { Gate, type GateSettings } from '../journey/gate/gate.ts'
-import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import { getPlaygroundKey, getPlaygroundKeyHash, NEW_PLAYGROUND_KEY } from '../ledger/api-keys.ts'
 import type { Ledger } from '../ledger/commands.ts'
 import type { Outbox } from '../mail/outbox.ts'
@@ -19,10 +17,10 @@ import { SignUp } from '../people/sign-up.ts'
 import { hasUsers } from '../people/users.ts'
 import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
-import type { Arrival } from '../vocabulary/call.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
+import type { HttpParts } from './serving-parts.ts'
 import { outsideProvidersOf } from './settings/page-settings.ts'
 import { type Wiring, warning } from './wiring.ts'
 
@@ -41,12 +39,7 @@ const PAGE_LIMITS: GateSettings = {
   unbackedRequestsPerMinuteMax: 0,
 }
 
-interface PageParts {
-  readonly store: Store
-  readonly unknownCallers: UnknownCallers
-  readonly addressOf: (arrival: Arrival) => string
-  readonly ledger: Pick<Ledger, 'addApiKey' | 'createAccount'>
-  readonly authenticator: Pick<Authenticator, 'callerOf'>
+interface PageParts extends HttpParts {
   /** The address of the page in browsers, without `/app`. */
   readonly pageUrl: () => string
   readonly sellsCredit: boolean

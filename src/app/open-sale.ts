@@ -1,6 +1,5 @@
 import type { PlayPageInput } from '../http/play-page.ts'
 import type { WebhookInput } from '../http/sale-webhook.ts'
-import type { Authenticator } from '../journey/gate/authenticator.ts'
 import { isSignedByStripe } from '../sale/card/stripe.ts'
 import { CardPoll } from '../sale/card-poll.ts'
 import { ChainJob, type ChainLook, type Waiting } from '../sale/chain-look.ts'
@@ -13,7 +12,7 @@ import {
 } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/store.ts'
-import type { ServedStore } from './open-served-store.ts'
+import type { HttpParts } from './serving-parts.ts'
 import { fewNodesWarning } from './settings/chain-settings.ts'
 import { saleSettingsOf } from './settings/sale-settings.ts'
 import { running, type Wiring } from './wiring.ts'
@@ -26,10 +25,7 @@ export async function openSale(
     ledger,
     authenticator,
     pageUrl: publicUrl,
-  }: Pick<ServedStore, 'store' | 'ledger'> & {
-    readonly authenticator: Authenticator
-    readonly pageUrl: () => string
-  },
+  }: HttpParts & { readonly pageUrl: () => string },
 ): Promise<{
   readonly sale: Sale
   readonly playPage: PlayPageInput | null
