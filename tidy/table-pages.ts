@@ -1,7 +1,6 @@
 import { SETTINGS } from '../src/app/config.ts'
 import { METRICS } from '../src/telemetry/metric-table.ts'
-import { PROBLEMS, type ProblemCode } from '../src/vocabulary/problem.ts'
-import { PROBLEM_PLACES } from '../src/vocabulary/problem-places.ts'
+import { PROBLEMS } from '../src/vocabulary/problem.ts'
 import { readMarkdown } from './markdown.ts'
 import type { SourceFile, Violation } from './source-tree.ts'
 
@@ -16,18 +15,11 @@ export interface TablePage {
   readonly ownCells: number
 }
 
-const PLACED_PROBLEMS = Object.fromEntries(
-  Object.entries(PROBLEM_PLACES).map(([code, places]) => [
-    code,
-    { ...PROBLEMS[code as ProblemCode], places },
-  ]),
-)
-
 /** The pages of docs/ whose tables are made from the code. */
 export const TABLE_PAGES: readonly TablePage[] = [
   {
     path: 'docs/errors.md',
-    rows: cellsOf(PLACED_PROBLEMS, ({ httpStatus, owner, retryable, meaning, remedy, places }) => [
+    rows: cellsOf(PROBLEMS, ({ httpStatus, owner, retryable, meaning, remedy, places }) => [
       String(httpStatus),
       places.length === 3 ? 'everywhere' : places.join(', '),
       owner,

@@ -2,7 +2,6 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../src/vocabulary/problem.ts'
-import { PROBLEM_PLACES } from '../../src/vocabulary/problem-places.ts'
 import { Management, textOf } from '../endpoints/management.ts'
 
 /** How often the official clients send a request that failed, as docs/errors.md says under "Again". */
@@ -211,9 +210,9 @@ const FINAL_RAW: readonly (readonly [ProblemCode, SentRaw])[] = [
 ]
 
 test('every code of inference that is marked "Again: no" has a row below', () => {
-  const codes = Object.keys(PROBLEM_PLACES).filter(isProblemCode)
+  const codes = Object.keys(PROBLEMS).filter(isProblemCode)
   const final = codes.filter(
-    (code) => PROBLEM_PLACES[code].includes('inference') && !PROBLEMS[code].retryable,
+    (code) => PROBLEMS[code].places.includes('inference') && !PROBLEMS[code].retryable,
   )
   expect([...FINAL, ...FINAL_RAW].map(([code]) => code).sort()).toEqual(final.sort())
 })

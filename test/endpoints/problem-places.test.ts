@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { describedOperations } from '../../src/operations/operations.ts'
-import type { ProblemCode } from '../../src/vocabulary/problem.ts'
-import { PROBLEM_PLACES, type ProblemPlace } from '../../src/vocabulary/problem-places.ts'
+import { PROBLEMS, type ProblemCode, type ProblemPlace } from '../../src/vocabulary/problem.ts'
 import { ROWS } from '../contract/rows.ts'
 import { Management } from './management.ts'
 import { operationsOf } from './openapi-reading.ts'
@@ -12,7 +11,7 @@ const INFERENCE = new Set<string>(ROWS.map(({ path }) => path))
 
 /** Codes that are listed for a place where they can't occur. */
 function misplaced(codes: readonly unknown[], place: ProblemPlace): string[] {
-  return codes.map(String).filter((code) => !PROBLEM_PLACES[code as ProblemCode].includes(place))
+  return codes.map(String).filter((code) => !PROBLEMS[code as ProblemCode].places.includes(place))
 }
 
 test('no operation of /openapi.json lists an error code that cannot occur there', async () => {

@@ -2,7 +2,6 @@ import type { WireFormat } from '../../formats/format.ts'
 import { USAGE_HEADER } from '../../journey/held-request.ts'
 import { TAG_CHARS_MAX, TAGS_HEADER, TAGS_MAX } from '../../vocabulary/call.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
-import { PROBLEM_PLACES } from '../../vocabulary/problem-places.ts'
 import {
   type DocumentedAnswer,
   type DocumentedOperation,
@@ -96,7 +95,7 @@ export function inferenceOperation(
     example: EXAMPLES.get(endpoint),
     answers: [success],
     problems: ALL_CODES.filter(
-      (code) => PROBLEM_PLACES[code].includes('inference') && (OF_SOME[code]?.(format) ?? true),
+      (code) => PROBLEMS[code].places.includes('inference') && (OF_SOME[code]?.(format) ?? true),
     ),
   }
 }
