@@ -93,7 +93,7 @@ export class NewEmails {
         .select('email')
         .where('id', '=', userId)
         .executeTakeFirstOrThrow()
-      await updateUser(trx, { userId, nowMs }, { email, email_verified: 1 })
+      await updateUser(trx, userId, { email, email_verified: 1 })
       await endOwnLinks(trx, { userId, nowMs })
       await recordAction(trx, {
         by: { id: ids.next('act'), userId, action: 'changeEmail' },

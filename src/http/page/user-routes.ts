@@ -41,7 +41,7 @@ async function changePassword(input: PageCallsInput, call: PageCall<typeof chang
 async function changeName(input: PageCallsInput, call: PageCall<typeof nameBody>) {
   const { user } = await enter(input, call)
   const { name } = await call.readBody()
-  await updateUser(input.db, { userId: user.id, nowMs: input.clock.nowMs() }, { name })
+  await updateUser(input.db, user.id, { name })
   return { object: 'name_changed', name }
 }
 
