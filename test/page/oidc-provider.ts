@@ -18,6 +18,12 @@ export interface TestProvider {
   person: OutsidePerson
   /** While true, people refuse to sign in. */
   refuses: boolean
+  /** While true, it answers the gateway that there are too many calls. */
+  isBusy: boolean
+  /** Resolves when the gateway's calls for tokens may be answered. */
+  held: Promise<void>
+  /** The gateway's calls for tokens so far. */
+  readonly tokenCalls: number
   /** Lets browsers come back to this origin of a gateway. */
   allow(origin: string): void
   close(): Promise<void>
@@ -67,13 +73,24 @@ class Kept implements Adapter {
 
 export async function startProvider(): Promise<TestProvider> {
   let serve: Provider | null = null
-  const state = { person: { sub: 'stranger' } as OutsidePerson, refuses: false }
+  const state = {
+    person: { sub: 'stranger' } as OutsidePerson,
+    refuses: false,
+    isBusy: false,
+    held: Promise.resolve(),
+    tokenCalls: 0,
+  }
   const redirectUris: string[] = []
   const policy = interactionPolicy.base()
   policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0)
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     if (serve === null) return
-    if (request.url?.startsWith('/interaction/')) {
+    if (request.url === '/token') {
+      state.tokenCalls++
+      await state.held
+    }
+    if (state.isBusy) response.writeHead(429).end()
+    else if (request.url?.startsWith('/interaction/')) {
       const result = state.refuses
         ? { error: 'access_denied' }
         : { login: { accountId: state.person.sub }, select_account: {} }

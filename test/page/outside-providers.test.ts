@@ -11,7 +11,7 @@ import {
   settingsOf,
   VERIFIED_ADA,
 } from './outside-browser.ts'
-import { ADA, errorOf, setUpOperator } from './page-client.ts'
+import { ADA, Browser, errorOf, setUpOperator } from './page-client.ts'
 import { pageWorld } from './page-world.ts'
 
 let provider: TestProvider
@@ -48,6 +48,46 @@ describe('a provider that is away', () => {
   test('does not prevent the gateway from starting, and keeps its button', async () => {
     const { json } = await newBrowser().get('start')
     expect(json).toMatchObject({ providers: [{ id: 'oidc', name: 'Example ID' }] })
+  })
+})
+
+describe('sign-ins with a wrong answer of a provider', () => {
+  const address = '203.0.113.99'
+  const LIMIT = 5
+
+  beforeEach(() => world.reopen({ TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: String(LIMIT) }))
+
+  /** Begins a sign-in that no person goes on with. Resolves with how a stranger ends it. */
+  async function beginWrong() {
+    const browser = new Browser(world, { ...ORIGIN, address })
+    const { json } = await browser.post('auth/outside/begin', { provider: 'oidc' })
+    const state = new URL(String(json['url'])).searchParams.get('state') ?? ''
+    const query = new URLSearchParams({ code: 'wrong', state, iss: provider.issuer })
+    return () => finish(browser, query.toString())
+  }
+
+  test('that come at once from one network make as many calls to the provider as it may be wrong in a minute', async () => {
+    const answers = Promise.withResolvers<void>()
+    provider.held = answers.promise
+    const ends = []
+    for (let number = 0; number < LIMIT + 3; number++) ends.push(await beginWrong())
+    const httpStatuses: number[] = []
+    const ended = ends.map(async (end) => httpStatuses.push((await end()).httpStatus))
+    await expect.poll(() => provider.tokenCalls + httpStatuses.length).toBe(ends.length)
+    expect([provider.tokenCalls, httpStatuses]).toEqual([LIMIT, [429, 429, 429]])
+    answers.resolve()
+    await Promise.all(ended)
+    expect(httpStatuses.slice(3)).toEqual(Array(LIMIT).fill(403))
+  })
+
+  test('count also while the provider refuses to answer', async () => {
+    const ends = []
+    for (let number = 0; number < LIMIT + 1; number++) ends.push(await beginWrong())
+    provider.isBusy = true
+    const httpStatuses = []
+    for (const end of ends) httpStatuses.push((await end()).httpStatus)
+    expect(httpStatuses).toEqual([...Array(LIMIT).fill(502), 429])
+    expect(provider.tokenCalls).toBe(LIMIT)
   })
 })
 

@@ -21,7 +21,7 @@ export interface PageAccessInput {
   /** The store, without the queue of page reads: this check must not wait for another user's chart. */
   readonly db: Kysely<Tables>
   /** Counts, by address, the requests with a session that does not exist. */
-  readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'isOver'>
+  readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'begin'>
   /** The limits of each user. */
   readonly gate: Gate
   /** Makes the ids of recorded actions. */

@@ -202,24 +202,38 @@ interface GuessingCall extends AnyCall {
   readonly email?: string
 }
 
+/** The codes of refusals that count as guesses, but for a wrong password. */
+const GUESSES: ReadonlySet<string> = new Set([
+  'invalid_link',
+  'invalid_code',
+  'sign_in_refused',
+  // The provider was called for it, and may have refused because of too many calls.
+  'sign_in_unavailable',
+])
+
 /**
- * Counts wrong links and passwords by address, and refuses an address that guesses before it can try again. A browser in
- * which the user signed in before is exempt, because a whole office has one address.
+ * Counts wrong links, passwords and answers of providers by address, and refuses an address that guesses before it can
+ * try again. A browser in which the user signed in before is exempt, because a whole office has one address.
  */
 export async function guessing<T>(
   { unknownCallers, people, db }: PageCallsInput,
   { arrival, visitor: { known }, email }: GuessingCall,
   take: () => Promise<T>,
 ): Promise<T> {
-  const isOver = unknownCallers.isOver(arrival)
-  if (isOver && !(await isKnown())) throw new Problem('rate_limited', { retryAfterSeconds: 60 })
-  return take().catch((error: unknown) => {
+  const { isOver, end } = unknownCallers.begin(arrival)
+  try {
+    if (isOver && !(await isKnown())) throw new Problem('rate_limited', { retryAfterSeconds: 60 })
+    return await take()
+  } catch (error) {
     if (!(error instanceof Problem)) throw error
-    const { code } = error
-    const isText = ['invalid_link', 'invalid_code', 'sign_in_refused'].includes(code)
-    const isGuess = isText || (code === 'invalid_sign_in' && error.param === null)
-    throw isGuess && !isOver ? unknownCallers.refusal(arrival, { code }) : error
-  })
+    const { code, param } = error
+    const isGuess = GUESSES.has(code) || (code === 'invalid_sign_in' && param === null)
+    if (!isGuess || isOver) throw error
+    const refusal = unknownCallers.refusal(arrival, { code })
+    throw refusal.code === code ? error : refusal
+  } finally {
+    end()
+  }
 
   async function isKnown(): Promise<boolean> {
     if (email === undefined) return people.knownBrowsers.isKnown(known)

@@ -97,3 +97,21 @@ test('a clock that is set back does not prolong a refusal', () => {
   clock.now += 60_000
   expect(refused('a')).toBe('invalid_api_key')
 })
+
+test('an attempt under way counts as a wrong one until it ends, and only for its address', () => {
+  const { callers, refused, isOver } = counting()
+  const begin = (peerAddress: string) => callers.begin({ headers: {}, peerAddress })
+  refused('a')
+  const [first, second, third] = [begin('a'), begin('a'), begin('a')]
+  expect([first, second, third, begin('b')].map((attempt) => attempt.isOver)).toEqual([
+    false,
+    false,
+    true,
+    false,
+  ])
+  // Requests without a known key are not attempts.
+  expect(isOver('a')).toBe(false)
+  third.end()
+  first.end()
+  expect([begin('a').isOver, begin('a').isOver]).toEqual([false, true])
+})

@@ -32,6 +32,8 @@ export class UnknownCallers {
   readonly #seconds: RunningSeconds
   readonly #byAddress = new Map<string, RequestCount>()
   readonly #allOthers = new RequestCount()
+  /** Attempts that have begun and not ended, by address. */
+  readonly #underWay = new Map<string, number>()
   #forgotAtSecond: number
 
   constructor(input: UnknownCallersInput) {
@@ -47,9 +49,29 @@ export class UnknownCallers {
 
   /** Whether the address of a request is above the limit. */
   isOver(arrival: Arrival): boolean {
-    const second = this.#seconds.now()
-    const count = this.#byAddress.get(this.#input.addressOf(arrival)) ?? this.#countOfNew()
-    return count !== null && count.total(second) >= this.#input.requestsPerMinuteMax
+    return this.#isOver(this.#input.addressOf(arrival), 0)
+  }
+
+  /**
+   * Begins an attempt that may turn out to be wrong, and says whether its address is above the limit. Until `end` is
+   * called it counts as a wrong one, so that attempts at the same time are no more than those one after the other.
+   */
+  begin(arrival: Arrival): { readonly isOver: boolean; readonly end: () => void } {
+    const address = this.#input.addressOf(arrival)
+    const underWay = this.#underWay.get(address) ?? 0
+    this.#underWay.set(address, underWay + 1)
+    const end = (): void => {
+      const others = (this.#underWay.get(address) ?? 1) - 1
+      if (others === 0) this.#underWay.delete(address)
+      else this.#underWay.set(address, others)
+    }
+    return { isOver: this.#isOver(address, underWay), end }
+  }
+
+  #isOver(address: string, underWay: number): boolean {
+    const count = this.#byAddress.get(address) ?? this.#countOfNew()
+    const counted = count?.total(this.#seconds.now()) ?? 0
+    return counted + underWay >= this.#input.requestsPerMinuteMax
   }
 
   /**
