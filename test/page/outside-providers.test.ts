@@ -53,9 +53,9 @@ describe('a provider that is away', () => {
 
 describe('sign-ins with a wrong answer of a provider', () => {
   const address = '203.0.113.99'
-  const LIMIT = 5
+  const WRONG_MAX = 5
 
-  beforeEach(() => world.reopen({ TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: String(LIMIT) }))
+  beforeEach(() => world.reopen({ TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: String(WRONG_MAX) }))
 
   /** Begins a sign-in that no person goes on with. Resolves with how a stranger ends it. */
   async function beginWrong() {
@@ -70,24 +70,24 @@ describe('sign-ins with a wrong answer of a provider', () => {
     const answers = Promise.withResolvers<void>()
     provider.held = answers.promise
     const ends = []
-    for (let number = 0; number < LIMIT + 3; number++) ends.push(await beginWrong())
+    for (let number = 0; number < WRONG_MAX + 3; number++) ends.push(await beginWrong())
     const httpStatuses: number[] = []
     const ended = ends.map(async (end) => httpStatuses.push((await end()).httpStatus))
     await expect.poll(() => provider.tokenCalls + httpStatuses.length).toBe(ends.length)
-    expect([provider.tokenCalls, httpStatuses]).toEqual([LIMIT, [429, 429, 429]])
+    expect([provider.tokenCalls, httpStatuses]).toEqual([WRONG_MAX, [429, 429, 429]])
     answers.resolve()
     await Promise.all(ended)
-    expect(httpStatuses.slice(3)).toEqual(Array(LIMIT).fill(403))
+    expect(httpStatuses.slice(3)).toEqual(Array(WRONG_MAX).fill(403))
   })
 
   test('count also while the provider refuses to answer', async () => {
     const ends = []
-    for (let number = 0; number < LIMIT + 1; number++) ends.push(await beginWrong())
+    for (let number = 0; number < WRONG_MAX + 1; number++) ends.push(await beginWrong())
     provider.isBusy = true
     const httpStatuses = []
     for (const end of ends) httpStatuses.push((await end()).httpStatus)
-    expect(httpStatuses).toEqual([...Array(LIMIT).fill(502), 429])
-    expect(provider.tokenCalls).toBe(LIMIT)
+    expect(httpStatuses).toEqual([...Array(WRONG_MAX).fill(502), 429])
+    expect(provider.tokenCalls).toBe(WRONG_MAX)
   })
 })
 
