@@ -3,7 +3,7 @@ import type { Tables } from '../store/schema.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import { readErrors } from './read-errors.ts'
-import { readUsageGroups } from './read-usage.ts'
+import { readPeriods } from './read-periods.ts'
 
 /** The requests of an account in the last 24 hours that were refused, or failed. */
 interface FailingRequests {
@@ -23,11 +23,31 @@ export const FAILING_ACCOUNTS_MAX = 20
 const FAILURES_MIN = 10
 const FAILING_SHARE = 0.1
 
+const KEPT_MS = 30_000
+
+/** Accounts that fail, read again after half a minute: with ten thousand accounts a read adds up hundreds of thousands of rows. */
+export class FailingAccounts {
+  #last: { readonly atMs: number; readonly found: ReturnType<typeof readFailingAccounts> } | null =
+    null
+
+  /** As {@link readFailingAccounts}, of this moment or up to half a minute before. A failure is not kept. */
+  read(db: Kysely<Tables>, nowMs: number): ReturnType<typeof readFailingAccounts> {
+    const last = this.#last
+    if (last !== null && Math.abs(nowMs - last.atMs) < KEPT_MS) return last.found
+    const found = readFailingAccounts(db, nowMs)
+    this.#last = { atMs: nowMs, found }
+    found.catch(() => {
+      if (this.#last?.found === found) this.#last = null
+    })
+    return found
+  }
+}
+
 /**
  * The active accounts of which at least ten requests in the last 24 hours, and at least 10%, were refused or failed, the most
  * first. Refusals because an account is suspended do not count: an operator wants them.
  */
-export async function readFailingAccounts(
+async function readFailingAccounts(
   db: Kysely<Tables>,
   nowMs: number,
 ): Promise<ReadonlyMap<string, FailingRequests>> {
@@ -35,13 +55,14 @@ export async function readFailingAccounts(
   const fromHour = toHour - DAY_HOURS
   const range = { fromMs: fromHour * HOUR_MS, toMs: toHour * HOUR_MS }
   const refused = await readRefused(db, fromHour)
-  const groups = await readUsageGroups(db, {
-    ...range,
-    accountId: null,
-    by: 'account',
-    step: 'hour',
-  })
-  const forwarded = new Map(groups.map(({ id, totals }) => [id, totals]))
+  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  const groups = await view.execute((trx) =>
+    readPeriods(trx, {
+      ...{ accountId: null, apiKeyId: null, by: 'account', columns: 'counts' },
+      boundsMs: [range.fromMs, range.toMs],
+    }),
+  )
+  const forwarded = new Map(groups.map(({ label, sums }) => [label ?? '', sums]))
   const failing = [...new Set([...refused.keys(), ...forwarded.keys()])]
     .map((accountId) => {
       const { requests = 0, failed = 0 } = forwarded.get(accountId) ?? {}

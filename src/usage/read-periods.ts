@@ -4,12 +4,14 @@ import { ALLOWANCE_PERIODS, type AllowancePeriod, periodSpanAt } from '../vocabu
 import { type Micros, micros } from '../vocabulary/money.ts'
 import { periodsBetween, planSums, type SumDetail } from './sum-plan.ts'
 import { isByKey, type RowsQuery, readRolled, readSpan, type SumRow } from './sum-rows.ts'
-import { addSums, NO_USAGE, subtractSums } from './sums.ts'
+import { addSums, NO_USAGE, type SelectedSums, subtractSums } from './sums.ts'
 
 /** The requests of a report, and its periods. */
 export interface PeriodQuery extends Omit<RowsQuery, 'columns' | 'labelled'> {
   /** The start of each period, ascending, and the end of the last one, in milliseconds since the Unix epoch. */
   readonly boundsMs: readonly number[]
+  /** The sums to read; others are 0. Default: all of them. */
+  readonly columns?: Extract<SelectedSums, 'amounts' | 'counts'>
 }
 
 /**
@@ -20,9 +22,9 @@ export interface PeriodQuery extends Omit<RowsQuery, 'columns' | 'labelled'> {
  */
 export async function readPeriods(
   view: Kysely<Tables>,
-  { boundsMs, ...asked }: PeriodQuery,
+  { boundsMs, columns = 'amounts', ...asked }: PeriodQuery,
 ): Promise<readonly SumRow[]> {
-  const query = { ...asked, columns: 'amounts' } as const
+  const query = { ...asked, columns }
   const periods = periodsBetween(boundsMs)
   const plan = await planSums(view, { periods, detail: detailOf(query) })
   const sums = new Map<string, SumRow>()

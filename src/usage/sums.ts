@@ -62,6 +62,8 @@ const MONEY_COLUMNS: readonly (keyof UsageSums)[] = [
   ...LATE_COLUMNS,
 ]
 
+const COUNT_COLUMNS: readonly (keyof UsageSums)[] = ['requests', 'failed']
+
 const selected = (
   columns: readonly (keyof UsageSums)[],
   sumOf: (name: keyof UsageSums) => string,
@@ -81,21 +83,27 @@ const SELECTED = {
     all: selected(SUM_COLUMNS, sumOfRollUps),
     amounts: selected(AMOUNT_COLUMNS, sumOfRollUps),
     money: selected(MONEY_COLUMNS, sumOfRollUps),
+    counts: selected(COUNT_COLUMNS, sumOfRollUps),
   },
   late: {
     all: selected(SUM_COLUMNS, sumOfLate),
     amounts: selected(AMOUNT_COLUMNS, sumOfLate),
     money: selected(MONEY_COLUMNS, sumOfLate),
+    counts: selected(COUNT_COLUMNS, sumOfLate),
   },
   requests: {
     all: selected(SUM_COLUMNS, sumOfRequests),
     amounts: selected(AMOUNT_COLUMNS, sumOfRequests),
     money: selected(MONEY_COLUMNS, sumOfRequests),
+    counts: selected(COUNT_COLUMNS, sumOfRequests),
   },
 }
 
-/** The columns of sums that are read: `amounts` are all but the counts of first-byte times, `money` those of charge and cost. */
-export type SelectedSums = 'all' | 'amounts' | 'money'
+/**
+ * The columns of sums that are read: `amounts` are all but the counts of first-byte times, `money` those of charge and cost,
+ * `counts` those of requests and failed ones.
+ */
+export type SelectedSums = 'all' | 'amounts' | 'money' | 'counts'
 
 /** The columns of {@link UsageSums} in a query that groups the rows of a table. */
 export function selectSums(

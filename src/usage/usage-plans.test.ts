@@ -15,7 +15,7 @@ import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../vocabulary/ids.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
-import { FAILING_ACCOUNTS_MAX, readFailingAccounts } from './failing-accounts.ts'
+import { FAILING_ACCOUNTS_MAX, FailingAccounts } from './failing-accounts.ts'
 import { readErrors } from './read-errors.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { readStatement } from './read-statement.ts'
@@ -175,7 +175,7 @@ test('on SQLite no report of an account or a key scans a whole table', async () 
   await bench.close()
 })
 
-test('on SQLite the accounts that fail are found by the hours of a day, not in all kept refusals, and suspended ones take no place', async () => {
+test('on SQLite the accounts that fail are found by the hours of a day, not in all kept refusals and at most twice a minute, and suspended ones take no place', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await bench.createAccount('acct_0')
   const hour = Math.floor(NOW_MS / HOUR_MS)
@@ -193,13 +193,24 @@ test('on SQLite the accounts that fail are found by the hours of a day, not in a
   }
   await sql`update accounts set disabled = 1 where id <> 'acct_0'`.execute(bench.store.db)
   const asked = new Set<string>()
+  let reads = 0
   const db = new Kysely<Tables>({
     dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
-    log: ({ query }) => void asked.add(query.sql),
+    log({ query }) {
+      asked.add(query.sql)
+      reads++
+    },
   })
-  expect([...(await readFailingAccounts(db, NOW_MS))]).toEqual([
+  const accounts = new FailingAccounts()
+  const found = await accounts.read(db, NOW_MS)
+  expect([...found]).toEqual([
     ['acct_0', { requests: 10, refused: 10, failed: 0, code: 'insufficient_credit' }],
   ])
+  const before = reads
+  expect(await accounts.read(db, NOW_MS + 29_999)).toBe(found)
+  expect(reads).toBe(before)
+  await accounts.read(db, NOW_MS + 30_000)
+  expect(reads).toBeGreaterThan(before)
   await db.destroy()
   const connection = new DatabaseSync(bench.file)
   const plans = [...asked]

@@ -14,7 +14,7 @@ import {
 } from '../../ledger/accounts.ts'
 import { getCredits } from '../../ledger/activity/balance.ts'
 import type { AccountRow, Tables } from '../../store/schema.ts'
-import { FAILING_ACCOUNTS_MAX, readFailingAccounts } from '../../usage/failing-accounts.ts'
+import { FAILING_ACCOUNTS_MAX, FailingAccounts } from '../../usage/failing-accounts.ts'
 import { readAccounts, readUsageGroups, type UsageFigures } from '../../usage/read-usage.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { csvLine, dollarsCell } from '../csv.ts'
@@ -89,6 +89,7 @@ const LIST_QUERY = pageQuery('accounts', {
 /** All accounts, for admins. */
 export function accountListOperations(parts: OperationParts) {
   const { store, clock } = parts
+  const failingAccounts = new FailingAccounts()
   return [
     operation({
       name: 'listAccounts',
@@ -106,7 +107,7 @@ export function accountListOperations(parts: OperationParts) {
         const { fromMs, toMs } = chartRange({ from, to }, nowMs)
         const days = { fromMs, toMs }
         const failing =
-          state === 'failing' ? await readFailingAccounts(store.searches(reader), nowMs) : null
+          state === 'failing' ? await failingAccounts.read(store.searches(reader), nowMs) : null
         const filter = { search, externalId, ...stateFilter(state, failing) }
         const listed: ListedAccounts = { filter, order: sort, days }
         if (query.format === 'csv' || (query.format === undefined && acceptsCsv)) {
