@@ -57,6 +57,31 @@ test('a statement has a line for the requests of a day and one for each top-up, 
   ])
 })
 
+test('while requests come in, each statement adds up, and the requests of today are its first line', async () => {
+  const { text: apiKey } = await admin.apiKey(accountId)
+  let isRunning = true
+  const chats = Promise.all(Array.from({ length: 8 }, () => admin.chat(apiKey))).finally(() => {
+    isRunning = false
+  })
+  do {
+    const { json } = await admin.get(path(''))
+    const lines: readonly { kind: string; amount: number; balance: number }[] =
+      Object(json['lines'])
+    let balanceMicros = Number(json['opening_balance'])
+    for (const { amount, balance } of lines.toReversed()) {
+      balanceMicros += amount
+      expect(balance).toBe(balanceMicros)
+    }
+    expect(json['closing_balance']).toBe(balanceMicros)
+    const kinds = lines.map(({ kind }) => kind)
+    expect(kinds).toEqual(kinds.length === 1 ? ['top_up'] : ['charge', 'top_up'])
+  } while (isRunning)
+  await chats
+  await admin.world.gateway.settled()
+  const { json } = await admin.get(path(''))
+  expect(Object(json['lines'])[0]).toMatchObject({ kind: 'charge', count: 8 })
+})
+
 test('lines can be limited to some kinds, and entries of a range have the balances of their time', async () => {
   const { text: apiKey } = await admin.apiKey(accountId)
   await admin.chat(apiKey)
