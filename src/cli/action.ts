@@ -71,6 +71,12 @@ function readOperations(text: string): string {
   throw new UsageFailure(`must be names of operations: ${RECORDED_OPERATIONS.join(', ')}`)
 }
 
+/** Names of fields, as the list has them: the fee has a shorter one there. */
+function readFields(text: string): string {
+  const names = text.split(',').map((name) => name.trim())
+  return names.map((name) => (name === 'fee' ? 'fee_basis_points' : name)).join()
+}
+
 /** `tollgate action`: the audit log. */
 export const ACTION_COMMANDS: CommandGroup = {
   name: 'action',
@@ -96,6 +102,13 @@ export const ACTION_COMMANDS: CommandGroup = {
           to: 'query.action',
           read: readOperations,
         },
+        {
+          flags: '--field <names>',
+          words:
+            'only changes that set or removed one of these fields, comma-separated, such as fee,allowance',
+          to: 'query.field',
+          read: readFields,
+        },
         ...spanOptions('recorded'),
         {
           flags: '--csv',
@@ -107,6 +120,7 @@ export const ACTION_COMMANDS: CommandGroup = {
       examples: [
         'tollgate action list --account Ada --action addCredit',
         'tollgate action list --by ada@example.com --since 7d',
+        'tollgate action list --field fee',
         'tollgate action list --by "command line" --csv > actions.csv',
       ],
       show: async (answered) =>

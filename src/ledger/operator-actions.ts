@@ -1,4 +1,5 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import { containsText } from '../store/contains-text.ts'
 import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables.ts'
 import type { RequestRow, Tables } from '../store/schema.ts'
@@ -97,6 +98,8 @@ export interface ActionFilter {
   readonly actorIds?: readonly string[] | undefined
   /** Names of operations, such as `updateAccount`. */
   readonly actions?: readonly string[] | undefined
+  /** Names of fields, such as `fee_basis_points`: one of them was set, or removed. */
+  readonly fields?: readonly string[] | undefined
   /** Recorded at this moment or later. */
   readonly sinceMs?: number | undefined
   /** Recorded before this moment. */
@@ -106,7 +109,7 @@ export interface ActionFilter {
 /** One page of the changes by operators and admin tokens, newest first. */
 export function listOperatorActions(
   db: Kysely<Tables>,
-  { accountId, actorIds, actions: kinds, sinceMs, untilMs, ...page }: Page & ActionFilter,
+  { accountId, actorIds, actions: kinds, fields, sinceMs, untilMs, ...page }: Page & ActionFilter,
 ): Promise<ListPage<NamedAction>> {
   let query = db
     .selectFrom('operator_actions')
@@ -127,6 +130,15 @@ export function listOperatorActions(
   }
   if (accountId !== undefined) query = query.where('operator_actions.account_id', '=', accountId)
   if (kinds !== undefined) query = query.where('operator_actions.action', 'in', kinds)
+  if (fields !== undefined) {
+    const text = sql.ref('operator_actions.detail_json')
+    const isSet = fields.map((field) => {
+      // Values that have this text have a backslash before its quotation marks.
+      const named = `${JSON.stringify(field)}:`
+      return containsText(named, sql`replace(${text}, ${`${named}null`}, '')`)
+    })
+    query = query.where(({ or }) => or(isSet))
+  }
   if (actorIds !== undefined) {
     query = query.where(({ eb, or }) =>
       or([

@@ -265,6 +265,20 @@ test('the filter Kind of the audit log finds kinds by the fields that they chang
   }
 })
 
+test('who changed a fee is found in four steps from Home', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/operator`)
+  await page.getByRole('link', { name: 'Audit log' }).click()
+  await page.getByRole('button', { name: 'Field' }).click()
+  await page.getByLabel('Find: Field').fill('fee')
+  await page.getByRole('checkbox').first().check()
+  await page.waitForURL(/audit-log\?field=fee_basis_points$/)
+  const asked = () => server.asked.filter((call) => call.includes('operator/actions'))
+  await expect
+    .poll(() => asked().at(-1))
+    .toBe('GET operator/actions?field=fee_basis_points&limit=50')
+  await page.getByText('Fee: 10% → 12%').waitFor()
+})
+
 test('on a phone, each figure of an audit difference is on one line with its name', async ({
   pages,
   server,

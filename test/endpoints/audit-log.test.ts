@@ -10,7 +10,7 @@ beforeAll(async () => {
   operator = await setUpOperator(admin.world)
   accountId = await admin.account(5_000_000)
   await operator.call('PATCH', `operator/accounts/${accountId}`, {
-    body: { disabled: true, note: 'Invoice 7, "late"' },
+    body: { disabled: true, note: 'Invoice 7, "late": 1' },
   })
   await admin.patch(`/v1/admin/accounts/${accountId}`, { fee_basis_points: 250 })
 })
@@ -36,6 +36,18 @@ test('the audit log is read by token, by account, person and operation', async (
     await listed(`&account=${accountId}&by=${me},ADMIN_API_TOKEN&action=changeAccount`),
   ).toEqual(changes)
   expect(await listed('&action=none,other')).toEqual([])
+})
+
+test('the audit log is read by the fields that changes set, and a text that looks like a field is none', async () => {
+  const byFee = ['changeAccount', 'ADMIN_API_TOKEN']
+  expect(await listed(`&account=${accountId}&field=fee_basis_points`)).toEqual([byFee])
+  expect(await listed(`&account=${accountId}&field=fee_basis_points,note`)).toEqual([
+    byFee,
+    ['changeAccount', 'Ada'],
+  ])
+  expect(await listed('&field=late')).toEqual([])
+  const refused = await admin.get('/v1/admin/actions?field=Fee%25')
+  expect([refused.httpStatus, Object(refused.json['error']).param]).toEqual([400, 'field'])
 })
 
 test('the audit log is read from and up to a time, as JSON and as CSV', async () => {

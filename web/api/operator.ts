@@ -102,6 +102,8 @@ export interface ActionFilter {
   readonly by?: readonly string[] | undefined
   /** Names of operations. */
   readonly kind?: readonly string[] | undefined
+  /** Names of fields that were set or removed. */
+  readonly field?: readonly string[] | undefined
   /** When they were recorded. */
   readonly span?: TimeSpan | undefined
 }
@@ -111,10 +113,18 @@ export function actionFields({
   account,
   by,
   kind,
+  field,
   span,
 }: ActionFilter): Omit<Input<'listOperatorActions', 'operator'>, 'limit' | 'cursor' | 'format'> {
   const { from: since, to: until } = span === undefined ? {} : momentsOf(span)
-  return { account, by: by?.join(','), action: kind?.join(','), since, until }
+  return {
+    account,
+    by: by?.join(','),
+    action: kind?.join(','),
+    field: field?.join(','),
+    since,
+    until,
+  }
 }
 
 /** Changes by operators and admin tokens, newest first. */

@@ -47,6 +47,7 @@ const OTHER_WORDS: Readonly<Partial<Record<string, string>>> = {
   '/operator/usage': 'revenue profit cost report',
   '/operator/purchases': 'sales payment receipt invoice refund dispute',
   '/operator/models': 'fee',
+  '/operator/audit-log': 'who changed history fee',
   '/operator/upstreams': 'provider',
   'add-credit': 'top-up buy',
   profile: 'alert email name address second factor passkey',

@@ -47,6 +47,14 @@ const actionFilters = {
   action: anyOf(filterField, 'must be at most 50 names')
     .optional()
     .describe('Names of operations such as `changeAccount`, comma-separated: any of them.'),
+  field: anyOf(
+    filterField.regex(/^[a-z][a-z0-9_]*$/),
+    'must be at most 50 names of fields, such as fee_basis_points',
+  )
+    .optional()
+    .describe(
+      'Names of fields such as `fee_basis_points`, comma-separated: changes that set or removed any of them.',
+    ),
   since: momentField.optional().describe('Only changes that were recorded at this time or later.'),
   until: momentField.optional().describe('Only changes that were recorded before this time.'),
 }
@@ -66,11 +74,11 @@ function listActions({ store }: OperationParts) {
     answers: { 200: listShape(operatorActionShape) },
     async run({
       reader,
-      query: { limit, cursor = null, account, by, action, since, until, format },
+      query: { limit, cursor = null, account, by, action, field, since, until, format },
       acceptsCsv,
     }) {
       const range = { sinceMs: since, untilMs: until }
-      const filter = { accountId: account, actorIds: by, actions: action, ...range }
+      const filter = { accountId: account, actorIds: by, actions: action, fields: field, ...range }
       if (format === 'csv' || (format === undefined && acceptsCsv)) {
         return Readable.from(actionCsv(store.pages(reader), filter))
       }

@@ -207,6 +207,15 @@ const FIELDS: Readonly<Record<string, Field>> = {
   not_recorded: { word: 'Not recorded since the last such attempt' },
 }
 
+// What a sign-in is recorded with is no field that a person changes.
+const OF_SIGN_INS: ReadonlySet<string> = new Set(['method', 'address', 'browser', 'not_recorded'])
+
+/** The fields that changes can set, to filter by. */
+export const ACTION_FIELDS = Object.entries(FIELDS)
+  .filter(([field, { word }]) => word !== '' && !OF_SIGN_INS.has(field))
+  .map(([value, { word: text }]) => ({ value, text }))
+  .sort((a, b) => a.text.localeCompare(b.text))
+
 /** Metadata is recorded as JSON: shown as "plan: team, owner: Ada". */
 function asNotes(value: Value): string {
   const notes: unknown = JSON.parse(String(value))

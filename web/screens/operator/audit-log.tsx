@@ -23,12 +23,18 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { operatorSpanOf } from '../../shell/use-span.ts'
-import { ACTION_KINDS, actionWords, actorWords, changeWords } from './action-words.ts'
+import {
+  ACTION_FIELDS,
+  ACTION_KINDS,
+  actionWords,
+  actorWords,
+  changeWords,
+} from './action-words.ts'
 import type { AuditLogSearch } from './search.ts'
 
 const route = getRouteApi('/operator/audit-log')
 
-/** Every change by operators and admin tokens, and sign-ins of operators, newest first: by time, person, account and kind. */
+/** Every change by operators and admin tokens, and sign-ins of operators, newest first: by time, person, account, kind and field. */
 export function AuditLogScreen() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
@@ -74,6 +80,12 @@ export function AuditLogScreen() {
           picked={search.kind ?? []}
           onChange={(kind) => change({ kind })}
         />
+        <PickMany
+          label="Field"
+          options={ACTION_FIELDS}
+          picked={search.field ?? []}
+          onChange={(field) => change({ field })}
+        />
       </div>
       <Actions search={search} onClear={() => void navigate({ search: {}, replace: true })} />
     </>
@@ -84,10 +96,10 @@ const ALL_TIME: DateRange = { kind: 'moving', range: 'all' }
 
 /** The filter of an address. All time has no bounds: the log can be older than a report. */
 function filterOf(search: AuditLogSearch): ActionFilter {
-  const { account, by, kind } = search
+  const { account, by, kind, field } = search
   const range = readDateRange(search)
   const isAll = range === null || (range.kind === 'moving' && range.range === 'all')
-  return { account, by, kind, span: isAll ? undefined : operatorSpanOf(range) }
+  return { account, by, kind, field, span: isAll ? undefined : operatorSpanOf(range) }
 }
 
 const SETTINGS_TOKEN = 'ADMIN_API_TOKEN'

@@ -55,14 +55,17 @@ export interface AuditLogSearch extends RangeSearch {
   readonly by?: readonly string[] | undefined
   /** Names of operations. */
   readonly kind?: readonly string[] | undefined
+  /** Names of fields that were set or removed. */
+  readonly field?: readonly string[] | undefined
 }
 
 /** Reads the query parameters of Audit log. */
 export function readAuditLogSearch(search: Record<string, unknown>): AuditLogSearch {
-  const { account, by, kind } = search
+  const { account, by, kind, field } = search
   const range = readDateRange(search)
   return {
-    ...setFields({ account: textOf(account), by: textsOf(by), kind: textsOf(kind) }),
+    ...setFields({ account: textOf(account), by: textsOf(by) }),
+    ...setFields({ kind: textsOf(kind), field: textsOf(field) }),
     ...(range === null ? {} : searchOf(range)),
   }
 }
