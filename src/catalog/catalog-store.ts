@@ -343,6 +343,20 @@ export async function readPrices(
   return row === undefined ? null : decodePriceTable(parseJson(row.prices_json))
 }
 
+/** When each of these snapshots was first seen, by its ID; one that is not stored yet is absent. */
+export async function readSnapshotTimes(
+  db: Kysely<Tables>,
+  snapshotIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const timesMs = new Map<string, number>()
+  for (const some of chunks(snapshotIds)) {
+    const query = db.selectFrom('price_snapshots').select(['id', 'created_at_ms'])
+    const rows = await query.where('id', 'in', some).execute()
+    for (const row of rows) timesMs.set(row.id, row.created_at_ms)
+  }
+  return timesMs
+}
+
 /** The snapshot that an offer names. */
 export function snapshotOf(model: ListedModel, createdAtMs: number): PriceSnapshotRow {
   const { modelId, prices, priceSnapshotId } = model.offer

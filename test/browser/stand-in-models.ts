@@ -44,6 +44,7 @@ function offered(id: string, input: ModelInput): OfferedModel {
     fee_basis_points: 500,
     doubted: id === 'openai/gpt-6-mini',
     listed_at: '2026-11-21T12:00:00.000Z',
+    prices_first_seen_at: '2026-10-03T09:00:00.000Z',
     stale: id === 'meta/llama-5-70b',
   }
 }
@@ -176,6 +177,7 @@ export const MODEL_LIST = list<Model>(MANY.map(asAccountsRead))
 
 function asAccountsRead(model: OfferedModel): Model {
   const { upstream: _, provider_pricing: __, fee_basis_points: ___, ...charged } = model
-  const { doubted: ____, listed_at: _____, stale: ______, ...shown } = charged
+  const { doubted: ____, listed_at: _____, stale: ______, ...offered } = charged
+  const { prices_first_seen_at: _______, ...shown } = offered
   return shown
 }

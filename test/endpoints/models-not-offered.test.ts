@@ -43,6 +43,12 @@ test('a model that is not offered, and an alias that leads nowhere, are logged o
     })
     const [first] = json['data'] as readonly object[]
     expect(first).toMatchObject({ upstream: 'openai', stale: false, doubted: false })
+    const { created_at_ms: seenMs } = await world.gateway.store.db
+      .selectFrom('price_snapshots')
+      .select('created_at_ms')
+      .where('model_id', '=', Object(first).id)
+      .executeTakeFirstOrThrow()
+    expect(Object(first).prices_first_seen_at).toBe(new Date(seenMs).toISOString())
     expect(lines.filter(({ alias }) => alias !== undefined)).toEqual([
       expect.objectContaining({ alias: 'lost', model: 'sim/none', level: 40 }),
     ])

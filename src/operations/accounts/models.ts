@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { readSnapshotTimes } from '../../catalog/catalog-store.ts'
 import type { CatalogRow } from '../../catalog/claims.ts'
 import { type ChargedModel, chargedModel, withImageFlat } from '../../catalog/served-models.ts'
 import { ModelAccess } from '../../journey/gate/caller.ts'
-import { feeShape, listAnswer, listShape, timeAnswer, timeField } from '../fields.ts'
+import { feeShape, listAnswer, listShape, timeAnswer, timeField, timeOrNull } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { type OperationParts, operation, readsFor } from '../operation.ts'
 
@@ -35,7 +36,7 @@ function ofAccount({ store, server }: OperationParts) {
   })
 }
 
-function ofUpstreams({ server }: OperationParts) {
+function ofUpstreams({ store, server }: OperationParts) {
   return operation({
     name: 'listOfferedModels',
     method: 'GET',
@@ -43,10 +44,17 @@ function ofUpstreams({ server }: OperationParts) {
     summary:
       "Every model at each of its upstreams: the provider's prices, the platform fee, and the prices that accounts without a fee of their own are charged; and the models that upstreams list but the gateway does not offer.",
     answers: { 200: listShape(offeredModelShape).extend({ not_offered: notOfferedShape }) },
-    async run() {
+    async run({ reader }) {
       const doubted = new Set(server?.catalog().doubtedIds)
       const rows = server?.catalogRows() ?? []
-      const body = rows.map((row) => offeredAnswer(row, doubted.has(row.offer.modelId)))
+      const snapshotIds = rows.map(({ offer }) => offer.priceSnapshotId)
+      const seenMs = await readSnapshotTimes(store.pages(reader), snapshotIds)
+      const body = rows.map((row) =>
+        offeredAnswer(row, {
+          doubted: doubted.has(row.offer.modelId),
+          pricesSeenMs: seenMs.get(row.offer.priceSnapshotId) ?? null,
+        }),
+      )
       const notOffered = server?.notOffered() ?? []
       return {
         ...listAnswer(body, null),
@@ -145,6 +153,11 @@ const offeredModelShape = modelShape
         'Whether a price, the context window or the maximum output fell so far that the earlier figure still applies.',
       ),
     listed_at: timeField.describe('When the upstream last listed its prices.'),
+    prices_first_seen_at: timeField
+      .nullable()
+      .describe(
+        'When the gateway first saw the model at these prices, here or at another upstream. They can have changed and come back since. Null: not stored yet.',
+      ),
     stale: z
       .boolean()
       .describe(
@@ -165,10 +178,17 @@ const notOfferedShape = z
     'The models of the last list of each upstream that are not offered, and why. Models that the settings of an upstream leave out are not among them.',
   )
 
-/** By position: the row, and whether one of its figures is doubted. */
+interface OfferedState {
+  /** Whether one of its figures is doubted. */
+  readonly doubted: boolean
+  /** When its prices were first seen; null: they are not stored yet. */
+  readonly pricesSeenMs: number | null
+}
+
+/** By position: the row, and its state. */
 function offeredAnswer(
   { offer, listing, refreshedAtMs, isStale }: CatalogRow & { readonly isStale: boolean },
-  doubted: boolean,
+  { doubted, pricesSeenMs }: OfferedState,
 ): z.input<typeof offeredModelShape> {
   const { endpoints, feeBasisPoints, upstream } = offer
   const { imageFlat } = offer.prices
@@ -180,6 +200,7 @@ function offeredAnswer(
     fee_basis_points: feeBasisPoints,
     doubted,
     listed_at: timeAnswer(refreshedAtMs),
+    prices_first_seen_at: timeOrNull(pricesSeenMs),
     stale: isStale,
   }
 }

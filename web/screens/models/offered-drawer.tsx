@@ -6,7 +6,7 @@ import { type OfferedModel, operatorReportQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
 import { priceLines, pricesTitle, tierLines } from '../../format/prices.ts'
-import { ago } from '../../format/time.ts'
+import { ago, dayOf } from '../../format/time.ts'
 import { DrawerPart, Line } from '../../parts/drawer-part.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ChooseAccount } from '../../parts/pick-account.tsx'
@@ -109,7 +109,7 @@ function Prices({ model }: Pick<OfferedDrawerProps, 'model'>) {
 }
 
 function Offer({ model }: Pick<OfferedDrawerProps, 'model'>) {
-  const { upstream, listed_at: listedAt, doubted, stale } = model
+  const { upstream, listed_at: listedAt, prices_first_seen_at: seenAt, doubted, stale } = model
   return (
     <>
       <dl className="kv">
@@ -121,6 +121,11 @@ function Offer({ model }: Pick<OfferedDrawerProps, 'model'>) {
         <Line term="Prices listed">
           <Time at={listedAt} show={ago} />
         </Line>
+        {seenAt !== null && (
+          <Line term="First seen at these prices">
+            <Time at={seenAt} show={dayOf} />
+          </Line>
+        )}
         <Line term="Offered">{stale ? 'no, requests are refused' : 'yes'}</Line>
       </dl>
       {stale && (
