@@ -36,6 +36,7 @@ let requestId: string
 let params: Readonly<Record<string, string>>
 
 const world = worldOfFile({
+  mode: 'simulator',
   configured: (usual) => ({ ...usual, upstreams: [{ ...usual.upstreams[0], name: UPSTREAM }] }),
 })
 beforeAll(async () => {
@@ -50,7 +51,11 @@ beforeAll(async () => {
   await world.gateway.settled()
   const keys = await member.get(`accounts/${account.id}/keys`)
   const [first] = Object(keys.json)['data']
-  params = { account_id: account.id, request_id: requestId, key_id: String(first.id) }
+  const purchaseId = await world.purchase(account.id, { kind: 'credit' })
+  params = {
+    ...{ account_id: account.id, request_id: requestId },
+    ...{ key_id: String(first.id), purchase_id: purchaseId },
+  }
 })
 
 /** The names of all members of a JSON value, or of all properties of a schema. */
@@ -124,7 +129,8 @@ function readPaths(kind: 'key' | 'anyone' | 'member'): string[] {
   return ALL.flatMap(({ method, paths }) => {
     const path: string | undefined = method === 'GET' ? paths[kind] : undefined
     const filled = path?.replace(/\{(\w+)\}/g, (whole, name) => params[String(name)] ?? whole)
-    return filled === undefined || filled.includes('{') ? [] : [filled]
+    if (filled?.includes('{')) throw new Error(`no ID fills ${filled}`)
+    return filled ?? []
   })
 }
 
@@ -148,6 +154,10 @@ describe('customers read neither an upstream nor a field of operators', () => {
 
   test('as a member on the page, and in its downloads', async () => {
     const paths = readPaths('member').map((path) => path.replace('/app/api/', ''))
+    const receipt = await member.get(
+      `accounts/${account.id}/purchases/${params['purchase_id']}/receipt`,
+    )
+    expect(receipt.json).toMatchObject({ purchase: { credit: 25_000_000 } })
     for (const path of paths) {
       const { json, text } = await member.get(path)
       expect(text, path).not.toContain(UPSTREAM)
