@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, json } from './stand-in.ts'
+import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
-import { OPERATOR_REPORT, operatorUsage } from './stand-in-usage.ts'
+import { OPERATOR_REPORT, operatorReport, operatorUsage } from './stand-in-usage.ts'
 
 /** Usage and margin of all accounts, and models with the provider's prices. */
 
@@ -59,6 +59,38 @@ test('the parts of the charges add up to their sum if free credit paid some', as
   await page.goto(`${server.address}/app/operator`)
   const [cost, margin] = [figures.cost / 1e6, figures.margin / 1e6]
   await page.getByText(`Provider cost$${cost}.00Margin$${margin}.00Free credit$20.00`).waitFor()
+})
+
+test('a margin that is not known is said so in tables and figures, and is no number and no share', async ({
+  page,
+  server,
+}) => {
+  const withoutCost = (value: unknown) =>
+    JSON.parse(JSON.stringify(value), (name, member) => {
+      if (name === 'margin') return null
+      return name === 'cost' ? 0 : name === 'uncosted' ? 3 : member
+    })
+  server.answer('/operator/usage', json(withoutCost(operatorUsage('account'))))
+  const accounts = ACCOUNTS.map((account) => ({ ...account, margin: null }))
+  server.answer('/operator/accounts', json({ ...EMPTY, data: accounts }))
+  for (const [path, text] of [
+    ['operator', 'the cost of 3 requests is not known'],
+    ['operator/usage?compare=before', 'the cost of 3 requests is not known'],
+    ['operator/accounts', 'not known'],
+    [`operator/accounts/${HELIX.id}`, 'the cost of 3 requests is not known'],
+    ['operator/models?model=sim/text', 'sim/text'],
+  ] as const) {
+    const by = path.includes('accounts/') ? 'day' : 'account'
+    const report = operatorReport(new URLSearchParams({ by }))
+    server.answer('/operator/usage/report', json(withoutCost(report)))
+    await page.goto(`${server.address}/app/${path}`)
+    await page.getByText(text).first().waitFor()
+    await page.waitForFunction(() => document.querySelector('main .grey') === null)
+    const shown = await page.locator('main').textContent()
+    expect([path, shown?.match(/NaN|null|undefined|Infinity|100\.0%/)]).toEqual([path, null])
+    // No part of a column is called margin then.
+    expect(await page.locator('path[data-group=margin]').count()).toBe(0)
+  }
 })
 
 test('a key has the name of its account before its own, in the table and in the legend', async ({
@@ -135,7 +167,10 @@ test('an operator opens a model and reads the prices of the provider beside thos
     'Output, above 200,000$22.50$23.625',
   )
   const parts = await drawer.textContent()
-  for (const text of ['1,000,000 tokens', 'messages', 'Upstreamopenrouter', 'Offeredyes']) {
+  for (const text of [
+    ...['1,000,000 tokens', 'messages', 'Upstreamopenrouter', 'Offeredyes'],
+    'First seen at these prices3 Oct',
+  ]) {
     expect(parts).toContain(text)
   }
   await drawer.getByText('Provider cost').waitFor()

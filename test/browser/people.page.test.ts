@@ -94,7 +94,7 @@ test('an operator makes another, who can end the role of the first', async ({
   await ada.getByText('No requests yet').waitFor()
 })
 
-const SECTIONS = ['Overview', 'Usage', 'Keys', 'Credit', 'Models', 'Connect', 'Activity']
+const SECTIONS = 'Overview Usage Keys Credit Models Connect Members Activity'.split(' ')
 
 test('a link for a new member begins with the address of the page, and only operators read which setting to change', async ({
   owner,
@@ -117,13 +117,39 @@ test('a link for a new member begins with the address of the page, and only oper
   expect(await guest.getByText('TOLLGATE_PUBLIC_URL').count()).toBe(0)
 })
 
-test('no answer and no download of any section has a field of operators for a member', async ({
+/** Buys credit with play money, and opens its receipt. */
+async function openReceipt(page: Page): Promise<void> {
+  const [, origin, accountId] = /^(.*)\/app\/([^/]+)/.exec(page.url()) ?? []
+  const headers = { origin: String(origin) }
+  const data = { method: 'card', amount: 25_000_000 }
+  const path = `${origin}/app/api/accounts/${accountId}/purchases`
+  const answer = await page.request.post(path, { headers, data })
+  expect([answer.status(), await answer.text()]).toEqual([201, expect.anything()])
+  const begun = await answer.json()
+  const paid = await page.request.post(begun.url, {
+    headers: { origin: new URL(begun.url).origin },
+  })
+  expect(paid.ok()).toBe(true)
+  const receipt = `${path}/${begun.purchase.id}/receipt`
+  await expect.poll(async () => (await page.request.get(receipt)).status()).toBe(200)
+  await page.goto(`${origin}/app/${accountId}/credit?receipt=${begun.purchase.id}`)
+  await page
+    .getByText(/R-\d{4}-\d{4}/)
+    .first()
+    .waitFor()
+}
+
+test('no answer and no download of any section has a field of operators for an owner of an account', async ({
   owner,
   newPage,
 }) => {
   const guest = await newPage()
   await accept(guest, await invite(owner))
   await guest.getByText('No requests yet').waitFor()
+  await owner.reload()
+  await owner.getByLabel('Role of Grace').selectOption('owner')
+  await expect.poll(() => owner.getByLabel('Role of Grace').inputValue()).toBe('owner')
+  await guest.reload()
   const bodies: Promise<string>[] = []
   guest.on('response', (response) => {
     if (!response.headers()['content-type']?.includes('json')) return
@@ -143,6 +169,10 @@ test('no answer and no download of any section has a field of operators for a me
   }
   await guest.getByRole('link', { name: 'sim/text' }).click()
   await guest.locator('dt', { hasText: /^Charge$/ }).waitFor()
+  await openReceipt(guest)
+  await guest.goto(new URL('/app/profile', guest.url()).href)
+  await guest.getByRole('heading', { level: 1 }).waitFor()
+  await guest.waitForFunction(() => document.querySelector('main .grey') === null)
   const texts = await Promise.all(bodies)
   expect(texts.join()).toContain('"charge":')
   const read = (text: string) => OPERATOR_ONLY.filter((field) => text.includes(`"${field}":`))
