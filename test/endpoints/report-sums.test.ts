@@ -44,9 +44,11 @@ const GROUPS: Readonly<Record<string, (row: RequestRow) => readonly (string | nu
   tag: ({ tags }) => tags ?? [null],
 }
 
-/** The figures of a report, of requests that were added up one by one. */
-function figuresOf(rows: readonly RequestRow[]) {
+/** The figures of a report, of requests that were added up one by one. By position: they, and one without a known cost. */
+function figuresOf(rows: readonly RequestRow[], uncostedId: string | null = null) {
   const { requests, failed, chargeMicros, money, usage } = addedUp(rows)
+  const costed = rows.filter(({ id }) => id !== uncostedId)
+  const uncosted = rows.length - costed.length
   return {
     requests,
     failed,
@@ -54,10 +56,10 @@ function figuresOf(rows: readonly RequestRow[]) {
     backed_charge: money.backedChargeMicros,
     free_charge: money.freeChargeMicros,
     written_off: money.writtenOffMicros,
-    cost: money.costMicros,
+    cost: addedUp(costed).money.costMicros,
     uncharged_cost: money.unchargedCostMicros,
-    uncosted: money.uncosted,
-    margin: money.marginMicros,
+    uncosted,
+    margin: uncosted === 0 ? money.marginMicros : null,
     input_tokens: usage.inputTokens,
     cache_read_tokens: usage.cacheReadTokens,
     cache_write_tokens: usage.cacheWriteTokens + usage.cacheWriteLongTokens,
@@ -82,7 +84,8 @@ function sumsOfCsv(text: string): Sums {
     lines.map((cells) => {
       const figures = head.slice(first).map((name, place) => {
         const cell = cells[first + place] ?? ''
-        return [name, COUNTS.test(name) ? Number(cell) : microsOf(cell)]
+        const isUnknown = name === 'margin' && cell === ''
+        return [name, isUnknown ? null : COUNTS.test(name) ? Number(cell) : microsOf(cell)]
       })
       return [/^"\(/.test(cells[0] ?? '') ? null : cells[0], Object.fromEntries(figures)]
     }),
@@ -102,6 +105,8 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   let admin: Management
   let operator: Browser
   let rows: readonly RequestRow[]
+  /** A charged request whose cost is not known; null: there is none. */
+  let uncostedId: string | null
 
   async function start(nowMs: number): Promise<void> {
     admin = await Management.start({
@@ -157,6 +162,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
 
   beforeEach(async () => {
     database = await create()
+    uncostedId = null
     second = await startSimulator()
     const keys: string[] = []
     for (const moment of MOMENTS) {
@@ -237,9 +243,15 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     for (const [by, groupsOf] of Object.entries(groupings)) {
       const groups = new Set(rows.flatMap(groupsOf))
       const sums = Object.fromEntries(
-        [...groups].map((id) => [id, figuresOf(rows.filter((row) => groupsOf(row).includes(id)))]),
+        [...groups].map((id) => [
+          id,
+          figuresOf(
+            rows.filter((row) => groupsOf(row).includes(id)),
+            uncostedId,
+          ),
+        ]),
       )
-      const expected = { ...sums, total: figuresOf(rows) }
+      const expected = { ...sums, total: figuresOf(rows, uncostedId) }
       const query = `usage?by=${by}&from=${from}&to=${to}`
       const ofPage = `operator/${query.replace('?', '/report?')}`
       const ofAdmins = await fetch(admin.world.url(`/v1/admin/${query}&format=csv`), {
@@ -263,16 +275,38 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     line.close()
   }
 
-  test('the report by each group has the sums of its requests, the same for admins, on the page and on the command line, before and after roll-up, a late cost and pruning', async () => {
+  test('the report by each group has the sums of its requests, the same for admins, on the page and on the command line, before and after roll-up, without a cost, with a late one and after pruning', async () => {
     await releaseOne()
     await readRows()
     expect(rows).toHaveLength(MOMENTS.length * 3 * SENT.length + 1)
     await expectSums()
 
     await moveToPast()
+    const { db } = admin.world.gateway.store
+    const charged = rows.find(({ backedChargeMicros }) => backedChargeMicros > 0)
+    const { id, cost_usd, cost_micros, cost_rest_pico } = await db
+      .selectFrom('requests')
+      .selectAll()
+      .where('id', '=', charged?.id ?? '')
+      .executeTakeFirstOrThrow()
+    const setCost = (cost: object) =>
+      db.updateTable('requests').set(cost).where('id', '=', id).execute()
+    await setCost({ cost_usd: null, cost_micros: null, cost_rest_pico: null })
+    uncostedId = id
+    await expectSums(PAST)
     await rollUp()
     await expectSums(PAST)
+    const line = openCommandLine({ storeUrl: database.url })
+    const words = ['usage', '--by', 'account', '--since', PAST.from, '--until', PAST.to]
+    const { out } = await line.run(...words)
+    line.close()
+    expect(out).toMatch(/^total .* not known$/m)
+    expect(out).not.toMatch(/NaN|null|undefined/)
 
+    await setCost({ cost_usd, cost_micros, cost_rest_pico })
+    uncostedId = null
+    await db.deleteFrom('usage_rolled').execute()
+    await rollUp()
     const requestId = rows.find(({ state }) => state === 'released')?.id ?? ''
     const costUsd = { digits: 2n, exponent: -5 }
     const resolution = { kind: 'final', chargeMicros: micros(21), costUsd } as const
