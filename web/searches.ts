@@ -143,10 +143,15 @@ export function readCreditHistorySearch(search: Record<string, unknown>): Credit
   }
 }
 
+/** A form of Credit. */
+export type CreditForm = (typeof CREDIT_FORMS)[number]
+
+const CREDIT_FORMS = ['redeem', 'buy', 'billing'] as const
+
 /** The query parameters of Credit, for members. */
 interface CreditSearch extends CreditHistorySearch {
-  /** The form that is open: for a code or for a purchase. */
-  readonly open?: 'redeem' | 'buy'
+  /** The form that is open: for a code, for a purchase, or for the buyer on receipts. */
+  readonly open?: CreditForm
   /** The purchase that a payment page has led back from. */
   readonly bought?: string
 }
@@ -154,9 +159,10 @@ interface CreditSearch extends CreditHistorySearch {
 /** Reads the query parameters of Credit, for members. */
 export function readCreditSearch(search: Record<string, unknown>): CreditSearch {
   const { open, bought } = search
+  const form = CREDIT_FORMS.find((one) => one === open)
   return {
     ...readCreditHistorySearch(search),
-    ...(open === 'redeem' || open === 'buy' ? { open } : {}),
+    ...(form === undefined ? {} : { open: form }),
     ...(isPurchaseId(bought) ? { bought } : {}),
   }
 }

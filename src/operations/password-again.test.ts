@@ -63,6 +63,7 @@ const OF_OPERATORS = [
 ]
 const OF_MEMBERS_TOO = ['changeMember', 'createKey', 'inviteMember', 'rotateKey']
 const OF_NO_CALLER = [
+  'changeBilling',
   'deleteKey',
   'deleteWebhook',
   'leaveAccount',

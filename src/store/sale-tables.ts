@@ -53,6 +53,8 @@ export const PURCHASES = new Table('purchases', {
     receipt_number: orNull(integer),
     /** The part of `paid` that was tax, as the provider reported it; null: it reported none. */
     tax_units: orNull(wholeNumber),
+    /** The buyer on its receipt, as JSON: a `ReceiptBuyer`; null until it is credited. */
+    buyer_json: orNull(text),
   },
 })
 

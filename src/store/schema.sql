@@ -153,7 +153,7 @@ CREATE TABLE purchases (
   source text not null unique, credit_micros bigint not null, created_at_ms bigint not null,
   expires_at_ms bigint, state text not null, reversed_micros bigint default 0 not null,
   reversals bigint default 0 not null, payment_ref text, paid_currency text, paid_units text, note text,
-  credited_at_ms bigint, price_units text, "receipt_number" bigint, "tax_units" text, "dispute" text,
+  credited_at_ms bigint, price_units text, "receipt_number" bigint, "tax_units" text, "dispute" text, "buyer_json" text,
   constraint purchases_reversed check (credit_micros > 0 and 0 <= reversed_micros and reversed_micros <= credit_micros
     and (reversals = 0 or state = 'credited') and (reversed_micros = 0 or reversals > 0)),
   constraint purchases_credited check ((state = 'credited') = (credited_at_ms is not null)

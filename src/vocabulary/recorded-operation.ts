@@ -8,6 +8,7 @@ export const SIGN_IN_RECORDS = ['failedSignIn', 'signIn'] as const
 export const RECORDED_OPERATIONS = [
   'addCredit',
   'changeAccount',
+  'changeBilling',
   'changeEmail',
   'changeKey',
   'changeMember',

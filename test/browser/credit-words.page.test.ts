@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { expectGoodPage, takePicture } from './chromium.ts'
 import { test } from './page-test.ts'
 import { down, json } from './stand-in.ts'
 import { STATEMENT } from './stand-in-credit.ts'
@@ -103,6 +104,26 @@ test('the page has the name of the service, and says how to reach its operator',
   server.answer('/me', { ...down, httpStatus: 401 })
   await page.goto(`${server.address}/app/sign-in`)
   await page.getByText('Open Corner Models over https').waitFor()
+})
+
+test('an owner on a phone reads the buyer of the receipt before paying, and changes the billing details', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/${at('credit')}?open=buy`)
+  await page.getByText('The receipt is for Helix Lab GmbH.').waitFor()
+  await expectGoodPage(page)
+  await takePicture(page, 'credit-buyer')
+  await page.getByRole('link', { name: 'Change billing details' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Billing details' })
+  expect(await dialog.getByLabel('Address').inputValue()).toBe('Kai 3, 20457 Hamburg, Germany')
+  await dialog.getByLabel('Tax ID').fill('DE 811 907 301')
+  await expectGoodPage(page)
+  await takePicture(page, 'credit-billing')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect(server.asked).toContain(`POST accounts/${HELIX.id}/billing`)
 })
 
 test('the palette finds Credit by “invoice”, and where alerts are turned off', async ({

@@ -1,4 +1,5 @@
 import type { Entry, Purchase } from '../../web/api/answers.ts'
+import type { Answer } from '../../web/api/calls.ts'
 import type { ListedPurchase } from '../../web/api/operator.ts'
 import type { Begun, Deposit, Quote, Receipt, SaleMethod } from '../../web/api/sale.ts'
 import { entry } from './stand-in-credit.ts'
@@ -139,6 +140,12 @@ export const RECEIPT: Receipt = {
     tax_id: 'DE 811 907 301',
     email: HELIX.email,
   },
+}
+
+/** The billing details of the account. */
+export const BILLING: Answer<'getBilling', 'member'> = {
+  object: 'billing',
+  billing: { name: 'Helix Lab GmbH', address: RECEIPT.buyer.address, tax_id: null },
 }
 
 /** `RECEIPT` after a refund of $10. */

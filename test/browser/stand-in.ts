@@ -28,6 +28,7 @@ import {
 import { OVERVIEW } from './stand-in-overview.ts'
 import { PRICED, pricesOf, REQUESTS, refusalsOf, SUMMARY } from './stand-in-requests.ts'
 import {
+  BILLING,
   BOUGHT_ID,
   DEPOSIT,
   HELD,
@@ -234,6 +235,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/v1/credit/quote', QUOTE],
     ['POST /purchases', DEPOSIT],
     ['/receipt', RECEIPT],
+    ['/billing', BILLING],
     ['/auth/sessions', list(SESSIONS)],
     ['/auth/factors', data.NO_FACTORS],
     ['POST /auth/factors/app/begin', data.APP_BEGUN],

@@ -42,6 +42,11 @@ test.each(TEST_DATABASES)(
     const numberOf = async (id: string) => (await getPurchase(store.db, id))?.receiptNumber
     const numbers = await Promise.all(['pur_c', 'pur_a', 'pur_d', 'pur_b'].map(numberOf))
     expect(numbers).toEqual([1, 2, 3, null])
+    const buyers = ['pur_a', 'pur_d', 'pur_b'].map(
+      async (id) => (await getPurchase(store.db, id))?.buyerJson,
+    )
+    const buyer = '{"name":"A","address":null,"tax_id":null,"email":null}'
+    expect(await Promise.all(buyers)).toEqual([buyer, buyer, null])
     await ledger.close()
     await store.close()
     await database.remove()

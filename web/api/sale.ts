@@ -96,3 +96,11 @@ export function receiptQuery(accountId: string, purchaseId: string) {
       asMember('getReceipt', { account_id: accountId, purchase_id: purchaseId }, signal),
   })
 }
+
+/** The billing details of an account: the buyer on its receipts from now on. */
+export function billingQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['billing', accountId],
+    queryFn: ({ signal }) => asMember('getBilling', { account_id: accountId }, signal),
+  })
+}

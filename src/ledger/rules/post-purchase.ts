@@ -18,6 +18,7 @@ import {
   reversedCredit,
   takesBack,
 } from '../../vocabulary/purchase.ts'
+import { receiptBuyerOf } from '../../vocabulary/receipt-buyer.ts'
 import type { ActionSubject } from '../operator-actions.ts'
 import type { NamedRows, UnitOfWork } from '../work.ts'
 import { isTooMany, type MostBegun } from './begun-purchases.ts'
@@ -95,7 +96,12 @@ export function postPurchase(
   // An answer from before the latest reversal may be older than the answer that led to that reversal.
   if (before.reversals !== input.seenReversals) return { kind: 'stale', purchase: before }
 
-  const after = isCredited(before, found) ? withReceiptNumber(work, found, input) : found
+  const after = isCredited(before, found)
+    ? {
+        ...withReceiptNumber(work, found, input),
+        buyerJson: JSON.stringify(receiptBuyerOf(account)),
+      }
+    : found
   if (earlier === undefined) work.purchases.insert(after)
   else work.purchases.update(after)
   postChanges(work, { account, before, after, nowMs })

@@ -70,6 +70,26 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await getPurchase(bench.store.db, 'pur_1'))?.receiptNumber).toBe(1)
   })
 
+  test('a receipt keeps the buyer that the account had when the credit was added', async () => {
+    const buyerOf = async (place: number) => {
+      const json = (await getPurchase(bench.store.db, `pur_${place}`))?.buyerJson
+      return json == null ? null : JSON.parse(json)
+    }
+    const open = { kind: 'open', expiresAtMs: null } as const
+    await bench.ledger.postPurchase({ ...paid(4), fact: open })
+    expect(await buyerOf(4)).toBeNull()
+    const none = { address: null, tax_id: null, email: null }
+    await bench.ledger.postPurchase(paid(4))
+    expect(await buyerOf(4)).toEqual({ name: 'A', ...none })
+    const billing = { name: 'Helix Lab GmbH', address: 'Kai 3, Hamburg', tax_id: 'DE1' }
+    await bench.ledger.updateAccount({ id: 'A', billingJson: JSON.stringify(billing) }, null)
+    await bench.ledger.postPurchase(paid(8))
+    await bench.ledger.updateAccount({ id: 'A', name: 'B', billingJson: null }, null)
+    await bench.ledger.postPurchase(paid(4, 5n))
+    expect(await buyerOf(4)).toEqual({ name: 'A', ...none })
+    expect(await buyerOf(8)).toEqual({ ...none, ...billing })
+  })
+
   test("receipt numbers of a copied store continue from the store's last", async () => {
     await bench.ledger.postPurchase(paid(1))
     await bench.ledger.postPurchase(paid(2))

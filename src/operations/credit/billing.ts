@@ -1,5 +1,51 @@
 import { z } from 'zod'
+import { getAccount } from '../../ledger/accounts.ts'
 import { text } from '../fields.ts'
+import { notFound } from '../not-found.ts'
+import { type OperationParts, operation, readsFor } from '../operation.ts'
+
+/** The buyer on receipts, for owners of the account. */
+export function billingOperations(parts: OperationParts) {
+  return [showBilling(parts), changeBilling(parts)]
+}
+
+const BILLING_PATH = { member: '/app/api/accounts/{account_id}/billing' } as const
+
+function showBilling({ store }: OperationParts) {
+  return operation({
+    name: 'getBilling',
+    method: 'GET',
+    needsOwner: true,
+    paths: BILLING_PATH,
+    summary: 'The billing details of the account: the buyer on receipts of purchases from now on.',
+    answers: { 200: ownBillingShape },
+    async run({ reader, caller, accountId }) {
+      const account = await getAccount(readsFor({ caller, reader }, store), accountId)
+      if (account === null) throw notFound('account', accountId)
+      return { object: 'billing', billing: billingAnswer(account.billingJson) }
+    },
+  })
+}
+
+function changeBilling({ ledger }: OperationParts) {
+  return operation({
+    name: 'changeBilling',
+    method: 'POST',
+    needsOwner: true,
+    paths: BILLING_PATH,
+    summary:
+      'Change the buyer on receipts of purchases from now on. Earlier receipts stay as they are.',
+    body: z.strictObject({ billing: neededBilling.describe(BILLING_WORDS) }),
+    example: { billing: { name: 'Helix Lab GmbH', tax_id: 'DE811907301' } },
+    isHarmless: true,
+    answers: { 200: ownBillingShape },
+    async run({ accountId, by, body: { billing: billingJson } }) {
+      const account = await ledger.updateAccount({ id: accountId, billingJson }, by)
+      if (account === null || account === 'externalIdTaken') throw notFound('account', accountId)
+      return { object: 'billing', billing: billingAnswer(account.billingJson) }
+    },
+  })
+}
 
 const NAME_CHARS_MAX = 200
 const ADDRESS_CHARS_MAX = 500
@@ -7,8 +53,10 @@ const TAX_ID_CHARS_MAX = 50
 
 const line = (charsMax: number) => text({ charsMax }).nullable().default(null)
 
-/** The name, address and tax ID that the receipts of an account are for, as the text that is stored; null: none. */
-export const billingField = z
+const BILLING_WORDS =
+  'The buyer on receipts of purchases from then on. It replaces all earlier billing details. Null: the name and the email address of the account.'
+
+const neededBilling = z
   .strictObject({
     name: line(NAME_CHARS_MAX).describe('The name of the buyer; null: none.'),
     address: line(ADDRESS_CHARS_MAX).describe(
@@ -21,10 +69,9 @@ export const billingField = z
     const isEmpty = billing === null || Object.values(billing).every((value) => value === null)
     return isEmpty ? null : JSON.stringify(billing)
   })
-  .optional()
-  .describe(
-    'The buyer on receipts. It replaces all earlier billing details. Null: the name and the email address of the account.',
-  )
+
+/** The name, address and tax ID that the receipts of an account are for, as the text that is stored; null: none. */
+export const billingField = neededBilling.optional().describe(BILLING_WORDS)
 
 /** Billing details as responses have them. */
 export const billingShape = z
@@ -40,3 +87,8 @@ export const billingShape = z
 export function billingAnswer(stored: string | null): z.infer<typeof billingShape> {
   return stored === null ? null : billingShape.parse(JSON.parse(stored))
 }
+
+/** The billing details that an owner reads. */
+const ownBillingShape = z
+  .object({ object: z.literal('billing'), billing: billingShape })
+  .meta({ id: 'Billing' })

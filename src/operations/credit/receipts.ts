@@ -12,15 +12,16 @@ import {
   reversalCauseOf,
   reversedUnits,
 } from '../../vocabulary/purchase.ts'
+import { type ReceiptBuyer, receiptBuyerOf } from '../../vocabulary/receipt-buyer.ts'
 import { idField, moneyField, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { type OperationParts, operation, readsFor } from '../operation.ts'
-import { billingAnswer } from './billing.ts'
+import { billingOperations } from './billing.ts'
 import { purchaseAnswer, purchaseShape } from './purchases.ts'
 
-/** Receipts of purchases, for the people who bought. */
+/** Receipts of purchases and the buyer on them, for the people who buy. */
 export function receiptOperations(parts: OperationParts) {
-  return [receipt(parts)]
+  return [receipt(parts), ...billingOperations(parts)]
 }
 
 function receipt({ store, seller }: OperationParts) {
@@ -48,7 +49,7 @@ function receipt({ store, seller }: OperationParts) {
         reversals: reversalAnswers(purchase, reversals),
         seller: { name: seller.name, tax_id: seller.taxId },
         account: { id: account.id, name: account.name, email: account.email },
-        buyer: buyerOf(account),
+        buyer: buyerOf(purchase, account),
       } satisfies z.infer<typeof receiptShape>
     },
   })
@@ -91,14 +92,9 @@ function reversalAnswers(
   })
 }
 
-function buyerOf({ name, email, billingJson }: AccountRow): z.infer<typeof receiptShape>['buyer'] {
-  const billing = billingAnswer(billingJson)
-  return {
-    name: billing?.name ?? name,
-    address: billing?.address ?? null,
-    tax_id: billing?.tax_id ?? null,
-    email,
-  }
+/** The buyer when the purchase was credited. Other gateways of 0.2.0 have stored none: then, the present one. */
+function buyerOf({ buyerJson }: PurchaseRow, account: AccountRow): ReceiptBuyer {
+  return buyerJson === null ? receiptBuyerOf(account) : JSON.parse(buyerJson)
 }
 
 /** The receipt of a purchase, with its seller and its buyer. */
@@ -169,6 +165,8 @@ const receiptShape = z
         tax_id: z.string().nullable(),
         email: z.string().nullable(),
       })
-      .describe('The billing details of the account; without them, its name and email address.'),
+      .describe(
+        'The billing details that the account had when the credit was added; without them, its name and email address.',
+      ),
   })
   .meta({ id: 'Receipt' })

@@ -24,6 +24,7 @@ import { up as lostChanges } from './0046-lost-changes.ts'
 import { up as newestNotes } from './0047-newest-notes.ts'
 import { up as disputes } from './0048-disputes.ts'
 import { up as unreadColumns } from './0049-unread-columns.ts'
+import { up as receiptBuyers } from './0050-receipt-buyers.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 47, name: 'newest-notes', up: newestNotes },
   { number: 48, name: 'disputes', up: disputes },
   { number: 49, name: 'unread-columns', up: unreadColumns },
+  { number: 50, name: 'receipt-buyers', up: receiptBuyers },
 ]
 
 /** The newest schema that this program knows. */

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
-import { type SaleMethod, saleQuery } from '../../api/sale.ts'
+import { billingQuery, type SaleMethod, saleQuery } from '../../api/sale.ts'
 import { CloseFooter, Dialog } from '../../parts/dialog.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty, Failed, GreyForm } from '../../parts/states.tsx'
-import { useMe } from '../../shell/use-account.ts'
+import { useAccountId, useMe, useNameOf } from '../../shell/use-account.ts'
 import { PayByCard } from './pay-by-card.tsx'
 import { tokenName } from './purchase-words.ts'
 
@@ -49,10 +50,32 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
               onChange={setChosen}
             />
           )}
+          <ReceiptBuyer />
           <MethodForm key={method.id} method={method} onClose={onClose} />
         </>
       )}
     </Dialog>
+  )
+}
+
+/** The buyer on the receipt, which is read before the purchase: a receipt does not change. Nothing while it is not known. */
+function ReceiptBuyer() {
+  const account = useAccountId()
+  const { name } = useNameOf(account)
+  const { data } = useQuery(billingQuery(account))
+  if (data === undefined) return null
+  return (
+    <p className="note">
+      The receipt is for <b>{data.billing?.name ?? name}</b>.{' '}
+      <Link
+        className="link"
+        to="/$account/credit"
+        params={{ account }}
+        search={{ open: 'billing' }}
+      >
+        Change billing details
+      </Link>
+    </p>
   )
 }
 

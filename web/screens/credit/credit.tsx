@@ -3,8 +3,10 @@ import { getRouteApi } from '@tanstack/react-router'
 import { saleQuery } from '../../api/sale.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useTitle } from '../../parts/use-title.ts'
+import type { CreditForm } from '../../searches.ts'
 import { useAccountName, useMe } from '../../shell/use-account.ts'
 import { AddCredit } from './add-credit.tsx'
+import { BillingDetails } from './billing-details.tsx'
 import { CreditHistory } from './credit-history.tsx'
 import { Pending } from './pending.tsx'
 import { RedeemCode } from './redeem-code.tsx'
@@ -19,7 +21,7 @@ export function CreditScreen() {
   const isOwner = useAccountName().role !== 'member'
   const sale = useQuery({ ...saleQuery(useMe()), enabled: isOwner })
   const isNothingSold = sale.data?.methods.length === 0
-  const show = (form: 'redeem' | 'buy' | null) =>
+  const show = (form: CreditForm | null) =>
     void navigate({
       search: ({ open: _, receipt: __, ...before }) =>
         form === null ? before : { ...before, open: form },
@@ -47,6 +49,7 @@ export function CreditScreen() {
       </CreditHistory>
       {isOwner && open === 'redeem' && <RedeemCode onClose={() => show(null)} />}
       {isOwner && open === 'buy' && <AddCredit onClose={() => show(null)} />}
+      {isOwner && open === 'billing' && <BillingDetails onClose={() => show(null)} />}
     </>
   )
 }
@@ -55,13 +58,19 @@ interface ButtonsProps {
   readonly isNothingSold: boolean
   /** Whether credit is sold, or it is not known whether it is. */
   readonly mayBuy: boolean
-  readonly onOpen: (form: 'redeem' | 'buy') => void
+  readonly onOpen: (form: CreditForm) => void
 }
 
 /** The actions of an owner. Buying comes first if credit is sold. */
 function Buttons({ isNothingSold, mayBuy, onOpen }: ButtonsProps) {
   return (
     <>
+      {/* A phone has room for two buttons: there, the form of a purchase leads to it. */}
+      {!isNothingSold && (
+        <button type="button" className="btn hide-s" onClick={() => onOpen('billing')}>
+          Billing details
+        </button>
+      )}
       <button
         type="button"
         className={isNothingSold ? 'btn pri' : 'btn'}

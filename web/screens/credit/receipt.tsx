@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { type Receipt as ReceiptAnswer, receiptQuery } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
@@ -6,7 +7,7 @@ import { dayAndMinute } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { ContactLink } from '../../parts/service-name.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useNameOf } from '../../shell/use-account.ts'
 import { methodName, paidText, reversalName } from './purchase-words.ts'
 import { ReversalChip } from './reversal-chip.tsx'
 
@@ -28,8 +29,8 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
         <GreyForm />
       )}
       <p className="note no-print">
-        For another name, address or tax ID of the buyer,{' '}
-        <ContactLink>ask the operator</ContactLink>.
+        <LaterBuyer />
+        To correct this receipt, <ContactLink>ask the operator</ContactLink>.
       </p>
       <footer className="no-print">
         <button type="button" className="btn ghost" onClick={onClose}>
@@ -45,6 +46,26 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
         </button>
       </footer>
     </Dialog>
+  )
+}
+
+/** Where an owner changes the buyer on later receipts; nothing for members. */
+function LaterBuyer() {
+  const account = useAccountId()
+  if (useNameOf(account).role === 'member') return null
+  return (
+    <>
+      Later receipts have the buyer of the{' '}
+      <Link
+        className="link"
+        to="/$account/credit"
+        params={{ account }}
+        search={{ open: 'billing' }}
+      >
+        billing details
+      </Link>
+      .{' '}
+    </>
   )
 }
 

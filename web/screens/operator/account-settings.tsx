@@ -198,7 +198,7 @@ function Billing({ account }: { readonly account: Account }) {
   return (
     <SettingsCard
       title={title}
-      note="The buyer on receipts. If empty, receipts have the name and email of the account."
+      note="The buyer on receipts of purchases from now on. If empty, receipts have the name and email of the account."
       isSaving={change.isPending}
       isChanged={isChanged}
       problem={refusal.at('billing') ?? refusal.rest}

@@ -61,6 +61,7 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
     of: ({ amount }) => ((amount ?? 0) < 0 ? 'Credit removed' : 'Credit added'),
   },
   changeAccount: changed('Account', 'suspended', 'resumed'),
+  changeBilling: only('Billing details changed'),
   changeEmail: only('Own email address changed'),
   changeKey: changed('Key', 'disabled', 'enabled'),
   changeMember: only('Role changed'),
