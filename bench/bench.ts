@@ -21,8 +21,11 @@ export interface Scenario {
   readonly summary: string
   /** When it runs without being named: in every run, not in a quick one, never. */
   readonly runs: 'always' | 'unlessQuick' | 'whenNamed'
-  /** Whether a run fails if it misses a budget, unless it is a quick one. Default: the miss is only shown. */
-  readonly enforcesBudgets?: true
+  /**
+   * Which budgets a run fails by if it misses one, unless it is a quick one; those of times are in milliseconds. Default:
+   * none, the miss is only shown.
+   */
+  readonly enforcesBudgets?: 'all' | 'of times'
   run(bench: Bench): Promise<readonly Measure[]>
 }
 

@@ -12,8 +12,8 @@ export function helpText(scenarios: readonly Scenario[]): string {
 
 Measures tollgate against a bare proxy on this machine, prints a table and writes a JSON result.
 Without a scenario, all run but those marked. Ends with 1 where anything failed: a request, a stream
-that is not whole, a ledger that is not exact, a hold that is left; and, but for --quick, where hostile does not
-keep to its budgets.
+that is not whole, a ledger that is not exact, a hold that is left; and, but for --quick, where hostile misses
+one of its budgets, or page one of its times.
 
 ${listed.join('\n')}
 

@@ -56,8 +56,10 @@ async function runOne(scenario: Scenario, bench: Bench): Promise<Section | null>
 }
 
 function missedBudgets({ name, enforcesBudgets }: Scenario, { measures }: Section): string[] {
-  if (enforcesBudgets !== true || flags.quick) return []
-  const missed = measures.filter((measured) => isMet(measured) === false)
+  if (enforcesBudgets === undefined || flags.quick) return []
+  const missed = measures
+    .filter(({ unit }) => enforcesBudgets === 'all' || unit === 'ms')
+    .filter((measured) => isMet(measured) === false)
   return missed.map((measured) => {
     const { spread, unit, budget } = measured
     return `${name}: ${measured.name}: ${numberText(spread.median)} ${unit}, above ${budget}`

@@ -1,12 +1,16 @@
 import { searchRequests } from '../src/ledger/activity/search-requests.ts'
 import type { Store } from '../src/store/store.ts'
+import { readPeriods } from '../src/usage/read-periods.ts'
 import { readUsage } from '../src/usage/read-usage.ts'
 import { DAY_MS } from '../src/vocabulary/clock.ts'
+
+/** The milliseconds that each kind of read can take, at five million requests. */
+const MS_MAX = { chart: 150, list: 200, report: 300, longReport: 600 } as const
 
 /** Something that a page reads. */
 interface PageRead {
   readonly name: string
-  readonly kind: 'chart' | 'list'
+  readonly kind: keyof typeof MS_MAX
   readonly run: () => Promise<unknown>
 }
 
@@ -17,9 +21,23 @@ interface PageReadsInput {
   readonly modelId: string
 }
 
-/** The charts and lists that pages show. */
-export function readCharts(store: Store, { large, ordinary, modelId }: PageReadsInput): PageRead[] {
+/** The charts, reports and lists that pages show, each with the milliseconds that it can take. */
+export function readsOfPage(
+  store: Store,
+  input: PageReadsInput,
+): (PageRead & { readonly msMax: number })[] {
+  return readsOf(store, input).map((read) => ({ ...read, msMax: MS_MAX[read.kind] }))
+}
+
+function readsOf(store: Store, { large, ordinary, modelId }: PageReadsInput): readonly PageRead[] {
   const toMs = Date.now()
+  const report = (days: number) => () =>
+    readPeriods(store.searches({ owner: 'bench' }), {
+      accountId: null,
+      apiKeyId: null,
+      by: 'account',
+      boundsMs: [toMs - days * DAY_MS, toMs],
+    })
   const chart = (accountId: string | null, days: number, by: 'model' | 'key' | 'endpoint') => () =>
     readUsage(store.pages({ owner: 'bench' }), {
       accountId,
@@ -40,6 +58,8 @@ export function readCharts(store: Store, { large, ordinary, modelId }: PageReads
     { name: 'ordinary account, 30 d by model', kind: 'chart', run: chart(ordinary, 30, 'model') },
     { name: 'all accounts, 30 d by model', kind: 'chart', run: chart(null, 30, 'model') },
     { name: 'all accounts, 90 d by endpoint', kind: 'chart', run: chart(null, 90, 'endpoint') },
+    { name: 'report by account, 30 d', kind: 'report', run: report(30) },
+    { name: 'report by account, 90 d', kind: 'longReport', run: report(90) },
     { name: 'first page of a list', kind: 'list', run: list({ accountId: large, limit: 50 }) },
     {
       name: 'page of a model',

@@ -44,7 +44,7 @@ export const HOSTILE: Scenario = {
   summary:
     'how long small requests of one account wait while another attacks, and the memory it takes',
   runs: 'always',
-  enforcesBudgets: true,
+  enforcesBudgets: 'all',
   async run(bench) {
     const workload = await chatWorkload(await bench.simulator(), textBody())
     const attacks = bench.flags.quick ? [] : ATTACKS.map((attack) => [attack])
