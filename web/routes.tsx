@@ -25,7 +25,16 @@ function door<const Path extends string, Search>(
   validateSearch: (search: Record<string, unknown>) => Search,
   component: ReturnType<typeof lazyRouteComponent>,
 ) {
-  return createRoute({ getParentRoute: () => root, path, validateSearch, component })
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch,
+    component,
+    // The name of the service is in it, which most doors need for nothing else. Without an answer they are shown too.
+    loader({ context }) {
+      void context.queries.prefetchQuery(startQuery)
+    },
+  })
 }
 
 function readNext({ next }: Record<string, unknown>): { next?: string } {

@@ -152,6 +152,7 @@ test('a new person who may sign up enters the code of an email, gets their own a
   await door.goto('about:blank')
   await door.goto(linkOf(await mailed.box.mail(2)))
   await door.getByText('you sign in with eve@new.example').waitFor()
+  await door.getByRole('link', { name: 'Corner Models' }).waitFor()
   await expectGoodPage(door)
   await takePicture(door, 'new-email')
   await door.getByRole('button', { name: 'Confirm the address' }).click()

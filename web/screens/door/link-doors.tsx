@@ -125,7 +125,7 @@ export function NewEmail() {
         ) : (
           <Door
             title={title}
-            lead={`From then on, you sign in with ${look?.email ?? 'the address that got this link'}.`}
+            lead={`After that, you sign in with ${look?.email ?? 'the address that got this link'}.`}
           >
             <Problem text={confirm.error?.message} />
             <button
