@@ -122,7 +122,8 @@ test('an owner on a phone reads the buyer of the receipt before paying, and chan
   await expectGoodPage(page)
   await takePicture(page, 'credit-billing')
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('dialog', { name: 'Add credit' }).waitFor()
+  expect(await dialog.count()).toBe(0)
   expect(server.asked).toContain(`POST accounts/${HELIX.id}/billing`)
 })
 

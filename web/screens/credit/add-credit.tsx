@@ -12,8 +12,14 @@ import { tokenName } from './purchase-words.ts'
 // Loaded separately, because it draws QR codes, which few users need.
 const Deposit = lazy(() => import('./deposit.tsx').then((module) => ({ default: module.Deposit })))
 
+interface AddCreditProps {
+  /** Called before the billing details are opened in its place. */
+  readonly onBilling: () => void
+  readonly onClose: () => void
+}
+
 /** The ways to buy credit, and the form of the chosen one. */
-export function AddCredit({ onClose }: { onClose: () => void }) {
+export function AddCredit({ onBilling, onClose }: AddCreditProps) {
   const query = useQuery(saleQuery(useMe()))
   const [chosen, setChosen] = useState<string | null>(null)
   const { data } = query
@@ -50,7 +56,7 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
               onChange={setChosen}
             />
           )}
-          <ReceiptBuyer />
+          <ReceiptBuyer onBilling={onBilling} />
           <MethodForm key={method.id} method={method} onClose={onClose} />
         </>
       )}
@@ -59,7 +65,7 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
 }
 
 /** The buyer on the receipt, which is read before the purchase: a receipt does not change. Nothing while it is not known. */
-function ReceiptBuyer() {
+function ReceiptBuyer({ onBilling }: Pick<AddCreditProps, 'onBilling'>) {
   const account = useAccountId()
   const { name } = useNameOf(account)
   const { data } = useQuery(billingQuery(account))
@@ -72,6 +78,7 @@ function ReceiptBuyer() {
         to="/$account/credit"
         params={{ account }}
         search={{ open: 'billing' }}
+        onClick={onBilling}
       >
         Change billing details
       </Link>

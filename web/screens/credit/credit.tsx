@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
 import { saleQuery } from '../../api/sale.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useTitle } from '../../parts/use-title.ts'
@@ -18,6 +19,8 @@ export function CreditScreen() {
   useTitle('Credit')
   const { open, bought = null } = route.useSearch()
   const navigate = route.useNavigate()
+  // Whether the form of a purchase led to the billing details, which then lead back to it.
+  const [isBuying, setBuying] = useState(false)
   const isOwner = useAccountName().role !== 'member'
   const sale = useQuery({ ...saleQuery(useMe()), enabled: isOwner })
   const isNothingSold = sale.data?.methods.length === 0
@@ -37,7 +40,10 @@ export function CreditScreen() {
           <Buttons
             isNothingSold={isNothingSold}
             mayBuy={!isNothingSold && (sale.isError || sale.data !== undefined)}
-            onOpen={show}
+            onOpen={(form) => {
+              setBuying(false)
+              show(form)
+            }}
           />
         )}
       </div>
@@ -48,8 +54,17 @@ export function CreditScreen() {
         <Pending bought={bought} />
       </CreditHistory>
       {isOwner && open === 'redeem' && <RedeemCode onClose={() => show(null)} />}
-      {isOwner && open === 'buy' && <AddCredit onClose={() => show(null)} />}
-      {isOwner && open === 'billing' && <BillingDetails onClose={() => show(null)} />}
+      {isOwner && open === 'buy' && (
+        <AddCredit onBilling={() => setBuying(true)} onClose={() => show(null)} />
+      )}
+      {isOwner && open === 'billing' && (
+        <BillingDetails
+          onClose={() => {
+            show(isBuying ? 'buy' : null)
+            setBuying(false)
+          }}
+        />
+      )}
     </>
   )
 }
