@@ -122,13 +122,13 @@ function receiptLetter(
   account: string,
 ): AlertText {
   const { purchaseId, receiptNumber, creditMicros, paid, balanceMicros } = about
-  const credit = dollars(creditMicros)
+  const added = dollars(creditMicros)
   const payment = paid === null ? '' : ` for a payment of ${paidText(paid)}`
   const page = `credit?receipt=${purchaseId}` as const
   return {
-    subject: `Receipt${receiptNumber === null ? '' : ` ${receiptNumber}`}: ${credit} of credit`,
+    subject: `Receipt${receiptNumber === null ? '' : ` ${receiptNumber}`}: ${added} of credit`,
     words: [
-      `${credit} of credit was added to ${account}${payment}.`,
+      `${added} of credit was added to ${account}${payment}.`,
       ...balanceWords(balanceMicros),
     ],
     link: { words: 'See the receipt', page },

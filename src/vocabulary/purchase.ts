@@ -230,12 +230,12 @@ const TOKEN_DECIMALS: Readonly<Partial<Record<string, number>>> = {
 }
 
 /** A payment in a token: `12.50 USDC`, and `3 units of XYZ`. By position: the token, and its smallest units, not below zero. */
-export function tokenText(token: string, units: string): string {
-  const decimals = TOKEN_DECIMALS[token]
-  if (decimals === undefined) return `${units} units of ${token}`
+export function tokenText(currency: string, units: string): string {
+  const decimals = TOKEN_DECIMALS[currency]
+  if (decimals === undefined) return `${units} units of ${currency}`
   const digits = units.padStart(decimals + 1, '0')
   const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0')
-  return `${digits.slice(0, -decimals)}.${fraction} ${token}`
+  return `${digits.slice(0, -decimals)}.${fraction} ${currency}`
 }
 
 /** Micro-dollars of credit for one unit, as an exact fraction above zero. */
