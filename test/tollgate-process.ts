@@ -114,7 +114,13 @@ function start(
   const { PATH = '' } = process.env
   return spawn(process.execPath, [program, ...args], {
     cwd: folder,
-    env: { PATH, NODE_COMPILE_CACHE: compileCacheOf(program), ...env },
+    // A start without the page takes a fifth less work. Tests of the page start the launcher.
+    env: {
+      PATH,
+      NODE_COMPILE_CACHE: compileCacheOf(program),
+      ...(program === LAUNCHER ? {} : { TOLLGATE_PAGE: 'off' }),
+      ...env,
+    },
   })
 }
 

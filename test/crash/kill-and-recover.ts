@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { ServeProcess } from '../tollgate-process.ts'
+import type { Gateway } from '../../src/app/gateway.ts'
 import { CREDIT_MICROS, type CrashBench } from './crash-bench.ts'
 import { type Left, postingsOf, type Step } from './steps.ts'
 
@@ -30,7 +30,7 @@ export async function killAndRecover({ bench, step }: KillInput): Promise<void> 
     gate: 'next look-ups',
     times: 'always',
   })
-  const second = await bench.serve()
+  const second = await bench.serveHere()
   expect(await whatIsLeft(bench)).toEqual(step.left)
   await bench.audit()
 
@@ -39,7 +39,7 @@ export async function killAndRecover({ bench, step }: KillInput): Promise<void> 
   expect(await whatIsLeft(bench)).toEqual(step.inTheEnd)
 
   const chargedMicros = await allPlacesAreFree(bench, second)
-  expect(await second.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  await second.close()
   await bench.audit()
   await ledgerSays({ bench, step }, chargedMicros)
 }
@@ -56,7 +56,7 @@ async function whatIsLeft(bench: CrashBench): Promise<Left> {
 }
 
 /** Sends as many requests at once as the key may have in flight. Returns their cost. */
-async function allPlacesAreFree(bench: CrashBench, gateway: ServeProcess): Promise<number> {
+async function allPlacesAreFree(bench: CrashBench, gateway: Gateway): Promise<number> {
   const { simulator } = bench
   const gate = simulator.gate('next')
   simulator.script({
