@@ -8,6 +8,9 @@ import { NOW } from './stand-in-data.ts'
 /** The folder of pictures of every screen for people to look at, not committed; unset: none are taken. */
 const PICTURES = process.env['PICTURES_FOLDER']
 
+/** Whether pictures are asked for. */
+export const TAKES_PICTURES = PICTURES !== undefined
+
 const require = createRequire(import.meta.url)
 
 // Less than half of what the package itself would have the browser read.
@@ -70,7 +73,8 @@ const STEP_TIMEOUT_MS = 120_000
 export async function openWindow(browser: Browser, look: Look): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: SIZES[look.width],
-    deviceScaleFactor: look.width === 'phone' ? 2 : 1,
+    // A quarter of the pixels to draw, where people don't look at them.
+    deviceScaleFactor: look.width === 'phone' && TAKES_PICTURES ? 2 : 1,
     colorScheme: look.theme,
     locale: 'en-GB',
     timezoneId: 'UTC',

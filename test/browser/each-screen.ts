@@ -9,6 +9,7 @@ import {
   expectUsable,
   FAILED_LOAD,
   resize,
+  TAKES_PICTURES,
   takePicture,
 } from './chromium.ts'
 import { test } from './page-test.ts'
@@ -23,6 +24,8 @@ export interface Screen {
   readonly before?: (server: StandIn) => void
   /** The steps of a person then. */
   readonly act?: (page: Page, server: StandIn) => Promise<void>
+  /** Whether grey rows stand for what is being read. Default: no. */
+  readonly isGrey?: boolean
   /** A text that is seen in the end. */
   readonly text: string | RegExp
 }
@@ -45,52 +48,93 @@ export function answeredScreens(
   return states.map(([name, answer, text]) => ({
     ...{ name, path, text },
     before: (server) => server.answer(pathEnd, answer),
-    ...(answer.kind === 'silence' && {
-      act: (page: Page) => page.locator('.grey').first().waitFor(),
-    }),
+    isGrey: answer.kind === 'silence',
   }))
 }
 
 /**
  * Tests screens in both themes, on a desk, a laptop, a tablet and a phone of 360 pixels, and takes their pictures where
  * these are asked for. A desk that is made narrower, or dark, has the same elements: what may differ then is looked at
- * again. The colours of a phone are those of a desk but for its bars: the first state of each path shows them.
+ * again. The colours of a phone are those of a desk but for its bars: the first state of each path shows them. That one
+ * is opened on a phone, and so is each in which a person does something: menus and drawers open otherwise there.
  */
 export function testScreens(screens: readonly Screen[]): void {
   const byPath = Map.groupBy(screens, ({ path }) => path.split(/[?#]/)[0])
   const firsts = new Set([...byPath.values()].map(([first]) => first))
-  describe.each(['desk', 'phone'] as const)('%s', (width) => {
+  const ofPhone = new Set(
+    screens.filter((one) => TAKES_PICTURES || firsts.has(one) || one.act !== undefined),
+  )
+  describe('desk', () => {
     test.for(screens)(
       '$name can be used by everybody and fits its window',
       async (screen, { pages, server }) => {
-        const { name, path, before, act, text } = screen
-        const hasOwnColors = width === 'desk' || firsts.has(screen)
-        const { page, complaints } = await pages.of(width)
-        before?.(server)
-        await page.goto(`${server.address}/app/${path}`)
-        await act?.(page, server)
-        await page.getByText(text).filter({ visible: true }).first().waitFor()
-        await takePicture(page, `${name}-${width}-light`)
-        if (hasOwnColors) await expectGoodPage(page)
-        else await expectUsable(page)
+        const { name } = screen
+        const { page, complaints } = await pages.of('desk')
+        await open(screen, { page, server })
+        await takePicture(page, `${name}-desk-light`)
+        await expectGoodPage(page)
         await expectFits(page)
         await changeTheme(page, 'dark')
-        await takePicture(page, `${name}-${width}-dark`)
-        if (hasOwnColors) await expectReadable(page)
-        if (width === 'desk') {
-          await changeTheme(page, 'light')
-          for (const narrower of ['laptop', 'tablet'] as const) {
-            await resize(page, narrower)
-            await takePicture(page, `${name}-${narrower}-light`)
-            await expectReachable(page)
-            await expectFits(page)
-          }
+        await takePicture(page, `${name}-desk-dark`)
+        await expectReadable(page)
+        if (TAKES_PICTURES) await changeTheme(page, 'light')
+        for (const narrower of ['laptop', 'tablet'] as const) {
+          await resize(page, narrower)
+          await takePicture(page, `${name}-${narrower}-light`)
+          await expectReachable(page)
+          await expectFits(page)
         }
-        // Its prices are the provider's.
-        expect(server.asked.filter((asked) => asked.includes('/v1/models'))).toEqual([])
-        const onPurpose = server.refused.map((path) => `${FAILED_LOAD}${path}`)
-        expect(complaints.filter((text) => !onPurpose.includes(text))).toEqual([])
+        if (!ofPhone.has(screen)) {
+          await resize(page, 'phone')
+          await expectSeen(screen, page)
+          await expectUsable(page)
+          await expectFits(page)
+        }
+        expectQuiet(server, complaints)
       },
     )
   })
+  describe('phone', () => {
+    test.for([...ofPhone])(
+      '$name can be used by everybody and fits its window',
+      async (screen, { pages, server }) => {
+        const { name } = screen
+        const { page, complaints } = await pages.of('phone')
+        await open(screen, { page, server })
+        await takePicture(page, `${name}-phone-light`)
+        if (firsts.has(screen)) await expectGoodPage(page)
+        else await expectUsable(page)
+        await expectFits(page)
+        if (firsts.has(screen) || TAKES_PICTURES) await changeTheme(page, 'dark')
+        await takePicture(page, `${name}-phone-dark`)
+        if (firsts.has(screen)) await expectReadable(page)
+        expectQuiet(server, complaints)
+      },
+    )
+  })
+}
+
+interface Opened {
+  readonly page: Page
+  readonly server: StandIn
+}
+
+/** Opens a page in a state, up to what is seen in the end. */
+async function open(screen: Screen, { page, server }: Opened): Promise<void> {
+  screen.before?.(server)
+  await page.goto(`${server.address}/app/${screen.path}`)
+  await screen.act?.(page, server)
+  await expectSeen(screen, page)
+}
+
+async function expectSeen({ text, isGrey = false }: Screen, page: Page): Promise<void> {
+  if (isGrey) await page.locator('.grey').filter({ visible: true }).first().waitFor()
+  await page.getByText(text).filter({ visible: true }).first().waitFor()
+}
+
+/** The page asked for no prices of the provider, and complained of nothing but what was refused on purpose. */
+function expectQuiet({ asked, refused }: StandIn, complaints: readonly string[]): void {
+  expect(asked.filter((one) => one.includes('/v1/models'))).toEqual([])
+  const onPurpose = refused.map((path) => `${FAILED_LOAD}${path}`)
+  expect(complaints.filter((text) => !onPurpose.includes(text))).toEqual([])
 }
