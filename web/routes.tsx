@@ -6,16 +6,16 @@ import { parseSearch, stringifySearch } from './format/address.ts'
 import { operatorRoutes } from './operator-routes.tsx'
 import { BEHIND_SIGN_IN, meOrSignIn, root, screen, signedIn } from './route-parts.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
-import { readConnectSearch } from './screens/connect/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
 import { readModelsSearch } from './screens/models/search.ts'
-import { readPlaygroundSearch } from './screens/playground/search.ts'
 import {
+  readConnectSearch,
   readCreditSearch,
   readKeysSearch,
   readMembersSearch,
   readNothing,
   readOverviewSearch,
+  readPlaygroundSearch,
   readUsageSearch,
 } from './searches.ts'
 

@@ -170,3 +170,25 @@ export function readCreditSearch(search: Record<string, unknown>): CreditSearch 
 function isPurchaseId(value: unknown): value is string {
   return typeof value === 'string' && /^pur_\w+$/.test(value)
 }
+
+/** The query parameters of Connect. */
+interface ConnectSearch {
+  /** The id of a client. */
+  readonly client?: string
+  readonly model?: string
+}
+
+/** Reads the query parameters of Connect. */
+export function readConnectSearch({ client, model }: Record<string, unknown>): ConnectSearch {
+  return setFields({ client: textOf(client), model: textOf(model) })
+}
+
+/** The query parameters of the Playground, which have no typed text. */
+interface PlaygroundSearch {
+  readonly model?: string
+}
+
+/** Reads the query parameters of the Playground. */
+export function readPlaygroundSearch({ model }: Record<string, unknown>): PlaygroundSearch {
+  return setFields({ model: textOf(model) })
+}
