@@ -127,7 +127,16 @@ export function countInvitation(
 
 async function countAll({ db, clock }: DbWithClock, limits: readonly Limit[]): Promise<void> {
   const nowMs = clock.nowMs()
-  await db.deleteFrom('mail_rates').where('ends_at_ms', '<=', nowMs).execute()
+  await db
+    .deleteFrom('mail_rates')
+    .where((rate) =>
+      rate.or([
+        rate('ends_at_ms', '<=', nowMs),
+        // No count lasts longer than a day: it is from a time when the clock was far ahead.
+        rate('ends_at_ms', '>', nowMs + 2 * DAY_MS),
+      ]),
+    )
+    .execute()
   for (const { subject, mailsMax, windowMs, message } of limits) {
     const { mails, endsAtMs } = await db
       .insertInto('mail_rates')
