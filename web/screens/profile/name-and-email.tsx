@@ -90,7 +90,7 @@ function EmailForm() {
         type="email"
         autoComplete="off"
         required
-        hint={`You sign in with ${user.email}. The new address gets a link, and replaces it once you confirm there.`}
+        hint={`You sign in with ${user.email}. We email a link to the new address, which replaces it once you confirm.`}
         error={refusal.at('email')}
       />
       <Problem text={refusal.rest} />
