@@ -21,8 +21,8 @@ export async function withRandomKills(
 const LANES_A_KEY = 4
 /** Some set a cap; the others get one that fits the remaining credit. */
 const BODIES = [{ max_tokens: 16 }, {}, { max_tokens: 64, stream: true }, { stream: true }]
-/** After so many refusals in a row a lane's key has nothing left. */
-const REFUSED_MAX = 40
+/** After so many refusals in a row a lane leaves. The last one of all is refused only where nothing is left. */
+const REFUSED_MAX = 8
 /** From then on the gateway gives up requests that it cannot look up. */
 const GIVES_UP = { TOLLGATE_SETTLE_AFTER_MS: '1' }
 
