@@ -10,7 +10,8 @@ const DAY_MS = 24 * 60 * 60_000
 const AGE_MS = 3 * DAY_MS
 const CHARGE_MICROS = 1_050
 const AT_ONCE = 8
-const REQUESTS = 20 * AT_ONCE
+// Two batches: one kill falls between them.
+const REQUESTS = 12 * AT_ONCE
 
 let bench: CrashBench
 
