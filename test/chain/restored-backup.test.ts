@@ -3,16 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { getBalance } from '../../src/ledger/activity/balance.ts'
+import { openStore } from '../../src/store/open-store.ts'
 import { bundled } from '../bundled.ts'
 import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
 import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
 import { hasLooked, looking } from './has-looked.ts'
 
 const keyShape = z.object({ key: z.string() })
-const accountShape = z.object({
-  id: z.string(),
-  credit: z.object({ backed: z.object({ balance: z.int() }) }),
-})
+const accountShape = z.object({ id: z.string() })
 
 test('a rescan from the command line credits deposits since a restored backup once', async () => {
   await using anvil = await Anvil.start()
@@ -30,8 +29,8 @@ test('a rescan from the command line credits deposits since a restored backup on
     expect([code, notes], args.join(' ')).toEqual([0, expect.any(String)])
     return out
   }
-  const account = async (args: readonly string[], settings = env) =>
-    accountShape.parse(JSON.parse(await run(['account', ...args, '--json'], settings)))
+  const account = async (name: string) =>
+    accountShape.parse(JSON.parse(await run(['account', 'create', name, '--json'])))
   const start = async (settings = env) => {
     const server = await serve({ folder, env: settings, program: bundled('tollgate') })
     closing.defer(async () => void (await server.stop('SIGKILL')))
@@ -50,8 +49,8 @@ test('a rescan from the command line credits deposits since a restored backup on
     return found
   }
 
-  const ada = await account(['create', 'Ada'])
-  const bob = await account(['create', 'Bob'])
+  const ada = await account('Ada')
+  const bob = await account('Bob')
   let server = await start()
   const toAda = await addressOf(server, ada.id)
   await run(['backup', 'backup.db'])
@@ -64,19 +63,24 @@ test('a rescan from the command line credits deposits since a restored backup on
   await server.stop('SIGTERM')
   server = await start()
   await server.stop('SIGTERM')
-  const balances = async (settings: typeof env) => {
-    const shown = [ada, bob].map(({ id }) => account(['show', id], settings))
-    return (await Promise.all(shown)).map(({ credit }) => credit.backed.balance)
+  const balances = async (file: string) => {
+    const store = await openStore({ url: `sqlite:${join(folder, file)}` })
+    const shown = [ada, bob].map(({ id }) =>
+      getBalance(store.db, { accountId: id, nowMs: Date.now() }),
+    )
+    const found = (await Promise.all(shown)).map((balance) => balance?.backed.balanceMicros)
+    await store.close()
+    return found
   }
-  expect(await balances(env)).toEqual([3_000_000, 4_000_000])
-  expect(await balances(restored)).toEqual([0, 0])
+  expect(await balances('store.db')).toEqual([3_000_000, 4_000_000])
+  expect(await balances('backup.db')).toEqual([0, 0])
 
   const rescan = ['sale', 'rescan', '--from-block', String(fromBlock)]
   expect(await run(rescan, restored)).toContain('addresses of 2 accounts: 2 purchases added')
   expect(await run(rescan, restored)).toContain('0 purchases added')
   server = await start(restored)
   await server.stop('SIGTERM')
-  expect(await balances(restored)).toEqual([3_000_000, 4_000_000])
+  expect(await balances('backup.db')).toEqual([3_000_000, 4_000_000])
   expect(await run(['sale', 'check'], restored)).toBe('the store agrees on 2 purchases\n')
   expect(await run(['sale', 'addresses'], restored)).toContain(toBob)
   await run(['audit'], restored)
