@@ -7,10 +7,12 @@ import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { readRawRows } from '../src/store/testing/raw-rows.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
 import type { TestDatabase } from '../src/store/testing/test-databases.ts'
+import { bundled } from './bundled.ts'
 import { serve, tollgate } from './tollgate-process.ts'
 
 /** The commands of docs/moving-stores.md, as a person pastes them; only the address of PostgreSQL is this test's own. */
 
+const program = bundled('tollgate')
 const PAGE = readFileSync(join(import.meta.dirname, '..', 'docs', 'moving-stores.md'), 'utf8')
 
 let folder: string
@@ -20,7 +22,7 @@ let apiKey: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-moving-'))
   database = await createPostgresDatabase()
-  const server = await serve({ folder })
+  const server = await serve({ folder, program })
   apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
   expect(await send(server.address)).toBe(200)
   await server.stop('SIGTERM')
@@ -52,7 +54,7 @@ test('the commands of docs/moving-stores.md move a store, there and back, and ba
     const variable = /^export (\w+)=(.+)$/.exec(line)
     if (variable !== null) env = { [String(variable[1])]: String(variable[2]) }
     else if (line.endsWith(' serve')) {
-      const server = await serve({ folder, env })
+      const server = await serve({ folder, program, env })
       expect(await send(server.address)).toBe(200)
       await server.stop('SIGTERM')
     } else expect(await run(line, env)).toMatchObject({ code: 0 })
@@ -76,6 +78,7 @@ test('a copy that is killed leaves an empty store, and the next one fills it', a
   const killed = new AbortController()
   const copying = tollgate(['copy', '--to', to], {
     folder,
+    program,
     env: { DATABASE_URL: proxy.url },
     signal: killed.signal,
   })
@@ -95,5 +98,5 @@ test('a copy that is killed leaves an empty store, and the next one fills it', a
 })
 
 function run(line: string, env: Readonly<Record<string, string>>) {
-  return tollgate(line.replace(/^npx tollgate /, '').split(' '), { folder, env })
+  return tollgate(line.replace(/^npx tollgate /, '').split(' '), { folder, program, env })
 }

@@ -8,6 +8,7 @@ import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { openStore } from '../src/store/open-store.ts'
 import { freePort } from '../src/store/testing/free-port.ts'
+import { bundled } from './bundled.ts'
 import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 import { serve } from './tollgate-process.ts'
@@ -19,6 +20,7 @@ const DONE = 'data: [DONE]\n\n'
 
 const NEVER_MS = 600_000
 
+const program = bundled('tollgate')
 const LAUNCHER = join(import.meta.dirname, '..', 'bin', 'tollgate.js')
 
 /** A provider that streams one event and then waits for the test. */
@@ -117,7 +119,7 @@ test('at its limit a request that is still uploading is dropped', async () => {
 
 test('SIGTERM lets a running stream end, and then the process ends with 0', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder })
+  const server = await serve({ folder, program })
   const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
   const pace = '{"events":20,"interval_ms":50}'
   const { statusCode, body } = await request(`${server.address}/v1/chat/completions`, {
@@ -139,7 +141,7 @@ test('SIGTERM lets a running stream end, and then the process ends with 0', asyn
 
 test('SIGTERM writes the counts of requests that were refused in the last seconds', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder })
+  const server = await serve({ folder, program })
   const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
   for (const body of ['{', '{}']) {
     const refused = await request(`${server.address}/v1/chat/completions`, {
@@ -163,7 +165,7 @@ test('SIGTERM writes the counts of requests that were refused in the last second
 
 test('a server whose log reader has gone, as after Ctrl-C on a pipe, still ends', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder })
+  const server = await serve({ folder, program })
   server.closeOutput()
   expect(await server.stop('SIGINT')).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
@@ -171,7 +173,7 @@ test('a server whose log reader has gone, as after Ctrl-C on a pipe, still ends'
 
 test('a server whose messages are no longer read, as with `head`, keeps serving and ends properly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder, endsNotes: true })
+  const server = await serve({ folder, program, endsNotes: true })
   for (const path of ['healthz', 'readyz', 'v1/models']) {
     const { statusCode, body } = await request(`${server.address}/${path}`)
     await body.dump()

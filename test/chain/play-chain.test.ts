@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { bundled } from '../bundled.ts'
 import { serve } from '../tollgate-process.ts'
 
 const balanceShape = z.object({ credit: z.object({ backed: z.object({ available: z.int() }) }) })
@@ -35,7 +36,7 @@ test('npm run chain prints settings that a gateway starts with, and its deposits
   const env = Object.fromEntries(
     settings.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
-  const server = await serve({ folder, env })
+  const server = await serve({ folder, program: bundled('tollgate'), env })
   closing.defer(async () => void (await server.stop('SIGKILL')))
   const headers = { 'x-api-key': /sk-tollgate-\w+/.exec(server.greeting)?.[0] ?? '' }
   const ask = async (path: string, init: RequestInit = {}): Promise<string> =>
