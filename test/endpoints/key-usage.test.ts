@@ -123,70 +123,64 @@ describe('requests', () => {
 describe('usage', () => {
   const totalsOf = async (path: string, token?: string) => (await admin.get(path, token)).json
 
-  test.each(['day', 'month', 'model', 'key', 'endpoint', 'tag'])(
-    'by %s adds up to the charge of the key',
-    async (by) => {
-      await chat(own.text, { 'x-service-tags': 'nightly, =1+1' })
-      await chat(own.text)
-      await chat(other.text, { 'x-service-tags': 'nightly' })
-      const { spend } = (await admin.get('/v1/key', own.text)).json
+  test('by each group adds up to the charge of the key', async () => {
+    await chat(own.text, { 'x-service-tags': 'nightly, =1+1' })
+    await chat(own.text)
+    await chat(other.text, { 'x-service-tags': 'nightly' })
+    const { spend } = (await admin.get('/v1/key', own.text)).json
+    for (const by of ['day', 'month', 'model', 'key', 'endpoint', 'tag']) {
       const report = await totalsOf(`/v1/usage?by=${by}`, own.text)
       expect(report).toMatchObject({ by, totals: { requests: 2, charge: spend } })
       const all = await totalsOf(`/v1/admin/usage?by=${by}`)
-      expect(all).toMatchObject({ totals: { requests: 3 } })
+      expect(all, by).toMatchObject({ totals: { requests: 3 } })
       const ofKey = await totalsOf(`/v1/admin/usage?by=${by}&key=${own.id}`)
-      expect(ofKey).toMatchObject({ totals: { requests: 2, charge: spend }, data: report['data'] })
-      expect(JSON.stringify(ofKey)).toMatch(/"margin":/)
-      expect(JSON.stringify(report)).not.toMatch(/cost|margin|backed|free|written/)
+      const { data } = report
+      expect(ofKey, by).toMatchObject({ totals: { requests: 2, charge: spend }, data })
+      expect(JSON.stringify(ofKey), by).toMatch(/"margin":/)
+      expect(JSON.stringify(report), by).not.toMatch(/cost|margin|backed|free|written/)
       const lines = await csv(`/v1/usage?by=${by}&format=csv`, own.text)
-      expect(lines).toBe(await csv(`/v1/usage?by=${by}`, own.text, 'text/csv'))
+      expect(lines, by).toBe(await csv(`/v1/usage?by=${by}`, own.text, 'text/csv'))
       const dollars = (Number(spend) / 1_000_000).toString()
       expect(lines.trimEnd().split('\r\n').at(-1)).toMatch(
         new RegExp(`^total,${by === 'key' ? ',' : ''}2,0,${dollars},`),
       )
-      if (by !== 'tag') return
+      if (by !== 'tag') continue
       expect(lines).toContain('\r\n"(without tags, or pruned)",1,')
-      expect(report['data']).toMatchObject([
+      expect(data).toMatchObject([
         { id: '=1+1', figures: { requests: 1 } },
         { id: 'nightly', figures: { requests: 1 } },
         { id: null, figures: { requests: 1 } },
       ])
       // A spreadsheet would run it as a formula.
       expect(lines).toContain("\r\n'=1+1,1,")
-    },
-  )
+    }
+  })
 
-  test.each(['day', 'month', 'account', 'key', 'model', 'endpoint', 'upstream', 'tag'])(
-    'by %s shows admins the cost and margin of the requests, in JSON and in CSV',
-    async (by) => {
-      const ids = [(await chat(own.text)).id, (await chat(other.text)).id]
-      let [charge, cost] = [0, 0n]
-      for (const id of ids) {
-        const { json } = await admin.get(`/v1/admin/requests/${id}`)
-        charge += Number(json['charge'])
-        const [whole = '', places = ''] = String(json['provider_cost']).split('.')
-        cost += BigInt(whole + places.padEnd(12, '0'))
-      }
-      const costMicros = Number((cost + 500_000n) / 1_000_000n)
-      const amounts = { charge, backed_charge: charge, free_charge: 0, written_off: 0 }
-      const costs = {
-        cost: costMicros,
-        uncharged_cost: 0,
-        uncosted: 0,
-        margin: charge - costMicros,
-      }
+  test('by each group shows admins the cost and margin of the requests, in JSON and in CSV', async () => {
+    const ids = [(await chat(own.text)).id, (await chat(other.text)).id]
+    let [charge, cost] = [0, 0n]
+    for (const id of ids) {
+      const { json } = await admin.get(`/v1/admin/requests/${id}`)
+      charge += Number(json['charge'])
+      const [whole = '', places = ''] = String(json['provider_cost']).split('.')
+      cost += BigInt(whole + places.padEnd(12, '0'))
+    }
+    const costMicros = Number((cost + 500_000n) / 1_000_000n)
+    const margin = charge - costMicros
+    const amounts = { charge, backed_charge: charge, free_charge: 0, written_off: 0 }
+    const costs = { cost: costMicros, uncharged_cost: 0, uncosted: 0, margin }
+    const dollars = (micros: number) => (micros / 1_000_000).toString()
+    const figures = [charge, charge, 0, 0, costMicros, 0].map(dollars).join(',')
+    for (const by of ['day', 'month', 'account', 'key', 'model', 'endpoint', 'upstream', 'tag']) {
       const report = await totalsOf(`/v1/admin/usage?by=${by}`)
       expect(report).toMatchObject({ by, totals: { requests: 2, ...amounts, ...costs } })
       const lines = (await csv(`/v1/admin/usage?by=${by}&format=csv`, ADMIN_TOKEN)).split('\r\n')
-      expect(lines[0]).toContain(
+      expect(lines[0], by).toContain(
         'charge,backed_charge,free_charge,written_off,cost,uncharged_cost,uncosted,margin,',
       )
-      const dollars = (micros: number) => (micros / 1_000_000).toString()
-      expect(lines.at(-2)).toContain(
-        `,2,0,${[charge, charge, 0, 0, costMicros, 0].map(dollars).join(',')},0,${dollars(charge - costMicros)},`,
-      )
-    },
-  )
+      expect(lines.at(-2), by).toContain(`,2,0,${figures},0,${dollars(margin)},`)
+    }
+  })
 
   test('by key names the account of each key, for operators only, and so does its CSV', async () => {
     await chat(own.text)
@@ -230,7 +224,7 @@ describe('usage', () => {
     },
   )
 
-  test.each([
+  const WRONG = [
     ['a step of days', 'by=day&step=month', 'step'],
     ['groups of operators', 'by=upstream', 'by'],
     ['accounts', 'by=account', 'by'],
@@ -244,9 +238,12 @@ describe('usage', () => {
     ['a field of admins', 'account=acct_1', 'account'],
     ['an unknown format', 'format=xml', 'format'],
     ['over 400 days and an hour', 'from=2025-01-01&to=2026-02-05T01:00:01Z', 'from'],
-  ])('of %s is refused', async (_, query, param) => {
-    const answer = await admin.get(`/v1/usage?${query}`, own.text)
-    expect(answer).toEqual(refusal(400, 'invalid_parameter', param))
+  ] as const
+  test('of a wrong range, group, step or format is refused', async () => {
+    for (const [name, query, param] of WRONG) {
+      const answer = await admin.get(`/v1/usage?${query}`, own.text)
+      expect(answer, name).toEqual(refusal(400, 'invalid_parameter', param))
+    }
   })
 
   test.each([
