@@ -81,7 +81,7 @@ interface CrashBenchInput {
 }
 
 /** The spending limits of an account. */
-export interface AccountLimits extends Pick<AddApiKeyInput, 'allowance'> {
+interface AccountLimits extends Pick<AddApiKeyInput, 'allowance'> {
   /** Its paid credit. */
   readonly creditMicros: Micros
 }
