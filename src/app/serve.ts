@@ -180,7 +180,10 @@ const FIRST_CREDIT = micros(10_000_000)
 /**
  * Makes one account with $10 of play money and one key, on a store without accounts. Only for the simulator's store: a printed key must never spend real credit.
  */
-async function makeFirstAccount({ ledger, ids }: Pick<Gateway, 'ledger' | 'ids'>, keyTag: string) {
+export async function makeFirstAccount(
+  { ledger, ids }: Pick<Gateway, 'ledger' | 'ids'>,
+  keyTag: string,
+) {
   const account = await ledger.createAccount({ id: ids.next('acct'), name: 'first' })
   await ledger.addCredit({
     accountId: account.id,

@@ -1,15 +1,37 @@
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
+import { serve } from '../tollgate-process.ts'
 import { copyBy, expectGoodPage, sendByKeys, takePicture } from './chromium.ts'
-import { becomeOperator, PASSWORD, setUp, setupLink, test } from './on-gateway.ts'
+import { becomeOperator, test as onGateway, PASSWORD, setUp, setupLink } from './on-gateway.ts'
 
 /** A person's first minutes, on a real gateway: from the link of the first start on. */
 
 const run = promisify(execFile)
+
+/** With the program as it is started by hand, in its own process. */
+const test = onGateway.extend(
+  'program',
+  // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+  async ({}, { onCleanup }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
+    const gateway = await serve({ folder })
+    onCleanup(async () => {
+      await gateway.stop('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const [printed] = /http:\/\/localhost:\d+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
+    if (printed === undefined) throw new Error(`no setup link was printed: ${gateway.greeting}`)
+    return { address: gateway.address, setupLink: printed }
+  },
+)
+
 test('the printed link leads to a key, a completion with it, and its row in Activity', async ({
   newPage,
-  gateway,
+  program,
 }) => {
   const page = await newPage()
   const bodies: string[] = []
@@ -20,7 +42,7 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
       () => undefined,
     )
   })
-  await setUp(page, gateway)
+  await setUp(page, program)
   expect(page.url()).not.toContain('#')
   await expectGoodPage(page)
 

@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../src/mail/testing/mailbox.ts'
-import { type ServeProcess, serve } from '../tollgate-process.ts'
 import { expectGoodPage, openWindow, takePicture } from './chromium.ts'
-import { setupLink } from './on-gateway.ts'
+import { type PageGateway, servePage, setupLink } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
 /** Ways in by email, on a real gateway before a real mail server. */
@@ -14,22 +10,23 @@ import { test as inBrowser } from './page-test.ts'
 const EMAIL = 'ada@example.org'
 
 interface Mailed {
-  readonly gateway: ServeProcess
+  readonly gateway: PageGateway
   readonly box: Mailbox
-  readonly close: () => Promise<void>
 }
 
-async function openMailed(settings: Readonly<Record<string, string>> = {}): Promise<Mailed> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgatemail-'))
+async function openMailed(
+  settings: Readonly<Record<string, string>>,
+  onCleanup: (end: () => Promise<void>) => void,
+): Promise<Mailed> {
   const box = await startMailbox()
-  const env = { PORT: '0', SMTP_URL: box.url, MAIL_FROM: 'gate@example.com', ...settings }
-  const gateway = await serve({ folder, env })
-  const close = async () => {
-    await gateway.stop('SIGTERM')
+  const ends: (() => Promise<void>)[] = []
+  const env = { SMTP_URL: box.url, MAIL_FROM: 'gate@example.com', ...settings }
+  const gateway = await servePage(env, (end) => ends.push(end))
+  onCleanup(async () => {
+    for (const end of ends) await end()
     await box.close()
-    rmSync(folder, { recursive: true, force: true })
-  }
-  return { gateway, box, close }
+  })
+  return { gateway, box }
 }
 
 /** The sign-in, in the browser of a person who has set the gateway up, and whose session is gone. */
@@ -50,11 +47,7 @@ const test = inBrowser
   .extend(
     'mailed',
     // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
-    async ({}, { onCleanup }): Promise<Mailed> => {
-      const mailed = await openMailed()
-      onCleanup(() => mailed.close())
-      return mailed
-    },
+    async ({}, { onCleanup }): Promise<Mailed> => openMailed({}, onCleanup),
   )
   .extend(
     'door',
@@ -104,8 +97,7 @@ test('a new person who may sign up enters the code of an email, gets their own a
   browser,
 }) => {
   const service = { TOLLGATE_NAME: 'Corner Models', TOLLGATE_CONTACT: 'help@corner.example' }
-  const mailed = await openMailed({ TOLLGATE_SIGN_UP: 'open', ...service })
-  onTestFinished(() => mailed.close())
+  const mailed = await openMailed({ TOLLGATE_SIGN_UP: 'open', ...service }, onTestFinished)
   await using window = await openWindow(browser, { width: 'phone', theme: 'light' })
   const door = await openDoor(await window.newPage(), mailed)
   await door.getByRole('link', { name: 'Sign up or sign in by email' }).waitFor()

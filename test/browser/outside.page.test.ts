@@ -1,20 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type ScriptedGithub, startGithub } from '../../src/people/testing/scripted-github.ts'
 import { CLIENT, startProvider, type TestProvider } from '../page/oidc-provider.ts'
-import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
+import { tollgate } from '../tollgate-process.ts'
 import { expectGoodPage } from './chromium.ts'
-import { PASSWORD, setUp } from './on-gateway.ts'
+import { PASSWORD, type PageGateway, servePage, setUp } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
 /** Sign-in at real providers of OpenID Connect, one of them as Google, and at GitHub. */
 
 interface Outside {
-  readonly folder: string
-  readonly gateway: ServeProcess
+  readonly gateway: PageGateway
   readonly provider: TestProvider
   readonly google: TestProvider
   readonly github: ScriptedGithub
@@ -25,12 +21,10 @@ const test = inBrowser
     'outside',
     // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
     async ({}, { onCleanup }): Promise<Outside> => {
-      const folder = mkdtempSync(join(tmpdir(), 'tollgate-outside-'))
       const provider = await startProvider()
       const google = await startProvider()
       const github = await startGithub()
       const env = {
-        PORT: '0',
         OIDC_ISSUER: provider.issuer,
         OIDC_CLIENT_ID: CLIENT.id,
         OIDC_CLIENT_SECRET: CLIENT.secret,
@@ -43,13 +37,13 @@ const test = inBrowser
         GITHUB_CLIENT_ID: 'gate',
         GITHUB_CLIENT_SECRET: 'secret',
       }
-      const gateway = await serve({ folder, env })
+      const ends: (() => Promise<void>)[] = []
+      const gateway = await servePage(env, (end) => ends.push(end))
       onCleanup(async () => {
-        await gateway.stop('SIGTERM')
+        for (const end of ends) await end()
         for (const each of [provider, google, github]) await each.close()
-        rmSync(folder, { recursive: true, force: true })
       })
-      return { folder, gateway, provider, google, github }
+      return { gateway, provider, google, github }
     },
   )
   /** A page of a person who has set the gateway up, and whose session is gone. */
@@ -87,7 +81,7 @@ test('a person without an invitation is informed, and joins by the link of an in
   door,
   outside,
 }) => {
-  const { provider, folder } = outside
+  const { provider, gateway } = outside
   const origin = new URL(door.url()).origin
   provider.person = { sub: 'eve', email: 'eve@example.org', name: 'Eve' }
   await door.goto(`${origin}/app/sign-in`)
@@ -101,7 +95,9 @@ test('a person without an invitation is informed, and joins by the link of an in
   await door.getByRole('button', { name: 'Continue with Example ID' }).click()
   await door.getByText('Sign-in failed.').waitFor()
   provider.refuses = false
-  const invited = await tollgate(['user', 'invite', 'eve@example.org', '--operator'], { folder })
+  const invited = await tollgate(['user', 'invite', 'eve@example.org', '--operator'], {
+    folder: gateway.folder,
+  })
   const [, token = ''] = /\/app\/invite#(\S+)/.exec(invited.out) ?? []
   await door.goto(`${origin}/app/invite#${token}`)
   await door.getByRole('button', { name: 'Continue with Example ID' }).waitFor()

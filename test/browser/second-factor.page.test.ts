@@ -1,35 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
+import { tollgate } from '../tollgate-process.ts'
 import { expectGoodPage } from './chromium.ts'
-import { PASSWORD, setupLink } from './on-gateway.ts'
+import { PASSWORD, type PageGateway, servePage, setupLink } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
 /** A second factor from its setup to its loss, on a gateway that requires one of operators. */
 
-interface Guarded {
-  readonly folder: string
-  readonly gateway: ServeProcess
-}
-
 const test = inBrowser.extend(
-  'guarded',
+  'gateway',
   // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
-  async ({}, { onCleanup }): Promise<Guarded> => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-factor-'))
-    const env = { PORT: '0', TOLLGATE_OPERATOR_SECOND_FACTOR: 'required' }
-    const gateway = await serve({ folder, env })
-    onCleanup(async () => {
-      await gateway.stop('SIGTERM')
-      rmSync(folder, { recursive: true, force: true })
-    })
-    return { folder, gateway }
-  },
+  async ({}, { onCleanup }): Promise<PageGateway> =>
+    servePage({ TOLLGATE_OPERATOR_SECOND_FACTOR: 'required' }, onCleanup),
 )
 
 /** Ada becomes the first operator: the page asks her for a second factor. */
@@ -68,7 +53,7 @@ async function signIn(page: Page, address: string): Promise<void> {
 
 test('an operator sets up an app, signs in with it and with a recovery code, and loses both', async ({
   newPage,
-  guarded: { folder, gateway },
+  gateway,
 }) => {
   const desk = await newPage()
   await become(desk, setupLink(gateway))
@@ -121,7 +106,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   await desk.reload()
   await desk.getByText('9 of 10 left').waitFor()
 
-  const { out } = await tollgate(['user', 'reset', 'ada@example.org'], { folder })
+  const { out } = await tollgate(['user', 'reset', 'ada@example.org'], { folder: gateway.folder })
   const [link = ''] = /https?:\/\/\S+/.exec(out) ?? []
   await lost.goto(new URL(new URL(link).pathname + new URL(link).hash, desk.url()).href)
   await lost.getByLabel('Password').fill('another twelve or more')
@@ -154,7 +139,7 @@ function age(folder: string): void {
 
 test('an operator adds a passkey, signs in with it, and uses it when the password is asked for again', async ({
   newPage,
-  guarded: { folder, gateway },
+  gateway,
 }) => {
   const byAddress = await newPage()
   const link = new URL(setupLink(gateway))
@@ -193,7 +178,7 @@ test('an operator adds a passkey, signs in with it, and uses it when the passwor
   await desk.getByRole('link', { name: 'Password and sessions' }).click()
   await desk.getByText('10 of 10 left').waitFor()
   await expectGoodPage(desk)
-  age(folder)
+  age(gateway.folder)
   await desk.getByRole('button', { name: 'Add a passkey' }).click()
   const adding = desk.getByRole('dialog', { name: 'Add a passkey' })
   await adding.getByRole('button', { name: 'Add a passkey' }).click()
@@ -212,7 +197,7 @@ test('an operator adds a passkey, signs in with it, and uses it when the passwor
 
 test('without the passkey nothing signs in except a recovery code', async ({
   newPage,
-  guarded: { gateway },
+  gateway,
 }) => {
   const link = new URL(setupLink(gateway))
   link.hostname = 'localhost'
@@ -245,7 +230,7 @@ test('without the passkey nothing signs in except a recovery code', async ({
 
 test('the fifth wrong code is refused for a time, and so is the right one meanwhile', async ({
   newPage,
-  guarded: { gateway },
+  gateway,
 }) => {
   const desk = await newPage()
   await become(desk, setupLink(gateway))
