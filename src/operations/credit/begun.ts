@@ -27,6 +27,8 @@ function resume(sale: Sale, { store: { db }, clock }: Parts) {
     problems: ['not_found', 'purchase_not_open', 'payment_unavailable'],
     async run({ accountId, param }) {
       const purchase = await ownPurchase(db, { accountId, purchaseId: param('purchase_id') })
+      // A page that was known before the purchase was paid is no page to pay on.
+      if (purchase.state !== 'open') throw new Problem('purchase_not_open')
       const page = pages.get(purchase.source, () => sale.openPage(purchase))
       const url = await page.catch(rethrowUnavailable)
       if (url === null) throw new Problem('purchase_not_open')
