@@ -208,7 +208,7 @@ export function newEmailLetter({
     subject: 'Confirm your new email address',
     parts: [
       words(
-        `${namedText(user)} wants to sign in with this address from now on. Use this link to confirm it. It works once, within 45 minutes.`,
+        `${namedText(user)} wants to sign in with this address from now on. Use this link to confirm it, in a browser where you are signed in. It works once, within 45 minutes.`,
       ),
       { kind: 'link', words: 'Confirm the address', url },
       notAsked('link'),
@@ -230,7 +230,7 @@ export function emailChangedLetter({
     subject: 'Your email address was changed',
     parts: [
       words(
-        `You now sign in with ${email}. Emails about your accounts go to that address, and this one no longer signs you in.`,
+        `You now sign in with ${email}. Emails about your accounts go to that address, and links and codes to sign in no longer come to this one.`,
       ),
       words(
         'If you did not change it, ask the operator of the service at once to remove your access and to invite you again.',

@@ -58,13 +58,16 @@ export async function countMail(
   await countAll(parts, [
     { subject: `from ${address}`, mailsMax: 20, windowMs: HOUR_MS, message: FROM_NETWORK },
   ])
-  await countTo(parts, `${kind} to ${email.toLowerCase()}`)
+  await countTo(parts, { kind, email })
 }
 
 /** Counts an email to an address. */
-async function countTo({ db, clock }: DbWithClock, subject: string): Promise<void> {
+async function countTo(
+  { db, clock }: DbWithClock,
+  { kind, email }: Pick<Asked, 'kind' | 'email'>,
+): Promise<void> {
   const nowMs = clock.nowMs()
-  const subject_hash = hashSecret(subject)
+  const subject_hash = hashSecret(`${kind} to ${email.toLowerCase()}`)
   const endsBeforeMs = nowMs + (AT_ONCE_MAX - 1) * ONE_EACH_MS
   const row = { subject_hash, mails: 1, ends_at_ms: nowMs + ONE_EACH_MS, last_at_ms: nowMs }
   const counted = await db
@@ -89,7 +92,12 @@ async function countTo({ db, clock }: DbWithClock, subject: string): Promise<voi
     .executeTakeFirstOrThrow()
   const waitMs = Math.max(1, Number(full.ends_at_ms) - endsBeforeMs)
   const ago = minutes(Math.floor((nowMs - Number(full.last_at_ms)) / MINUTE_MS))
-  const message = `An email was sent to this address ${ago} ago, and its link still works. You can ask for another in ${minutes(Math.ceil(waitMs / MINUTE_MS))}.`
+  // A user asks for a link to an address that may be another's, and a newer link replaces it.
+  const sent =
+    kind === 'new_email'
+      ? `A link to this address was asked for ${ago} ago.`
+      : `An email was sent to this address ${ago} ago, and its link still works.`
+  const message = `${sent} You can ask for another in ${minutes(Math.ceil(waitMs / MINUTE_MS))}.`
   throw new Problem('rate_limited', { message, retryAfterSeconds: Math.ceil(waitMs / 1_000) })
 }
 

@@ -16,6 +16,7 @@ import {
   takeReadLink,
 } from './links.ts'
 import { countMail } from './mail-rates.ts'
+import { endInvitations } from './removal.ts'
 import type { Visitor } from './sessions.ts'
 import { lockPassword, updateUser } from './users.ts'
 
@@ -75,14 +76,16 @@ export class NewEmails {
 
   /**
    * Gives a user the address that a link was sent to, which is proved by that. Sessions go on; links that were sent to the
-   * earlier address no longer work, and it gets a notice. Returns the new address. Throws Problem `invalid_link`.
+   * earlier address no longer work, invitations too, and it gets a notice. Returns the new address. Throws Problem
+   * `invalid_link`, also if the link is another user's: whoever has the mailbox must not give it to a stranger's user.
    */
-  async confirm(linkText: string): Promise<string> {
+  async confirm(linkText: string, { id: userId }: Pick<UserRow, 'id'>): Promise<string> {
     const { db, clock, ids, post } = this.#input
     const presented = { kind: 'new_email', text: linkText, nowMs: clock.nowMs() } as const
-    const { id, userId, email } = await readLink(db, presented)
-    if (userId === null || email === null) throw new Problem('invalid_link')
-    const earlier = await db.transaction().execute(async (trx) => {
+    const { id, userId: askedBy, email } = await readLink(db, presented)
+    if (email === null) throw new Problem('invalid_link')
+    if (askedBy !== userId) throw new Problem('invalid_link', { message: OTHER_USER })
+    const change = db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       // Removed since the link was sent.
       if ((await lockPassword(trx, userId)) === null) throw new Problem('invalid_link')
@@ -93,6 +96,9 @@ export class NewEmails {
         .select('email')
         .where('id', '=', userId)
         .executeTakeFirstOrThrow()
+      // Whoever takes rights from the user later looks for invitations by the new address.
+      const everything = { accountId: null, asOperator: false, isAll: true } as const
+      await endInvitations(trx, { ...everything, email: before.email, nowMs })
       await updateUser(trx, userId, { email, email_verified: 1 })
       await endOwnLinks(trx, { userId, nowMs })
       await recordAction(trx, {
@@ -104,9 +110,22 @@ export class NewEmails {
       })
       return before.email
     })
+    const earlier = await change.catch((error: unknown) => {
+      // Another user got the address since it was looked for.
+      if (isUniqueViolation(error)) throw new Problem('invalid_link', { cause: error })
+      throw error
+    })
     post(emailChangedLetter({ to: earlier, email }), clock.nowMs() + DAY_MS)
     return email
   }
+}
+
+const OTHER_USER =
+  'This link changes the email address of another user. Sign in as that user, then open it again.'
+
+/** PostgreSQL's. SQLite has one writer, so that a look before the write is enough. */
+function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '23505'
 }
 
 /** Whether a user has the address, also one who was removed. */

@@ -138,7 +138,7 @@ test('a new person who may sign up enters the code of an email, gets their own a
 
   await door.getByLabel('New email').fill('eve@new.example')
   await door.getByRole('button', { name: 'Send link' }).click()
-  await door.getByText('If no other user has the address eve@new.example').waitFor()
+  await door.getByText('If no other user has or had the address eve@new.example').waitFor()
   await expectGoodPage(door)
   await takePicture(door, 'profile-new-email')
   await door.goto('about:blank')

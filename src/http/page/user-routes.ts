@@ -55,11 +55,12 @@ async function askNewEmail(input: PageCallsInput, call: PageCall<typeof emailBod
   return { object: 'mail_asked' }
 }
 
-/** No session is needed: the link may be opened in another browser. */
+/** Needs a session of the user who asked: a stranger's link must not give that stranger's user the address. */
 async function confirmNewEmail(input: PageCallsInput, call: PageCall<typeof linkBody>) {
+  const { user } = await enter(input, call)
   const { token } = await call.readBody()
   const newEmails = requireNewEmails(input)
-  const email = await guessing(input, call, () => newEmails.confirm(token))
+  const email = await guessing(input, call, () => newEmails.confirm(token, user))
   return { object: 'email_changed', email }
 }
 

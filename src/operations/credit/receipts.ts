@@ -92,7 +92,7 @@ function reversalAnswers(
   })
 }
 
-/** The buyer when the purchase was credited. Other gateways of 0.2.0 have stored none: then, the present one. */
+/** The buyer when the purchase was credited. A gateway of 0.2.0 that still ran at the migration stored none: then, the present one. */
 function buyerOf({ buyerJson }: PurchaseRow, account: AccountRow): ReceiptBuyer {
   return buyerJson === null ? receiptBuyerOf(account) : JSON.parse(buyerJson)
 }

@@ -96,6 +96,7 @@ export function NewEmail() {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const title = 'Confirm your email address'
+  const { data: start } = useQuery(startQuery)
   const confirm = useSend({
     mutationFn: (token: string) => asBrowser('confirmNewEmail', { token }),
     onSuccess: () => queries.invalidateQueries({ queryKey: meQuery.queryKey }),
@@ -109,6 +110,13 @@ export function NewEmail() {
       {(token, look) =>
         token === '' ? (
           <Door title={title} lead={INCOMPLETE} />
+        ) : start?.signed_in === false ? (
+          <Door
+            title={title}
+            lead="Sign in first, with your present address. Then open this link again."
+          >
+            <ToSignIn />
+          </Door>
         ) : confirm.isSuccess ? (
           <Door
             title="Your email address is changed."

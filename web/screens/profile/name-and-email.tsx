@@ -100,7 +100,7 @@ function EmailForm() {
         </button>
         <p className="note" role="status">
           {ask.isSuccess &&
-            `If no other user has the address ${ask.variables}, an email is on its way to it. Its link works once, within 45 minutes.`}
+            `If no other user has or had the address ${ask.variables}, an email is on its way to it. Its link works once, within 45 minutes, in a browser where you are signed in.`}
         </p>
       </div>
     </form>
