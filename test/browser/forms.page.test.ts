@@ -165,6 +165,14 @@ describe('a form', () => {
     expect(await name.inputValue()).toBe('staging')
     await page.getByLabel('Credit limit').fill('5')
     await page.keyboard.press('Escape')
+    await question.waitFor()
+    // Esc again before the question that Esc has closed hears of it.
+    await page.evaluate(() => {
+      const [form, asked] = document.querySelectorAll('dialog')
+      asked?.close()
+      const pressed = { key: 'Escape', bubbles: true, cancelable: true }
+      form?.querySelector('input')?.dispatchEvent(new KeyboardEvent('keydown', pressed))
+    })
     await question.getByRole('button', { name: 'Discard' }).click()
     await dialog.waitFor({ state: 'detached' })
   })

@@ -36,7 +36,9 @@ export function Dialog(props: DialogProps) {
   const titleId = useId()
   const isPressedBeside = useRef(false)
   const isTyped = useRef(false)
-  const [isAsking, setAsking] = useState(false)
+  // Each question has a separate element: the one before, which Esc has closed, may still be waiting for its event.
+  const [question, setQuestion] = useState<number | null>(null)
+  const questions = useRef(0)
   const isSignedOut = useSessionEnded()
   useUnsaved(true)
   useEffect(() => {
@@ -51,7 +53,8 @@ export function Dialog(props: DialogProps) {
   const askFirst = (event: SyntheticEvent): void => {
     if (!keepsTyped || !isTyped.current) return
     event.preventDefault()
-    setAsking(true)
+    questions.current++
+    setQuestion(questions.current)
   }
   return (
     <>
@@ -89,7 +92,13 @@ export function Dialog(props: DialogProps) {
           {children}
         </div>
       </dialog>
-      {isAsking && <AskDiscard onDiscard={onClose} onClose={() => setAsking(false)} />}
+      {question !== null && (
+        <AskDiscard
+          key={question}
+          onDiscard={onClose}
+          onClose={() => setQuestion((shown) => (shown === question ? null : shown))}
+        />
+      )}
     </>
   )
 }
