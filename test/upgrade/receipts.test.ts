@@ -54,6 +54,31 @@ test.each(TEST_DATABASES)(
 )
 
 test.each(TEST_DATABASES)(
+  'on $engine receipts keep the buyer that their account has at the upgrade',
+  async ({ create }) => {
+    const database = await create()
+    const old = await openStoreBefore(database, 50)
+    const billing = JSON.stringify({ name: 'Helix Lab GmbH', address: null, tax_id: 'DE1' })
+    await sql`insert into accounts (id, name, email, billing_json, created_at_ms)
+      values ('A', 'A', 'a@example.org', ${sql.lit(billing)}, 0)`.execute(old.db)
+    await sql`
+      insert into purchases (account_id, method, credit_micros, created_at_ms,
+        id, source, state, paid_currency, paid_units, credited_at_ms)
+      values ('A', 'card', 1000, 0, 'pur_a', 'play:pur_a', 'credited', 'usd', '10', 1000)`.execute(
+      old.db,
+    )
+    await old.close()
+    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const { buyerJson } = (await getPurchase(store.db, 'pur_a')) ?? {}
+    expect(JSON.parse(buyerJson ?? 'null')).toEqual({
+      ...{ name: 'Helix Lab GmbH', address: null, tax_id: 'DE1', email: 'a@example.org' },
+    })
+    await store.close()
+    await database.remove()
+  },
+)
+
+test.each(TEST_DATABASES)(
   'on $engine earlier invitations by operators keep their inviter, and links of other kinds have none',
   async ({ create }) => {
     const database = await create()
