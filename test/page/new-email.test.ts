@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
+import { makeLink } from '../../src/people/links.ts'
 import { askForMail, linkIn, mailSettings, ORIGIN } from './mail-gate.ts'
-import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
 import { pageWorld } from './page-world.ts'
 
 /** The name and the email address of a user, who changes them on the page. */
@@ -42,10 +43,14 @@ test('a user changes the email address by a link to the new one, with a recent p
     usable: true,
     email: NEW,
   })
-  expect(errorOf(await other.post('auth/new-email', { token: replaced }))).toEqual(INVALID_LINK)
-  const changed = await other.post('auth/new-email', { token })
+  expect(errorOf(await ada.post('auth/new-email', { token: replaced }))).toEqual(INVALID_LINK)
+  expect(errorOf(await other.post('auth/new-email', { token }))).toMatchObject({
+    httpStatus: 401,
+    code: 'not_signed_in',
+  })
+  const changed = await ada.post('auth/new-email', { token })
   expect(changed.json).toEqual({ object: 'email_changed', email: NEW })
-  expect(errorOf(await other.post('auth/new-email', { token }))).toEqual(INVALID_LINK)
+  expect(errorOf(await ada.post('auth/new-email', { token }))).toEqual(INVALID_LINK)
   expect((await ada.get('me')).json).toMatchObject({ user: { email: NEW, email_verified: true } })
   const notice = await box.mail(3)
   expect(notice.to).toEqual([ADA.email])
@@ -55,6 +60,34 @@ test('a user changes the email address by a link to the new one, with a recent p
   expect((await other.post('auth/sign-in', { ...ADA, email: NEW })).httpStatus).toBe(200)
   const { data } = Object((await ada.get('operator/actions?action=changeEmail')).json)
   expect(data).toMatchObject([{ detail: { email: NEW }, before: { email: ADA.email } }])
+})
+
+test('whoever opens the link of another user keeps the own address, and gives it to no stranger', async () => {
+  const ada = await setUpOperator(world, ORIGIN)
+  const { id: accountId } = await world.account()
+  const guest = { email: 'bob@example.org', accountId, role: 'member', ...ORIGIN } as const
+  const bob = await inviteGuest(world, guest)
+  const token = await ask(ada, 0)
+  const refused = await bob.post('auth/new-email', { token })
+  expect(errorOf(refused)).toEqual(INVALID_LINK)
+  expect(JSON.stringify(refused.json)).toContain('Sign in as that user')
+  expect((await bob.get('me')).json).toMatchObject({ user: { email: 'bob@example.org' } })
+  expect((await ada.get('me')).json).toMatchObject({ user: { email: ADA.email } })
+  expect((await ada.post('auth/new-email', { token })).httpStatus).toBe(200)
+})
+
+test('open invitations to the earlier address end with the change, so that none gives back rights that are taken later', async () => {
+  const ada = await setUpOperator(world, ORIGIN)
+  const { id: accountId } = await world.account()
+  const membership = { accountId, role: 'owner' } as const
+  const invited = { kind: 'invitation', email: ADA.email, isOperator: true, membership } as const
+  const { text: invitation } = await makeLink(linkParts(world), invited)
+  const token = await ask(ada, 0)
+  expect((await ada.post('auth/new-email', { token })).httpStatus).toBe(200)
+  const taken = { token: invitation, name: 'Ada', password: ADA.password }
+  expect(errorOf(await browserAt('203.0.113.8').post('auth/invitation', taken))).toEqual(
+    INVALID_LINK,
+  )
 })
 
 test('a link to a new address ends with another password, and after 45 minutes', async () => {

@@ -55,7 +55,7 @@ async function askNewEmail(input: PageCallsInput, call: PageCall<typeof emailBod
   return { object: 'mail_asked' }
 }
 
-/** Needs a session of the user who asked: a stranger's link must not give that stranger's user the address. */
+/** Changes the address in a session of the user who asked: a stranger's link must not give that stranger's user the address. */
 async function confirmNewEmail(input: PageCallsInput, call: PageCall<typeof linkBody>) {
   const { user } = await enter(input, call)
   const { token } = await call.readBody()
