@@ -2,7 +2,7 @@ import { prunedUntilMsOf } from '../ledger/activity/prune-requests.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 import { timeAnswer } from './fields.ts'
-import type { OperationParts } from './operation.ts'
+import type { OperationParts } from './operation-parts.ts'
 
 const NOT_STORED =
   'A request that was refused before it was forwarded is not stored: its answer says why, and the log of the gateway has its error code.'

@@ -3,7 +3,8 @@ import { type CommandRow, show } from '../../src/cli/operation-command.ts'
 import { getAccount } from '../../src/ledger/accounts.ts'
 import { nameField } from '../../src/operations/fields.ts'
 import { notFound } from '../../src/operations/not-found.ts'
-import { type OperationParts, operation } from '../../src/operations/operation.ts'
+import { operation } from '../../src/operations/operation.ts'
+import type { OperationParts } from '../../src/operations/operation-parts.ts'
 import { OPERATIONS, type OperationSource } from '../../src/operations/operations.ts'
 
 /**

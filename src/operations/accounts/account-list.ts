@@ -34,7 +34,8 @@ import {
   timeField,
   timeOrNull,
 } from '../fields.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 import { chartRange } from '../usage/usage.ts'
 import { accountAnswer, accountShape } from './accounts.ts'

@@ -22,7 +22,8 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type Answered, type OperationParts, operation, readsFor } from '../operation.ts'
+import { type Answered, operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { accountPaths, staffPaths } from '../paths.ts'
 import { limitChanges, limitFields, limitShapes, limitsAnswer } from './limits.ts'
 import { metadataAnswer, metadataField, metadataShape } from './metadata.ts'

@@ -5,7 +5,7 @@ import { ownKeyData, ownKeyDataShape } from '../../upstreams/openrouter/own-layo
 import type { AllowancePeriod } from '../../vocabulary/allowance.ts'
 import type { Micros } from '../../vocabulary/money.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from '../fields.ts'
-import type { KeyLimits } from '../operation.ts'
+import type { KeyLimits } from '../operation-parts.ts'
 import { limitShapes, limitsAnswer } from './limits.ts'
 import { metadataAnswer, metadataShape } from './metadata.ts'
 import { modelsAnswer, modelsShape } from './model-lists.ts'

@@ -24,7 +24,8 @@ import {
   pageQuery,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { accountPaths, sharedPaths } from '../paths.ts'
 import { apiKeyAnswer, apiKeyShape, createdApiKeyShape } from './api-key-answer.ts'
 import {

@@ -7,7 +7,7 @@ import type { Clock } from '../../vocabulary/clock.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import type { Caller } from '../caller.ts'
 import { amountField, moneyField, timeAnswer, timeField } from '../fields.ts'
-import type { KeyLimits } from '../operation.ts'
+import type { KeyLimits } from '../operation-parts.ts'
 
 const ZONE_CHARS_MAX = 64
 

@@ -5,7 +5,8 @@ import { type ChargedModel, chargedModel, withImageFlat } from '../../catalog/se
 import { ModelAccess } from '../../journey/gate/caller.ts'
 import { feeShape, listAnswer, listShape, timeAnswer, timeField, timeOrNull } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 
 /** The models of an account at its prices, and those of every upstream with the provider's. */
 export function modelOperations(parts: OperationParts) {

@@ -16,7 +16,8 @@ import type { Comparison } from '../../vocabulary/date-range.ts'
 import { dailyPace, paceSpan, paidDaysLeft } from '../../vocabulary/pace.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import {
   type ChartRange,
   chartQuery,

@@ -34,7 +34,8 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { noRequest, notFound } from '../not-found.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { ownKeyAnswer, ownKeyShape } from './api-key-answer.ts'
 

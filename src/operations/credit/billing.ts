@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { getAccount } from '../../ledger/accounts.ts'
 import { text } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 
 /** The buyer on receipts, for owners of the account. */
 export function billingOperations(parts: OperationParts) {

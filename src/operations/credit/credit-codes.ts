@@ -24,7 +24,8 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { accountPaths, staffPaths } from '../paths.ts'
 import { beyondText, entryAnswer, entryShape } from './credit.ts'
 

@@ -11,7 +11,8 @@ import {
   timeAnswer,
   timeField,
 } from '../fields.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 
 /** The deposit addresses of accounts on a chain, with the paths for the wallet that has the seed, for admins. */
 export function depositAddressOperations({ store, sale }: OperationParts) {

@@ -15,7 +15,8 @@ import {
 import { type ReceiptBuyer, receiptBuyerOf } from '../../vocabulary/receipt-buyer.ts'
 import { idField, moneyField, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { billingOperations } from './billing.ts'
 import { purchaseAnswer, purchaseShape } from './purchases.ts'
 

@@ -8,7 +8,8 @@ import {
 import { saleFigures } from '../../sale/figures.ts'
 import { DAY_MS } from '../../vocabulary/clock.ts'
 import { moneyField, timeAnswer, timeField } from '../fields.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 import { rethrowUnavailable } from './purchases.ts'
 

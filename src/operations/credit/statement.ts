@@ -20,7 +20,8 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { accountPaths } from '../paths.ts'
 import { chartRange } from '../usage/usage.ts'
 import { reversalField } from './purchases.ts'

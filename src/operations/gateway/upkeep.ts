@@ -7,7 +7,8 @@ import { auditUsage } from '../../usage/audit-usage.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { endConditions, raiseConditions } from '../../webhooks/conditions.ts'
 import { idField, moneyField, timeAnswer, timeField } from '../fields.ts'
-import { type MaintenanceSwitch, type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { MaintenanceSwitch, OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 
 /** The checks of an audit in addition to the ledger. */

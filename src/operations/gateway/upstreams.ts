@@ -20,7 +20,8 @@ import {
   timeField,
   timeOrNull,
 } from '../fields.ts'
-import { type OperationParts, operation, type UpstreamFacts } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts, UpstreamFacts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 
 const COUNTED_MS = DAY_MS

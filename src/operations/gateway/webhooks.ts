@@ -26,7 +26,8 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 
 /** Addresses that events are sent to. */

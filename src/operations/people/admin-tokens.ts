@@ -21,7 +21,8 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 
 /** Tokens of the admin API, in addition to the token of the settings. */

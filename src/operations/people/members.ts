@@ -9,7 +9,8 @@ import { ROLES } from '../../vocabulary/role.ts'
 import type { Caller } from '../caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { invitationAnswer, invitationShape, linkAnswer, linkShape } from './people.ts'
 
 /** The people who can open the pages of an account. */

@@ -18,7 +18,8 @@ import {
   timeField,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 
 /** The people who can sign in to the page. */

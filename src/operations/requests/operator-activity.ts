@@ -15,7 +15,8 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { noRequest } from '../not-found.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { readNames } from '../usage/usage-names.ts'
 import {
   filterOf,

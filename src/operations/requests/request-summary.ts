@@ -18,7 +18,8 @@ import {
   timeAnswer,
   timeField,
 } from '../fields.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { checkFilters, filterOf, operatorFilters } from './requests.ts'
 
 const HOURS_UP_TO_MS = 2 * DAY_MS

@@ -31,7 +31,8 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { noRequest } from '../not-found.ts'
-import { type OperationParts, operation, readsFor } from '../operation.ts'
+import { operation, readsFor } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 import { marginOf, requestCsv } from './request-csv.ts'
 

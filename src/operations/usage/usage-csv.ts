@@ -7,7 +7,8 @@ import { monthStart } from '../../vocabulary/date-range.ts'
 import type { ChartStep } from '../../vocabulary/usage-step.ts'
 import { csvLine, dollarsCell } from '../csv.ts'
 import { timeAnswer } from '../fields.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import {
   type ChartRange,
   type GroupNamesInput,

@@ -15,7 +15,8 @@ import { COMPARISONS, comparedSpan, lastDays, stepOf } from '../../vocabulary/da
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { CHART_STEPS, type ChartStep } from '../../vocabulary/usage-step.ts'
 import { idField, momentField, timeAnswer, timeField, timeOrNull } from '../fields.ts'
-import { type OperationParts, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'
 import { readKeyOwners, readNames } from './usage-names.ts'
 
