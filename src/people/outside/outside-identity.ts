@@ -7,7 +7,14 @@ import { grant, takeOpenInvitations } from '../invitations.ts'
 import { readLink, takeReadLink } from '../links.ts'
 import { noPassword } from '../passwords.ts'
 import { proveAddress } from '../proof.ts'
-import { addUser, findIdentity, findUser, lockPassword, type StoredPassword } from '../users.ts'
+import {
+  addUser,
+  findIdentity,
+  findUser,
+  getUser,
+  lockPassword,
+  type StoredPassword,
+} from '../users.ts'
 
 /** A person's identity at a provider outside of the gateway. */
 export interface OutsideIdentity {
@@ -64,14 +71,17 @@ async function enterAs(
 ): Promise<StoredPassword> {
   const userId = user.id
   const stored = await lockPassword(trx, userId)
-  // Removed since the user was found.
-  if (stored === null) throw new Problem('sign_in_refused')
+  const locked = await getUser(trx, userId)
+  // Removed since the user was found, or changed to another address than the one that the provider verifies.
+  const isFound = isKnown || identity.verifiedEmail === locked?.email
+  if (stored === null || locked === null || !isFound) throw new Problem('sign_in_refused')
+  const { email } = locked
   if (link !== null) {
-    if (link.email !== user.email) throw notTheirs()
+    if (link.email !== email) throw notTheirs()
     await takeReadLink(trx, { id: link.id, nowMs })
   }
   const proof = { userId, passwordHash: noPassword(), nowMs }
-  const isProved = identity.verifiedEmail === user.email || link?.mailed === true
+  const isProved = identity.verifiedEmail === email || link?.mailed === true
   const isFirst = isProved && (await proveAddress(trx, proof))
   // The first proof ended the identities that were there.
   if (!isKnown || isFirst) await addIdentity(trx, { identity, userId, ids, nowMs })
