@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { getPurchase } from '../../ledger/purchases.ts'
 import type { Sale } from '../../sale/sale.ts'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
-import { RecentAnswers } from './recent-answers.ts'
 
 type Parts = Pick<OperationParts, 'store' | 'clock'>
 
@@ -76,3 +76,48 @@ const openPageShape = z
     url: z.string().describe('The page to pay on.'),
   })
   .meta({ id: 'PaymentPage' })
+
+/** How long the answer to a question stands in for asking it again. */
+const KEPT_MS = 3_000
+
+interface Kept<Answer> {
+  readonly answer: Promise<Answer>
+  /** Null: the question is under way. */
+  endedAtMs: number | null
+}
+
+/**
+ * The latest answers of a provider. A question that was answered in the last three seconds gets the same answer, even if
+ * it is a failure, so that no caller can make the gateway ask in a loop.
+ */
+class RecentAnswers<Answer> {
+  readonly #clock: Clock
+  readonly #kept = new Map<string, Kept<Answer>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The answer to the question of this name, which `ask` asks if no recent answer is known. */
+  get(name: string, ask: () => Promise<Answer>): Promise<Answer> {
+    this.#forgetOld()
+    const known = this.#kept.get(name)
+    if (known !== undefined) return known.answer
+    const kept: Kept<Answer> = { answer: ask(), endedAtMs: null }
+    const end = (): void => {
+      kept.endedAtMs = this.#clock.nowMs()
+    }
+    kept.answer.then(end, end)
+    this.#kept.set(name, kept)
+    return kept.answer
+  }
+
+  #forgetOld(): void {
+    const nowMs = this.#clock.nowMs()
+    for (const [name, { endedAtMs }] of this.#kept) {
+      // Also where the clock was set back.
+      const isOld = endedAtMs !== null && Math.abs(nowMs - endedAtMs) >= KEPT_MS
+      if (isOld) this.#kept.delete(name)
+    }
+  }
+}
