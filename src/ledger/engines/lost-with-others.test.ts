@@ -13,6 +13,11 @@ import { Rebooking } from './went-back.ts'
 
 let world: RewoundBench
 
+const ADA = {
+  ...USERS.start,
+  ...{ id: 'user_ada', name: 'Ada', email: 'ada@example.org', createdAtMs: 0 },
+}
+
 beforeEach(async () => {
   world = await RewoundBench.open()
 })
@@ -24,14 +29,7 @@ afterEach(async () => {
 test('an account whose owner is lost too is restored with its key and credit, and so are changes by a lost operator or token', async () => {
   await world.keep()
   const { db } = world.bench.store
-  const ada = {
-    ...USERS.start,
-    id: 'user_ada',
-    name: 'Ada',
-    email: 'ada@example.org',
-    createdAtMs: 0,
-  }
-  await db.insertInto('users').values(USERS.record(ada)).execute()
+  await db.insertInto('users').values(USERS.record(ADA)).execute()
   const shop = { ...ADMIN_TOKENS.start, id: 'atok_shop', name: 'shop', createdAtMs: 0 }
   const secret = { tokenHash: 'hash', displayPrefix: 'adm', scopes: 'everything' }
   await db
@@ -62,14 +60,7 @@ test('an account whose owner is lost too is restored with its key and credit, an
 
 test('an account whose owner is not lost gets its owner back', async () => {
   const { db } = world.bench.store
-  const ada = {
-    ...USERS.start,
-    id: 'user_ada',
-    name: 'Ada',
-    email: 'ada@example.org',
-    createdAtMs: 0,
-  }
-  await db.insertInto('users').values(USERS.record(ada)).execute()
+  await db.insertInto('users').values(USERS.record(ADA)).execute()
   await world.keep()
   await world.ledger.createAccount({ id: 'A', name: 'Ada', ownerId: 'user_ada' })
   await world.goBack()
