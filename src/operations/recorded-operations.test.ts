@@ -8,6 +8,6 @@ test('every operation that changes something has its name among the recorded one
     .map(({ name }) => name)
   // A chat in the Playground is a request, gateways alone end sign-ins, and neither a sign-in nor the change of one's own
   // address is an operation.
-  const others = ['changeEmail', 'endSignIn', 'playground', ...SIGN_IN_RECORDS]
+  const others = ['changeEmail', 'changeName', 'endSignIn', 'playground', ...SIGN_IN_RECORDS]
   expect([...RECORDED_OPERATIONS]).toEqual([...new Set([...changing, ...others])].sort())
 })

@@ -5,7 +5,7 @@ import { isPostgres } from '../store/is-postgres.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
-import { DAY_MS } from '../vocabulary/clock.ts'
+import { DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { LinkKind, Role } from '../vocabulary/role.ts'
 import { lockPassword } from './users.ts'
@@ -28,6 +28,9 @@ const LINK_MS: Readonly<Record<LinkPurpose['kind'], number>> = {
   invitation: 7 * DAY_MS,
   reset: DAY_MS,
 }
+
+/** How long links work that a user has emailed: letters say so. They outlast the wait for another email. */
+export const MAILED_LINK_MS = 45 * MINUTE_MS
 
 /** A link that has just been made: the only place that has its text. */
 export interface NewLink {

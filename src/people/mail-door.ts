@@ -7,14 +7,13 @@ import type { DbWithIds } from '../store/store.ts'
 import { MINUTE_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
-import { hashSecret, makeLinkText, removeExpiredLinks } from './links.ts'
+import { hashSecret, MAILED_LINK_MS, makeLinkText, removeExpiredLinks } from './links.ts'
 import { countMail } from './mail-rates.ts'
 import type { Visitor } from './sessions.ts'
 import type { SignUp } from './sign-up.ts'
 import { findUser } from './users.ts'
 
-/** How long emailed links and codes work: letters say so. Links outlast the wait for another email. */
-const LINK_MS = 45 * MINUTE_MS
+/** How long emailed codes work: letters say so. */
 const CODE_MS = 15 * MINUTE_MS
 
 const CODES = 1_000_000
@@ -97,7 +96,7 @@ export class MailDoor {
       text: makeLinkText(),
       code: String(randomInt(CODES)).padStart(6, '0'),
       ticket: makeLinkText(),
-      expiresAtMs: nowMs + LINK_MS,
+      expiresAtMs: nowMs + MAILED_LINK_MS,
     }
     await removeExpiredLinks(db, nowMs)
     await db

@@ -4,12 +4,13 @@ import { emailChangedLetter, type Letter, newEmailLetter } from '../mail/letter.
 import { LINKS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
-import { DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import {
   endNewEmailLinks,
   endOwnLinks,
   hashSecret,
+  MAILED_LINK_MS,
   makeLinkText,
   readLink,
   removeExpiredLinks,
@@ -19,9 +20,6 @@ import { countMail } from './mail-rates.ts'
 import { endInvitations } from './removal.ts'
 import type { Visitor } from './sessions.ts'
 import { lockPassword, updateUser } from './users.ts'
-
-/** How long a link works: letters say so. */
-const LINK_MS = 45 * MINUTE_MS
 
 interface NewEmailsInput extends DbWithIds {
   /** The address of the page for browsers, without `/app`: links begin with it. */
@@ -57,7 +55,7 @@ export class NewEmails {
     await countMail({ db, clock }, { address, email, kind: 'new_email', known: null })
     const text = makeLinkText()
     const nowMs = clock.nowMs()
-    const expiresAtMs = nowMs + LINK_MS
+    const expiresAtMs = nowMs + MAILED_LINK_MS
     await removeExpiredLinks(db, nowMs)
     await db.transaction().execute(async (trx) => {
       await lockPassword(trx, user.id)

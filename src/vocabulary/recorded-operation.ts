@@ -3,7 +3,8 @@ export const SIGN_IN_RECORDS = ['failedSignIn', 'signIn'] as const
 
 /**
  * The operations whose changes by operators and admin tokens are recorded: every one that changes something; and
- * {@link SIGN_IN_RECORDS}. Only gateways do `endSignIn`, after a failover, and users `changeEmail`, of their own address.
+ * {@link SIGN_IN_RECORDS}. Only gateways do `endSignIn`, after a failover, users
+ * `changeEmail`, of their own address, and operators `changeName`, of their own name.
  */
 export const RECORDED_OPERATIONS = [
   'addCredit',
@@ -12,6 +13,7 @@ export const RECORDED_OPERATIONS = [
   'changeEmail',
   'changeKey',
   'changeMember',
+  'changeName',
   'changeWebhook',
   'checkSale',
   'createAccount',

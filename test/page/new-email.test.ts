@@ -124,11 +124,13 @@ test('the address of another user gets no email, and one that became it meanwhil
   expect((await box.mail(1)).to).toEqual(['ada@third.example'])
 })
 
-test('a user changes their name at once, without a mail server too', async () => {
+test('a user changes their name at once, without a mail server too, and that of an operator is recorded', async () => {
   await world.reopen({ SMTP_URL: '', MAIL_FROM: '' })
   const ada = await setUpOperator(world, ORIGIN)
   expect((await ada.post('auth/name', { name: 'Ada Lovelace' })).httpStatus).toBe(200)
   expect((await ada.get('me')).json).toMatchObject({ user: { name: 'Ada Lovelace' } })
   expect(errorOf(await ada.post('auth/name', { name: '' }))).toMatchObject({ param: 'name' })
+  const { data } = Object((await ada.get('operator/actions?action=changeName')).json)
+  expect(data).toMatchObject([{ detail: { name: 'Ada Lovelace' }, before: { name: 'Ada' } }])
   expect((await ada.post('auth/email', { email: NEW })).httpStatus).toBe(404)
 })

@@ -11,7 +11,9 @@ import { countCall, requireSignedIn } from './page-access.ts'
 import {
   type AnyCall,
   enter,
+  enterRecently,
   letIn,
+  needsProof,
   type PageCall,
   type PageCallsInput,
   pageCall,
@@ -144,26 +146,6 @@ async function remove(input: PageCallsInput, call: PageCall) {
 async function enterToAdd(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
   const signedIn = await enterRecently(input, call)
   if (needsProof(input, signedIn)) throw new Problem('address_not_proved')
-  return signedIn
-}
-
-/**
- * Whether a user's address is only claimed although it could be proved: a factor of this user would lock out the person
- * who really has the address.
- */
-export function needsProof(
-  { mailDoor, outsideDoor }: PageCallsInput,
-  { user: { emailVerified, vouched } }: SignedIn,
-): boolean {
-  return !emailVerified && !vouched && (mailDoor !== null || outsideDoor.providers.length > 0)
-}
-
-/** Finds the user, whose password must be recent and stays so. Throws Problem `sign_in_again`. */
-export async function enterRecently(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
-  const { sessions } = input.people
-  const signedIn = await enter(input, call)
-  if (!sessions.isRecent(signedIn)) throw new Problem('sign_in_again')
-  await sessions.keepRecent(signedIn.sessionId)
   return signedIn
 }
 

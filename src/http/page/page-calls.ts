@@ -241,3 +241,23 @@ export async function guessing<T>(
     return user !== null && people.knownBrowsers.isOf(known, user)
   }
 }
+
+/**
+ * Whether a user's address is only claimed although it could be proved: a factor of this user would lock out the person
+ * who really has the address.
+ */
+export function needsProof(
+  { mailDoor, outsideDoor }: PageCallsInput,
+  { user: { emailVerified, vouched } }: SignedIn,
+): boolean {
+  return !emailVerified && !vouched && (mailDoor !== null || outsideDoor.providers.length > 0)
+}
+
+/** Finds the user, whose password must be recent and stays so. Throws Problem `sign_in_again`. */
+export async function enterRecently(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
+  const { sessions } = input.people
+  const signedIn = await enter(input, call)
+  if (!sessions.isRecent(signedIn)) throw new Problem('sign_in_again')
+  await sessions.keepRecent(signedIn.sessionId)
+  return signedIn
+}

@@ -1,13 +1,15 @@
 import { z } from 'zod'
+import { recordAction } from '../../ledger/operator-actions.ts'
 import { emailField, nameField } from '../../operations/fields.ts'
 import type { NewEmails } from '../../people/new-email.ts'
 import { updateUser } from '../../people/users.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { proofFields, proofOf } from './factor-proof.ts'
-import { enterRecently, needsProof } from './factor-routes.ts'
 import {
   enter,
+  enterRecently,
   guessing,
+  needsProof,
   type PageCall,
   type PageCallsInput,
   pageCall,
@@ -41,7 +43,16 @@ async function changePassword(input: PageCallsInput, call: PageCall<typeof chang
 async function changeName(input: PageCallsInput, call: PageCall<typeof nameBody>) {
   const { user } = await enter(input, call)
   const { name } = await call.readBody()
-  await updateUser(input.db, user.id, { name })
+  const { db, clock, ids } = input
+  await db.transaction().execute(async (trx) => {
+    await updateUser(trx, user.id, { name })
+    // The audit log shows its operators by their present names.
+    const by = user.isOperator
+      ? { id: ids.next('act'), userId: user.id, action: 'changeName' as const }
+      : null
+    const change = { targetId: user.id, detail: { name }, before: { name: user.name } }
+    await recordAction(trx, { by, ...change, nowMs: clock.nowMs() })
+  })
   return { object: 'name_changed', name }
 }
 

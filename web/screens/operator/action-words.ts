@@ -63,6 +63,7 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
   changeAccount: changed('Account', 'suspended', 'resumed'),
   changeBilling: only('Billing details changed'),
   changeEmail: only('Own email address changed'),
+  changeName: only('Own name changed'),
   changeKey: changed('Key', 'disabled', 'enabled'),
   changeMember: only('Role changed'),
   changeWebhook: changed('Webhook', 'disabled', 'enabled'),
