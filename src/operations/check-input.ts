@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { editsBetween } from '../vocabulary/edits.ts'
+import { areNear } from '../vocabulary/edits.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 
 // A body with a thousand unknown fields gets a short refusal.
@@ -153,19 +153,11 @@ function nearField(unknown: string, known: readonly string[]): string | null {
     (field) => field === typed,
     (field) => OTHER_WORDS.get(typed) === field,
     (field) => field.split('_').includes(typed),
-    (field) => isNear([typed, field]),
+    (field) => areNear([typed, field], CHARS_MIN),
   ]
   for (const test of tests) {
     const found = known.find(test)
     if (found !== undefined) return found
   }
   return null
-}
-
-/** By position: the typed name, and a field. */
-function isNear(names: readonly [string, string]): boolean {
-  const chars = Math.min(...names.map((name) => name.length))
-  // Most names differ by far, and a body can have long ones.
-  if (Math.abs(names[0].length - names[1].length) > 2) return false
-  return chars >= CHARS_MIN && editsBetween(names) <= (chars < 2 * CHARS_MIN ? 1 : 2)
 }

@@ -1,6 +1,19 @@
+type Names = readonly [string, string]
+
+/**
+ * Whether one name may be meant for the other: one letter differs, or two where both have at least twice `charsMin`
+ * letters. Names with fewer than `charsMin` are near none.
+ */
+export function areNear([one, other]: Names, charsMin: number): boolean {
+  const chars = Math.min(one.length, other.length)
+  const editsMax = chars < 2 * charsMin ? 1 : 2
+  // Most names differ by far, and a start of the gateway compares each variable with each setting.
+  if (chars < charsMin || Math.abs(one.length - other.length) > editsMax) return false
+  return editsBetween([one, other]) <= editsMax
+}
+
 /** How many letters must be added, left out, changed or swapped with the next to make one text the other. */
-export function editsBetween([one, other]: readonly [string, string]): number {
-  // A start of the gateway compares each variable with each setting: the rows are used again.
+export function editsBetween([one, other]: Names): number {
   let earlier: number[] = []
   let before = Array.from({ length: other.length + 1 }, (_, at) => at)
   let next = [...before]

@@ -1,4 +1,4 @@
-import { editsBetween } from '../../vocabulary/edits.ts'
+import { areNear, editsBetween } from '../../vocabulary/edits.ts'
 
 type Names = readonly [string, string]
 type Environment = Readonly<Record<string, string | undefined>>
@@ -82,20 +82,14 @@ function nearestName(name: string, settings: readonly string[]): string | null {
   let nearest: string | null = null
   let fewest = Number.POSITIVE_INFINITY
   for (const setting of settings) {
+    if (!areNear([typed, setting], CHARS_MIN) && !haveSameWords([typed, setting])) continue
     const letters = editsBetween([typed, setting])
-    const isNear = areNear([typed, setting], letters) || haveSameWords([typed, setting])
-    if (letters < fewest && isNear) {
+    if (letters < fewest) {
       nearest = setting
       fewest = letters
     }
   }
   return nearest
-}
-
-/** By position: two names, and how many letters differ. */
-function areNear([one, other]: Names, edits: number): boolean {
-  const chars = Math.min(one.length, other.length)
-  return chars >= CHARS_MIN && edits <= (chars < 2 * CHARS_MIN ? 1 : 2)
 }
 
 /** Whether two names are near, without words that are often forgotten and with one word for similar ones. */
@@ -104,7 +98,7 @@ function haveSameWords([one, other]: Names): boolean {
   const otherWords = wordsOf(other)
   if (Math.min(words.length, otherWords.length) < 2) return false
   const [a, b] = [words.join('_'), otherWords.join('_')]
-  return a === b || areNear([a, b], editsBetween([a, b]))
+  return a === b || areNear([a, b], CHARS_MIN)
 }
 
 const LEFT_OUT = new Set(['TOLLGATE', 'API'])
