@@ -11,7 +11,7 @@ import { hashSecret, MAILED_LINK_MS, makeLinkText, removeExpiredLinks } from './
 import { countMail } from './mail-rates.ts'
 import type { Visitor } from './sessions.ts'
 import type { SignUp } from './sign-up.ts'
-import { findUser } from './users.ts'
+import { findUser, lockPassword } from './users.ts'
 
 /** How long emailed codes work: letters say so. */
 const CODE_MS = 15 * MINUTE_MS
@@ -86,11 +86,11 @@ export class MailDoor {
 
   async #makeLink({ email, address, known }: Asking, kind: 'sign_in' | 'reset') {
     const { db, clock, ids } = this.#input
-    const user = await findUser(db, email)
-    const isKnown = user !== null && (await this.#input.knownBrowsers.isOf(known, user))
+    const found = await findUser(db, email)
+    const isKnown = found !== null && (await this.#input.knownBrowsers.isOf(known, found))
     await countMail({ db, clock }, { address, email, kind, known: isKnown ? known : null })
     const canSignUp = kind === 'sign_in' && (await this.#input.signUp?.isOpen()) === true
-    const isNewcomer = canSignUp && user === null
+    const isNewcomer = canSignUp && found === null
     const nowMs = clock.nowMs()
     const link: MailedLink = {
       text: makeLinkText(),
@@ -99,24 +99,27 @@ export class MailDoor {
       expiresAtMs: nowMs + MAILED_LINK_MS,
     }
     await removeExpiredLinks(db, nowMs)
-    await db
-      .insertInto('links')
-      .values(
-        LINKS.record({
-          ...LINKS.start,
-          id: ids.next('link'),
-          kind,
-          tokenHash: hashSecret(link.text),
-          email: isNewcomer ? email.toLowerCase() : null,
-          userId: user?.id ?? null,
-          mailed: true,
-          ticketHash: hashSecret(link.ticket),
-          codeHash: codeHash(link),
-          expiresAtMs: link.expiresAtMs,
-          createdAtMs: nowMs,
-        }),
-      )
-      .execute()
+    const user = await db.transaction().execute(async (trx) => {
+      // The user may have changed to another address since, or be removed: no link may follow the end of the earlier ones.
+      await lockPassword(trx, found?.id ?? '')
+      const still = await findUser(trx, email)
+      const userId = still !== null && still.id === found?.id ? still.id : null
+      const row: LinkRow = {
+        ...LINKS.start,
+        id: ids.next('link'),
+        kind,
+        tokenHash: hashSecret(link.text),
+        email: isNewcomer ? email.toLowerCase() : null,
+        userId,
+        mailed: true,
+        ticketHash: hashSecret(link.ticket),
+        codeHash: codeHash(link),
+        expiresAtMs: link.expiresAtMs,
+        createdAtMs: nowMs,
+      }
+      await trx.insertInto('links').values(LINKS.record(row)).execute()
+      return userId === null ? null : still
+    })
     return { user, link, isNewcomer }
   }
 }

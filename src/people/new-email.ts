@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import { recordAction } from '../ledger/operator-actions.ts'
 import { emailChangedLetter, type Letter, newEmailLetter } from '../mail/letter.ts'
 import { LINKS, type UserRow } from '../store/people-tables.ts'
+import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'
@@ -110,7 +111,9 @@ export class NewEmails {
     })
     const earlier = await change.catch((error: unknown) => {
       // Another user got the address since it was looked for.
-      if (isUniqueViolation(error)) throw new Problem('invalid_link', { cause: error })
+      if (sqlStateOf(error) === UNIQUE_VIOLATION) {
+        throw new Problem('invalid_link', { cause: error })
+      }
       throw error
     })
     post(emailChangedLetter({ to: earlier, email }), clock.nowMs() + DAY_MS)
@@ -121,10 +124,8 @@ export class NewEmails {
 const OTHER_USER =
   'This link changes the email address of another user. Sign in as that user, then open it again.'
 
-/** PostgreSQL's. SQLite has one writer, so that a look before the write is enough. */
-function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '23505'
-}
+/** PostgreSQL's SQLSTATE. SQLite has one writer, so that a look before the write is enough. */
+const UNIQUE_VIOLATION = '23505'
 
 /** Whether a user has the address, also one who was removed. */
 async function isTaken(db: Pick<Transaction<Tables>, 'selectFrom'>, email: string) {

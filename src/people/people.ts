@@ -231,8 +231,9 @@ export class People {
       const nowMs = clock.nowMs()
       const stored = await lockPassword(trx, user.id)
       await takeReadLink(trx, { id, nowMs })
-      // Removed since the link was read.
-      if (stored === null) throw new Problem('invalid_link')
+      // Removed since the link was read, or changed to another address than the one that it was sent to.
+      const isHere = email === null || (await findUser(trx, email))?.id === user.id
+      if (stored === null || !isHere) throw new Problem('invalid_link')
       const proof = { userId: user.id, passwordHash: noPassword(), nowMs }
       return (await proveAddress(trx, proof)) ? proof : { ...proof, passwordHash: stored }
     })
