@@ -22,7 +22,7 @@ let apiKey: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-moving-'))
   database = await createPostgresDatabase()
-  const server = await serve({ folder, program })
+  const server = await serve({ folder, page: 'off', program })
   apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
   expect(await send(server.address)).toBe(200)
   await server.stop('SIGTERM')
@@ -54,7 +54,7 @@ test('the commands of docs/moving-stores.md move a store, there and back, and ba
     const variable = /^export (\w+)=(.+)$/.exec(line)
     if (variable !== null) env = { [String(variable[1])]: String(variable[2]) }
     else if (line.endsWith(' serve')) {
-      const server = await serve({ folder, program, env })
+      const server = await serve({ folder, page: 'off', program, env })
       expect(await send(server.address)).toBe(200)
       await server.stop('SIGTERM')
     } else expect(await run(line, env)).toMatchObject({ code: 0 })

@@ -56,7 +56,12 @@ async function startOnOnePort(...[url, closing]: Parameters<StartFleet>): Promis
     UPSTREAM_API_KEY: 'upstream-key',
   }
   const start = async (PORT: string): Promise<string> => {
-    const server = await serve({ folder, env: { ...env, PORT }, program: bundled('tollgate') })
+    const server = await serve({
+      folder,
+      env: { ...env, PORT },
+      page: 'off',
+      program: bundled('tollgate'),
+    })
     closing.defer(async () => {
       await server.stop('SIGTERM')
     })

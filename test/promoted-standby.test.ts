@@ -94,7 +94,12 @@ function run(args: readonly string[], databaseUrl: string): Promise<Finished> {
 
 /** Starts a server on a database by its address. */
 function start(name: string): Promise<ServeProcess> {
-  return serve({ folder, env: { DATABASE_URL: way(name).url }, program: bundled('tollgate') })
+  return serve({
+    folder,
+    env: { DATABASE_URL: way(name).url },
+    page: 'off',
+    program: bundled('tollgate'),
+  })
 }
 
 /** By position: the database whose answers stop when the command sends this text to it, and the command. */

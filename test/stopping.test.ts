@@ -119,7 +119,7 @@ test('at its limit a request that is still uploading is dropped', async () => {
 
 test('SIGTERM lets a running stream end, and then the process ends with 0', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder, program })
+  const server = await serve({ folder, page: 'off', program })
   const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
   const pace = '{"events":20,"interval_ms":50}'
   const { statusCode, body } = await request(`${server.address}/v1/chat/completions`, {
@@ -141,7 +141,7 @@ test('SIGTERM lets a running stream end, and then the process ends with 0', asyn
 
 test('SIGTERM writes the counts of requests that were refused in the last seconds', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder, program })
+  const server = await serve({ folder, page: 'off', program })
   const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
   for (const body of ['{', '{}']) {
     const refused = await request(`${server.address}/v1/chat/completions`, {
@@ -165,7 +165,7 @@ test('SIGTERM writes the counts of requests that were refused in the last second
 
 test('a server whose log reader has gone, as after Ctrl-C on a pipe, still ends', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder, program })
+  const server = await serve({ folder, page: 'off', program })
   server.closeOutput()
   expect(await server.stop('SIGINT')).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
@@ -173,7 +173,7 @@ test('a server whose log reader has gone, as after Ctrl-C on a pipe, still ends'
 
 test('a server whose messages are no longer read, as with `head`, keeps serving and ends properly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder, program, endsNotes: true })
+  const server = await serve({ folder, page: 'off', program, endsNotes: true })
   for (const path of ['healthz', 'readyz', 'v1/models']) {
     const { statusCode, body } = await request(`${server.address}/${path}`)
     await body.dump()

@@ -31,7 +31,7 @@ afterEach(() => {
 
 /** Starts a server whose Activity is pruned, so that every thread that may have the store open has it. */
 function serveHere(env: Readonly<Record<string, string>> = {}): Promise<ServeProcess> {
-  return serve({ folder, env: { TOLLGATE_ACTIVITY_DAYS: '1', ...env }, program })
+  return serve({ folder, env: { TOLLGATE_ACTIVITY_DAYS: '1', ...env }, page: 'off', program })
 }
 
 /** Sends a request; resolves with its status, its id and the text of its answer. */

@@ -36,7 +36,7 @@ test('npm run chain prints settings that a gateway starts with, and its deposits
   const env = Object.fromEntries(
     settings.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
-  const server = await serve({ folder, program: bundled('tollgate'), env })
+  const server = await serve({ folder, page: 'off', program: bundled('tollgate'), env })
   closing.defer(async () => void (await server.stop('SIGKILL')))
   const headers = { 'x-api-key': /sk-tollgate-\w+/.exec(server.greeting)?.[0] ?? '' }
   const ask = async (path: string, init: RequestInit = {}): Promise<string> =>

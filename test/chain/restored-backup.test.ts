@@ -32,7 +32,7 @@ test('a rescan from the command line credits deposits since a restored backup on
   const account = async (name: string) =>
     accountShape.parse(JSON.parse(await run(['account', 'create', name, '--json'])))
   const start = async (settings = env) => {
-    const server = await serve({ folder, env: settings, program: bundled('tollgate') })
+    const server = await serve({ folder, env: settings, page: 'off', program: bundled('tollgate') })
     closing.defer(async () => void (await server.stop('SIGKILL')))
     await hasLooked(server)
     return server

@@ -26,7 +26,7 @@ test('a start with another public key is refused, until an operator replaces the
   const other = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/1'").publicExtendedKey
   const changed = { ...SETTINGS, CHAIN_DEPOSIT_XPUB: other, PORT: '0' }
   const startWith = async (env: Readonly<Record<string, string>>) => {
-    const server = await serve({ folder, env, program })
+    const server = await serve({ folder, env, page: 'off', program })
     expect(await server.stop('SIGTERM')).toMatchObject({ code: 0 })
   }
   await startWith(SETTINGS)

@@ -109,7 +109,7 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
     look,
     async serve(settings = {}) {
       const env = { ...environmentOf({ url, baseUrl: simulator.baseUrl }), ...settings }
-      const gateway = await serve({ folder, env, program: bundled('tollgate') })
+      const gateway = await serve({ folder, env, page: 'off', program: bundled('tollgate') })
       // No process outlives its test, even if it fails in between.
       closing.defer(async () => {
         await gateway.stop('SIGKILL')

@@ -35,7 +35,7 @@ test('settings of .env apply, and the environment overrides them', async () => {
 
 test('the admin token can be in .env, also as the first setting of a file that begins with a byte order mark', async () => {
   writeDotenv('\uFEFFADMIN_API_TOKEN=token-from-dotenv\r\nLOG_LEVEL=info\r\n')
-  const server = await serve({ folder, program })
+  const server = await serve({ folder, page: 'off', program })
   const answer = await request(`${server.address}/v1/admin/accounts`, {
     headers: { authorization: 'Bearer token-from-dotenv' },
   })

@@ -52,13 +52,13 @@ type Version = '0.2.0' | 'this'
 
 const inputOf = (version: Version) => ({
   folder,
+  page: 'off' as const,
   program: version === 'this' ? bundled('tollgate') : join(earlier, 'src', 'main.js'),
   env: {
     DATABASE_URL: database.url,
     UPSTREAM_BASE_URL: simulator.baseUrl,
     UPSTREAM_API_KEY: 'upstream-key',
     TOLLGATE_REQUESTS_PER_MINUTE: '1000000',
-    TOLLGATE_PAGE: 'off',
   },
 })
 
