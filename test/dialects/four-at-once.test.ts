@@ -1,11 +1,11 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
+import { type CommandLine, openCommandLine } from '../../src/cli/testing/command-line.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
-import { bundled } from '../bundled.ts'
 import { CREDIT_MICROS } from '../crash/crash-bench.ts'
-import { type ServeProcess, tollgate } from '../tollgate-process.ts'
+import type { ServeProcess } from '../tollgate-process.ts'
 import {
   chargeOf,
   type FourUpstreams,
@@ -28,13 +28,18 @@ import {
  * against the books of the simulator that ran the request.
  */
 
+const ENDED_UNCHARGED = { backedChargeMicros: 0, backedHeldMicros: 0 }
+
 describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create }) => {
   let four: FourUpstreams
   let gateway: ServeProcess
+  let line: CommandLine
   let marks = 0
 
   beforeAll(async () => {
     four = await openFourUpstreams(create)
+    line = openCommandLine({ storeUrl: four.bench.url })
+    four.bench.closing.defer(() => line.close())
     gateway = await four.serve()
   })
   afterAll(() => four.close())
@@ -138,12 +143,8 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
 
   /** Settles a request at a cost of $0.000123, with the command, while the server runs. */
   async function settleByHand(requestId: string): Promise<void> {
-    const { code, notes } = await tollgate(['request', 'settle', requestId, '0.000123'], {
-      folder: import.meta.dirname,
-      env: { DATABASE_URL: four.bench.url },
-      program: bundled('tollgate'),
-    })
-    expect(code, notes).toBe(0)
+    const { exitCode, notes } = await line.run('request', 'settle', requestId, '0.000123')
+    expect(exitCode, notes).toBe(0)
   }
 
   test('an answer without counts and cost is unresolved, until an admin settles it at the cost that the vendor shows', async () => {
@@ -163,41 +164,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     await four.bench.audit()
   })
 
-  test('an upstream that is taken out of the file keeps its requests, which an admin settles; the others are untouched', async () => {
-    const { bench } = four
-    const omit = ['usage', 'cost', 'id', 'generationHeader'] as const
-    const [ofLocal, second, ofOpenai] = [
-      await askWith('local', { omit }),
-      await askWith('local', { omit }),
-      await askWith('openai', { omit }),
-    ]
-    expect((await gateway.stop('SIGTERM')).code).toBe(0)
-    gateway = await four.serveWithout('local', { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
-    const said: unknown = JSON.parse(await gateway.logged('no longer in the settings'))
-    expect(said).toMatchObject({ level: 40, upstream: 'local', requests: 2 })
-    // Requests of a reachable upstream end by its rule; these wait for a decision.
-    expect(await four.settledRow(ofOpenai, ['released'])).toMatchObject({ backedHeldMicros: 0 })
-    const waiting = await four.settledRow(ofLocal, ['unresolved'])
-    expect(waiting.backedHeldMicros).toBe(waiting.backedGrantedMicros)
-    await settleByHand(ofLocal)
-    expect(await finalRow(ofLocal)).toMatchObject({ upstream: 'local', backedHeldMicros: 0 })
-    const { requestId } = await chat(next('openai'), {})
-    expect(await finalRow(requestId)).toMatchObject({ upstream: 'openai' })
-    const gone = await sendRaw(next('local'), false)
-    expect(JSON.parse(gone)).toMatchObject({ error: { code: 'model_not_found' } })
-    await bench.audit()
-
-    // Put back, it ends by its own rule again.
-    expect((await gateway.stop('SIGTERM')).code).toBe(0)
-    gateway = await four.serve({ TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
-    expect(await four.settledRow(second, ['released'])).toMatchObject({
-      backedChargeMicros: 0,
-      backedHeldMicros: 0,
-    })
-    await bench.audit()
-  })
-
-  test('kill -9 with requests at all four: each hold ends exactly once, by the rule of its dialect', async () => {
+  test('kill -9 with requests at all four: each hold ends exactly once, by the rule of its dialect; those of an upstream that is taken out of the file wait for an admin, or until it is back', async () => {
     const { bench, simulators } = four
     const before = new Set((await bench.requests()).map(({ id }) => id))
     for (const simulator of Object.values(simulators)) {
@@ -209,43 +176,62 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     for (const simulator of Object.values(simulators)) await simulator.gate().arrived(2)
     await gateway.stop('SIGKILL')
     expect(new Set(await Promise.all(lost))).toEqual(new Set(['lost']))
+    for (const simulator of Object.values(simulators)) {
+      simulator.gate().release()
+      simulator.reset()
+    }
     await bench.bury()
+    /** The requests that were cut off at these upstreams. */
+    const killedAt = async (...upstreams: readonly UpstreamName[]): Promise<RequestRow[]> => {
+      const rows = await bench.requests()
+      return rows.filter(
+        ({ id, upstream }) => killedIds.has(id) && upstreams.some((name) => name === upstream),
+      )
+    }
     const cut = (await bench.requests()).filter(({ id }) => !before.has(id))
+    const killedIds = new Set(cut.map(({ id }) => id))
     expect(cut).toHaveLength(2 * UPSTREAM_NAMES.length)
 
     // The next process finds them: nothing is charged, and all of it stays held.
     gateway = await four.serve()
-    const found = (await bench.requests()).filter(({ id }) => !before.has(id))
-    for (const row of found) {
+    for (const row of await killedAt(...UPSTREAM_NAMES)) {
       expect(row, row.upstream).toMatchObject({ state: 'unresolved', backedChargeMicros: 0 })
       expect(row.backedHeldMicros, row.upstream).toBe(row.backedGrantedMicros)
     }
     await bench.audit()
+    const omit = ['usage', 'cost', 'id', 'generationHeader'] as const
+    const ofLocal = await askWith('local', { omit })
     expect((await gateway.stop('SIGTERM')).code).toBe(0)
 
     // After their time, requests of a vendor without look-ups are released; OpenRouter's are looked up until tomorrow.
-    gateway = await four.serve({ TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
-    const isOver = (row: RequestRow): boolean =>
-      before.has(row.id) ||
-      row.state === (row.upstream === 'openrouter' ? 'unresolved' : 'released')
-    const rows = await bench.until((all) => all.every(isOver))
-    const released = rows.filter(({ id, state }) => !before.has(id) && state === 'released')
-    expect(released).toHaveLength(6)
-    for (const row of released) {
-      expect(row).toMatchObject({ backedChargeMicros: 0, backedHeldMicros: 0 })
+    gateway = await four.serveWithout('local', { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
+    const said: unknown = JSON.parse(await gateway.logged('no longer in the settings'))
+    expect(said).toMatchObject({ level: 40, upstream: 'local', requests: 3 })
+    for (const { id } of await killedAt('openai', 'anthropic')) {
+      expect(await four.settledRow(id, ['released'])).toMatchObject(ENDED_UNCHARGED)
     }
-    await bench.audit()
-
-    // Nor does a third process settle them again.
+    const waiting = await four.settledRow(ofLocal, ['unresolved'])
+    expect(waiting.backedHeldMicros).toBe(waiting.backedGrantedMicros)
+    await settleByHand(ofLocal)
+    expect(await finalRow(ofLocal)).toMatchObject({ upstream: 'local', backedHeldMicros: 0 })
+    const { requestId } = await chat(next('openai'), {})
+    expect(await finalRow(requestId)).toMatchObject({ upstream: 'openai' })
+    const gone = await sendRaw(next('local'), false)
+    expect(JSON.parse(gone)).toMatchObject({ error: { code: 'model_not_found' } })
     expect((await gateway.stop('SIGTERM')).code).toBe(0)
+    const ended = await killedAt('openai', 'anthropic')
     const entries = await bench.entries()
+
+    // Put back, those of the third end by its own rule again; the next process settles none of the others once more.
     gateway = await four.serve({ TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
-    expect(await bench.entries()).toEqual(entries)
-    for (const { id, endedAtMs, state } of released) {
-      const row = (await bench.requests()).find((each) => each.id === id)
-      expect(row).toMatchObject({ state, endedAtMs })
+    for (const { id } of await killedAt('local')) {
+      expect(await four.settledRow(id, ['released'])).toMatchObject(ENDED_UNCHARGED)
     }
-    for (const simulator of Object.values(simulators)) simulator.gate().release()
+    expect(await killedAt('openai', 'anthropic')).toEqual(ended)
+    expect(await bench.entries()).toEqual(entries)
+    for (const row of await killedAt('openrouter')) {
+      expect(row).toMatchObject({ state: 'unresolved', backedChargeMicros: 0 })
+    }
   })
 
   /** By position: the prompt, and whether the answer is a stream. */
