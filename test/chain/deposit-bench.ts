@@ -158,6 +158,6 @@ export interface KilledLook {
   readonly databaseUrl: string
   readonly rpcUrls: readonly string[]
   readonly chain: ChainTerms
-  /** At which of its steps it kills itself; 0: at none. */
+  /** Before which of its changes it kills itself. */
   readonly killAt: number
 }

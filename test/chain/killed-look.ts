@@ -6,8 +6,8 @@ import { systemClock } from '../../src/vocabulary/clock.ts'
 import { openKilled } from '../crash/open-killed.ts'
 import { DEPOSIT_CEILINGS, DEPOSIT_TERMS, type KilledLook } from './deposit-bench.ts'
 
-// One look at a chain in a process of its own, which kills itself at a step: before or after a question to a node,
-// a command of the ledger, or a statement of the watch's own rows.
+// One look at a chain in a process of its own, which kills itself before a command of the ledger or a statement that
+// changes the watch's own rows.
 
 const { databaseUrl, rpcUrls, chain, killAt }: KilledLook = JSON.parse(
   process.argv[2] ?? '',
@@ -17,7 +17,7 @@ const { databaseUrl, rpcUrls, chain, killAt }: KilledLook = JSON.parse(
 
 let ids = 0
 const killed = await openKilled({ databaseUrl, killAt, clock: systemClock })
-const { db, ledger, stepping } = killed
+const { db, ledger } = killed
 const idSource = { next: () => `pur_${process.pid}_${++ids}` }
 const sale = new Sale({
   methods: [],
@@ -32,10 +32,7 @@ const sale = new Sale({
 const watch = new ChainWatch({
   chain,
   terms: DEPOSIT_TERMS,
-  nodes: rpcUrls.map((url) => {
-    const node = httpNode({ url })
-    return { name: node.name, ask: (calls) => stepping(() => node.ask(calls)) }
-  }),
+  nodes: rpcUrls.map((url) => httpNode({ url })),
   handedOut: new HandedOut(),
   db,
   post: (input) => sale.post(input),

@@ -1,5 +1,4 @@
 import { CardMethod } from '../../src/sale/card/card-method.ts'
-import type { CardProvider } from '../../src/sale/card/provider.ts'
 import { StripeCard } from '../../src/sale/card/stripe.ts'
 import { CardPoll } from '../../src/sale/card-poll.ts'
 import { Sale } from '../../src/sale/sale.ts'
@@ -10,38 +9,24 @@ import { openKilled } from './open-killed.ts'
 export interface KilledCardLook {
   readonly databaseUrl: string
   readonly stripe: { readonly secretKey: string; readonly baseUrl: string; readonly nowMs: number }
-  /** At which of its steps it kills itself. */
+  /** Before which of its changes it kills itself. */
   readonly killAt: number
 }
 
-// One look at payments by card in a process of its own, which kills itself at a step: before or after a question to
-// Stripe, a command of the ledger, or a statement of the poll's own rows.
+// One look at payments by card in a process of its own, which kills itself before a command of the ledger or a
+// statement that changes the poll's own rows.
 
 const { databaseUrl, stripe, killAt }: KilledCardLook = JSON.parse(process.argv[2] ?? '')
 
 const clock = { nowMs: () => stripe.nowMs }
 const killed = await openKilled({ databaseUrl, killAt, clock })
-const { db, ledger, step, stepping } = killed
-const card = new StripeCard({
+const { db, ledger } = killed
+const provider = new StripeCard({
   ...stripe,
   clock,
   publicUrl: () => 'https://gate.example',
   storeId: async () => 'store_1',
 })
-const provider: CardProvider = {
-  name: card.name,
-  chargesCards: card.chargesCards,
-  lookIntervalMs: card.lookIntervalMs,
-  begin: (asked) => card.begin(asked),
-  openPage: (payment) => card.openPage(payment),
-  look: (payment) => stepping(() => card.look(payment)),
-  async *changedSince(position) {
-    for await (const change of card.changedSince(position)) {
-      step()
-      yield change
-    }
-  },
-}
 const method = new CardMethod({ provider, ...CARD_LIMITS })
 const sale = new Sale({
   methods: [method],

@@ -1,14 +1,15 @@
 import { flushCompileCache } from 'node:module'
+import { SelectQueryNode } from 'kysely'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import type { SaleInput } from '../../src/sale/sale.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Clock } from '../../src/vocabulary/clock.ts'
 
-/** The store of a process that kills itself before or after a statement, a command, or a step of its own count. */
+/**
+ * The store of a process that kills itself before it changes something: before a statement that writes, or a command. What
+ * is stored there is what the change before has left, and reading changes nothing.
+ */
 interface OpenKilled extends Pick<SaleInput, 'db' | 'ledger'> {
-  readonly step: () => void
-  /** Counts a step before some work and one after it. */
-  readonly stepping: <T>(work: () => Promise<T>) => Promise<T>
   readonly close: () => Promise<void>
 }
 
@@ -25,31 +26,25 @@ export async function openKilled({
   const step = () => {
     if (++steps === killAt) process.kill(process.pid, 'SIGKILL')
   }
-  const stepping: OpenKilled['stepping'] = async (work) => {
-    step()
-    const done = await work()
-    step()
-    return done
-  }
   // A killed process leaves no compiled code for the next one.
   flushCompileCache()
   const store = await openStore({ url: databaseUrl })
   const ledger = createLedger({ location: store.location, clock })
   const db = store.db.withPlugin({
     transformQuery({ node }) {
-      step()
+      if (!SelectQueryNode.is(node)) step()
       return node
     },
-    async transformResult({ result }) {
-      step()
-      return result
-    },
+    transformResult: async ({ result }) => result,
   })
   return {
     db,
-    ledger: { postPurchase: (input, by) => stepping(() => ledger.postPurchase(input, by)) },
-    step,
-    stepping,
+    ledger: {
+      postPurchase(input, by) {
+        step()
+        return ledger.postPurchase(input, by)
+      },
+    },
     async close() {
       await ledger.close()
       await store.close()
