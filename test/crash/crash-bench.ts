@@ -45,7 +45,7 @@ export interface CrashBench {
   /** Starts a gateway before the simulator; `settings` go over its environment. */
   serve(settings?: Readonly<Record<string, string>>): Promise<ServeProcess>
   /** Starts a gateway in this process, which no test kills, for a tenth of the work. */
-  serveHere(): Promise<Gateway>
+  serveHere(settings?: Readonly<Record<string, string>>): Promise<Gateway>
   /**
    * Ends what dead gateways left open. On SQLite nothing: the next `serve` does. On PostgreSQL what
    * another gateway does once it has watched for long enough; no gateway may be alive meanwhile.
@@ -116,12 +116,11 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
       })
       return gateway
     },
-    async serveHere() {
-      const config = readConfig({
-        PORT: '0',
-        ...environmentOf({ url, baseUrl: simulator.baseUrl }),
-      })
-      const address = { mode: 'live', baseUrl: simulator.baseUrl, apiKey: 'upstream-key' } as const
+    async serveHere(settings = {}) {
+      const env = { ...environmentOf({ url, baseUrl: simulator.baseUrl }), ...settings }
+      const config = readConfig({ PORT: '0', ...env })
+      const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = env
+      const address = { mode: 'live', baseUrl, apiKey } as const
       const configured = oneUpstream(config, address)
       const gateway = await startGateway({ config, configured, log: pino({ level: 'silent' }) })
       closing.defer(() => gateway.close())

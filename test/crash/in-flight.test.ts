@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
 
 const IN_FLIGHT = 100
@@ -9,7 +9,7 @@ let bench: CrashBench
 
 afterEach(() => bench.close())
 
-test.each(TEST_DATABASES)(
+test.each(MADE_DATABASES)(
   'kill -9 on $engine with 100 requests in flight: each is unresolved, nothing is released or charged, and each of their places is free',
   async ({ create }) => {
     bench = await openCrashBench({
@@ -30,7 +30,7 @@ test.each(TEST_DATABASES)(
     expect(new Set(await Promise.all(lost))).toEqual(new Set(['lost']))
     await bench.bury()
 
-    const second = await bench.serve()
+    const second = await bench.serveHere()
     const rows = await bench.requests()
     expect(rows.map(({ state }) => state)).toEqual(Array(IN_FLIGHT).fill('unresolved'))
     for (const row of rows) expect(row.backedHeldMicros).toBe(row.backedGrantedMicros)
@@ -45,7 +45,7 @@ test.each(TEST_DATABASES)(
     simulator.gate().release()
     for (const answer of await Promise.all(next))
       expect(answer.status, await answer.text()).toBe(200)
-    expect(await second.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+    await second.close()
     await bench.audit()
   },
 )

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { ACCOUNTS, API_KEYS } from '../../src/store/schema.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { type Micros, micros } from '../../src/vocabulary/money.ts'
 import { type CrashBench, type KeyLimits, openCrashBench } from './crash-bench.ts'
 import { type Spent, spendThroughKills, withRandomKills } from './random-kills.ts'
 
-const KILLS = 3
+const KILLS = 2
 const KEYS = 4
 /** The most that the account may spend: a few dozen requests of all its keys. On SQLite its credit, on PostgreSQL its allowance. */
 const ACCOUNT_MICROS = micros(5_000)
@@ -21,7 +21,7 @@ const monthly = (allowanceMicros: Micros): NonNullable<KeyLimits['allowance']> =
   allowancePeriod: 'month',
   allowanceTimeZone: 'UTC',
 })
-describe.each(TEST_DATABASES)('kill -9 under load on $engine', ({ engine, create }) => {
+describe.each(MADE_DATABASES)('kill -9 under load on $engine', ({ engine, create }) => {
   const [creditMicros, allowanceMicros] =
     engine === 'SQLite' ? [ACCOUNT_MICROS, MORE_MICROS] : [MORE_MICROS, ACCOUNT_MICROS]
   test(`${KILLS} times at any moment: no account and no key spends or holds more than its limits, and all holds end`, () =>

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { firstIdOf, timeOfId } from '../../src/vocabulary/ids.ts'
 import type { ServeProcess } from '../tollgate-process.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
@@ -17,15 +17,15 @@ let bench: CrashBench
 
 afterEach(() => bench.close())
 
-test.each(TEST_DATABASES)(
+test.each(MADE_DATABASES)(
   'kill -9 on $engine while old requests are rolled up and pruned: the next gateway continues, and every figure is exact',
   async ({ create }) => {
     bench = await openCrashBench({ createDatabase: create })
     bench.simulator.script({ costUsd: 0.001, lookupCostUsd: 0.001, times: 'always' })
-    const first = await bench.serve()
+    const first = await bench.serveHere()
     for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) await sendSome(first)
     await bench.until((rows) => rows.every(({ state }) => state === 'final'))
-    await first.stop('SIGTERM')
+    await first.close()
     await bench.look(makeOlder)
     await bench.audit()
 
@@ -60,7 +60,7 @@ test.each(TEST_DATABASES)(
   },
 )
 
-async function sendSome({ address }: ServeProcess): Promise<void> {
+async function sendSome({ address }: Pick<ServeProcess, 'address'>): Promise<void> {
   const answers = Array.from({ length: AT_ONCE }, () =>
     fetch(`${address}/v1/chat/completions`, {
       method: 'POST',

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import type { ServeProcess } from '../tollgate-process.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
 
@@ -12,7 +12,7 @@ let bench: CrashBench
 
 afterEach(() => bench.close())
 
-test.each(TEST_DATABASES)(
+test.each(MADE_DATABASES)(
   'kill -9 on $engine while reported costs become final: the next gateway continues, and every figure is exact',
   async ({ create }) => {
     bench = await openCrashBench({ createDatabase: create })
@@ -24,7 +24,7 @@ test.each(TEST_DATABASES)(
     expect(atKill.length).toBe(REQUESTS)
     await bench.audit()
 
-    await bench.serve(SETTINGS)
+    await bench.serveHere(SETTINGS)
     const rows = await bench.until((all) => all.every(({ state }) => state === 'final'))
     // All except the costs that were drawn for a look-up.
     expect(rows.filter(({ costStands }) => costStands).length).toBeGreaterThan(REQUESTS / 2)

@@ -61,8 +61,8 @@ const LOOKED_UP: Left = { state: 'final', chargeMicros: LOOKED_UP_MICROS, canBeL
 
 const NOTHING_HELD = async (): Promise<void> => {}
 
-/** Steps at which a gateway on any store can be stopped from outside. */
-export const STEPS: readonly Step[] = [
+/** Steps at which a gateway waits for its client or for the provider: its store makes no difference. */
+export const OUTSIDE_STEPS: readonly Step[] = [
   {
     name: 'before the hold, with half of the body read',
     async bring(bench, gateway) {
@@ -78,17 +78,6 @@ export const STEPS: readonly Step[] = [
       socket.write(body.slice(0, body.length / 2))
       await hasReadAll(gateway)
       return NOTHING_HELD
-    },
-    left: NO_HOLD,
-    inTheEnd: NO_HOLD,
-  },
-  {
-    name: 'before the hold, which waits for the store',
-    async bring(bench, gateway) {
-      const store = await holdStore(bench.url)
-      sendAndLose(bench, gateway, 'whole')
-      await store.untilStatementWaits(() => hasReadAll(gateway))
-      return () => store.letGo()
     },
     left: NO_HOLD,
     inTheEnd: NO_HOLD,
@@ -136,6 +125,31 @@ export const STEPS: readonly Step[] = [
     inTheEnd: LOOKED_UP,
   },
   {
+    name: 'mid-reconcile, while the provider is asked',
+    async bring(bench, gateway) {
+      await answered(bench, gateway)
+      await bench.simulator.gate('look-up').arrived()
+      return NOTHING_HELD
+    },
+    left: PROVISIONAL,
+    inTheEnd: LOOKED_UP,
+  },
+]
+
+/** Steps at which a commit waits for the store, or comes next. */
+export const STORE_STEPS: readonly Step[] = [
+  {
+    name: 'before the hold, which waits for the store',
+    async bring(bench, gateway) {
+      const store = await holdStore(bench.url)
+      sendAndLose(bench, gateway, 'whole')
+      await store.untilStatementWaits(() => hasReadAll(gateway))
+      return () => store.letGo()
+    },
+    left: NO_HOLD,
+    inTheEnd: NO_HOLD,
+  },
+  {
     name: 'after the answer, before its settle',
     async bring(bench, gateway) {
       bench.simulator.script({ ...COSTS, hold: 'beforeHeaders' })
@@ -163,16 +177,6 @@ export const STEPS: readonly Step[] = [
       return () => store.letGo()
     },
     left: UNRESOLVED,
-    inTheEnd: LOOKED_UP,
-  },
-  {
-    name: 'mid-reconcile, while the provider is asked',
-    async bring(bench, gateway) {
-      await answered(bench, gateway)
-      await bench.simulator.gate('look-up').arrived()
-      return NOTHING_HELD
-    },
-    left: PROVISIONAL,
     inTheEnd: LOOKED_UP,
   },
   {
