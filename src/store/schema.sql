@@ -290,6 +290,8 @@ CREATE INDEX purchases_reversed on purchases (account_id, id)
 CREATE INDEX refusals_hours on refusals (hour);
 CREATE INDEX requests_account_id_id on requests (account_id, id);
 CREATE INDEX requests_api_key_id_id on requests (api_key_id, id);
+CREATE INDEX requests_failed on requests (id, account_id, error_code)
+      where error_code is not null;
 CREATE INDEX requests_holding on requests (cost_stands, account_id)
       where cost_stands = 0 and cost_usd is null and state <> 'final' and state <> 'released';
 CREATE INDEX requests_standing on requests (id) where cost_stands = 1 and state = 'provisional';

@@ -1,9 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
-import { DAY_HOURS } from '../vocabulary/usage-step.ts'
+import { DAY_HOURS, requestIdsOf } from '../vocabulary/usage-step.ts'
 import { readErrors } from './read-errors.ts'
 import { readPeriods } from './read-periods.ts'
+import { rolledBetween } from './rolled.ts'
 
 /** The requests of an account in the last 24 hours that were refused, or failed. */
 interface FailingRequests {
@@ -25,7 +26,10 @@ const FAILING_SHARE = 0.1
 
 const KEPT_MS = 30_000
 
-/** Accounts that fail, read again after half a minute: with ten thousand accounts a read adds up hundreds of thousands of rows. */
+/** How many accounts are looked at: those that failed last, and of an hour those that failed most. */
+const LOOKED_AT_MAX = 100
+
+/** Accounts that fail, read again after half a minute. */
 export class FailingAccounts {
   #last: { readonly atMs: number; readonly found: ReturnType<typeof readFailingAccounts> } | null =
     null
@@ -45,7 +49,8 @@ export class FailingAccounts {
 
 /**
  * The active accounts of which at least ten requests in the last 24 hours, and at least 10%, were refused or failed, the most
- * first. Refusals because an account is suspended do not count: an operator wants them.
+ * first. Refusals because an account is suspended do not count: an operator wants them. If more than
+ * {@link LOOKED_AT_MAX} accounts failed, the others are not looked at: with ten thousand, it would take seconds.
  */
 async function readFailingAccounts(
   db: Kysely<Tables>,
@@ -54,16 +59,18 @@ async function readFailingAccounts(
   const toHour = Math.ceil(nowMs / HOUR_MS)
   const fromHour = toHour - DAY_HOURS
   const range = { fromMs: fromHour * HOUR_MS, toMs: toHour * HOUR_MS }
-  const refused = await readRefused(db, fromHour)
+  const accountIds = await lastToFail(db, { fromHour, toHour })
+  if (accountIds.length === 0) return new Map()
+  const refused = await readRefused(db, { accountIds, fromHour })
   const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const groups = await view.execute((trx) =>
     readPeriods(trx, {
-      ...{ accountId: null, apiKeyId: null, by: 'account', columns: 'counts' },
+      ...{ accountId: accountIds, apiKeyId: null, by: 'account', columns: 'counts' },
       boundsMs: [range.fromMs, range.toMs],
     }),
   )
   const forwarded = new Map(groups.map(({ label, sums }) => [label ?? '', sums]))
-  const failing = [...new Set([...refused.keys(), ...forwarded.keys()])]
+  const failing = accountIds
     .map((accountId) => {
       const { requests = 0, failed = 0 } = forwarded.get(accountId) ?? {}
       const refusedHere = refused.get(accountId) ?? 0
@@ -74,45 +81,50 @@ async function readFailingAccounts(
       return failures >= FAILURES_MIN && failures >= requests * FAILING_SHARE
     })
     .sort((one, other) => other.refused + other.failed - one.refused - one.failed)
-    .slice(0, COUNTED_MAX)
-  const active = await readActive(db, failing)
   const found = new Map<string, FailingRequests>()
-  const worst = failing.filter(({ accountId }) => active.has(accountId))
-  for (const { accountId, ...counts } of worst.slice(0, FAILING_ACCOUNTS_MAX)) {
+  for (const { accountId, ...counts } of failing.slice(0, FAILING_ACCOUNTS_MAX)) {
     const code = await mostFrequent(db, { accountId, fromHour, ...range })
     found.set(accountId, { ...counts, code })
   }
   return found
 }
 
-/** The IDs of the accounts that are not suspended. */
-async function readActive(
+/** The active accounts of which requests were refused or failed, hour by hour from the newest one, until there are enough. */
+async function lastToFail(
   db: Kysely<Tables>,
-  accounts: readonly { readonly accountId: string }[],
-): Promise<ReadonlySet<string>> {
-  if (accounts.length === 0) return new Set()
-  const ids = accounts.map(({ accountId }) => accountId)
-  const query = db.selectFrom('accounts').select('id').where('id', 'in', ids)
-  const rows = await query.where(sql<boolean>`disabled = 0`).execute()
-  return new Set(rows.map(({ id }) => id))
+  { fromHour, toHour }: { readonly fromHour: number; readonly toHour: number },
+): Promise<readonly string[]> {
+  const rolled = await rolledBetween(db, { step: 'hour', from: fromHour, until: toHour })
+  const found = new Set<string>()
+  for (let hour = toHour - 1; hour >= fromHour && found.size < LOOKED_AT_MAX; hour--) {
+    const refused = sql`sum(requests) as failures from refusals
+      where hour = ${hour} and code <> 'account_suspended'`
+    const { fromId, untilId } = requestIdsOf({ fromHour: hour, untilHour: hour + 1 })
+    const failed = rolled.has(hour)
+      ? sql`sum(requests) as failures from usage_errors where step = 'hour' and number = ${hour}`
+      : sql`count(*) as failures from requests
+          where id >= ${fromId} and id < ${untilId} and error_code is not null`
+    for (const counted of [refused, failed]) {
+      const { rows } = await sql<{ readonly account_id: string }>`
+        select account_id, ${counted} and account_id not in (select id from accounts where disabled = 1)
+        group by account_id order by 2 desc, 1 limit ${sql.lit(LOOKED_AT_MAX)}`.execute(db)
+      for (const { account_id } of rows) found.add(account_id)
+    }
+  }
+  return [...found]
 }
 
-/** The number of refused requests since an hour by account, of those with the most. */
+/** The number of refused requests of accounts since an hour. */
 async function readRefused(
   db: Kysely<Tables>,
-  fromHour: number,
+  { accountIds, fromHour }: { readonly accountIds: readonly string[]; readonly fromHour: number },
 ): Promise<ReadonlyMap<string, number>> {
-  // An expression: by the column itself SQLite would read all kept hours, in the order of the primary key.
-  const account = sql`account_id || ''`
   const { rows } = await sql<{ readonly account_id: string; readonly requests: number }>`
-    select ${account} as account_id, cast(sum(requests) as bigint) as requests from refusals
-    where hour >= ${fromHour} and code <> 'account_suspended'
-    group by ${account} order by 2 desc, 1 limit ${sql.lit(COUNTED_MAX)}`.execute(db)
+    select account_id, cast(sum(requests) as bigint) as requests from refusals
+    where account_id in (${sql.join(accountIds)}) and hour >= ${fromHour} and code <> 'account_suspended'
+    group by account_id`.execute(db)
   return new Map(rows.map(({ account_id, requests }) => [account_id, requests]))
 }
-
-/** How many accounts are counted: those with the most refusals, and of these and others those with the most failures. */
-const COUNTED_MAX = 1_000
 
 interface CodesQuery {
   readonly accountId: string

@@ -175,7 +175,7 @@ test('on SQLite no report of an account or a key scans a whole table', async () 
   await bench.close()
 })
 
-test('on SQLite the accounts that fail are found by the hours of a day, not in all kept refusals and at most twice a minute, and suspended ones take no place', async () => {
+test('on SQLite the accounts that fail are found hour by hour, in failures alone and at most twice a minute, and suspended ones take no place', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await bench.createAccount('acct_0')
   const hour = Math.floor(NOW_MS / HOUR_MS)
@@ -211,13 +211,24 @@ test('on SQLite the accounts that fail are found by the hours of a day, not in a
   expect(reads).toBe(before)
   await accounts.read(db, NOW_MS + 30_000)
   expect(reads).toBeGreaterThan(before)
+  // With enough accounts that fail now, no earlier hour is read.
+  const enough = Array.from({ length: 100 }, (_, number) => `acct_now_${number}`)
+  for (const account_id of enough) await bench.createAccount(account_id)
+  const failsNow = enough.map((account_id) => ({ ...ofKey, account_id, hour, requests: 10 }))
+  const rows = failsNow.map((row) => ({ ...row, latest_at_ms: NOW_MS }))
+  await insert(bench.store.db, 'refusals', rows)
+  const all = reads
+  expect((await accounts.read(db, NOW_MS + 60_000)).size).toBe(FAILING_ACCOUNTS_MAX)
+  expect(reads - all).toBeLessThan(reads - before)
   await db.destroy()
   const connection = new DatabaseSync(bench.file)
   const plans = [...asked]
-    .filter((text) => text.includes('from refusals'))
+    .filter((text) => /from refusals|as failures from/.test(text))
     .map((text) => stepsOf(connection, text))
-  expect(plans).toEqual([
-    expect.stringContaining('INDEX refusals_hours (hour>?)'),
+  expect([...new Set(plans)]).toEqual([
+    expect.stringContaining('INDEX refusals_hours (hour=?)'),
+    expect.stringContaining('COVERING INDEX requests_failed (id>? AND id<?)'),
+    expect.stringContaining('PRIMARY KEY (account_id=? AND hour>?)'),
     expect.stringContaining('PRIMARY KEY (account_id=? AND hour>?)'),
   ])
   connection.close()

@@ -71,7 +71,7 @@ const LIST_QUERY = pageQuery('accounts', {
     .enum([...ACCOUNT_LIST_STATES, 'failing'])
     .optional()
     .describe(
-      `The state of the accounts. \`low_credit\`: active accounts that had paid credit, whose paid credit is below their \`low_balance\` but not below zero; \`in_debt\`: the paid credit is below zero. \`failing\`: active accounts of which at least 10 requests in the last 24 hours, and at least 10%, were refused or failed; the ${FAILING_ACCOUNTS_MAX} with the most. Default: all.`,
+      `The state of the accounts. \`low_credit\`: active accounts that had paid credit, whose paid credit is below their \`low_balance\` but not below zero; \`in_debt\`: the paid credit is below zero. \`failing\`: active accounts of which at least 10 requests in the last 24 hours, and at least 10%, were refused or failed; the ${FAILING_ACCOUNTS_MAX} with the most, looked for among about 100 that failed last. Default: all.`,
     ),
   sort: accountSortField,
   from: momentField

@@ -25,6 +25,7 @@ import { up as newestNotes } from './0047-newest-notes.ts'
 import { up as disputes } from './0048-disputes.ts'
 import { up as unreadColumns } from './0049-unread-columns.ts'
 import { up as receiptBuyers } from './0050-receipt-buyers.ts'
+import { up as failedRequests } from './0051-failed-requests.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -62,6 +63,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 48, name: 'disputes', up: disputes },
   { number: 49, name: 'unread-columns', up: unreadColumns },
   { number: 50, name: 'receipt-buyers', up: receiptBuyers },
+  { number: 51, name: 'failed-requests', up: failedRequests },
 ]
 
 /** The newest schema that this program knows. */
