@@ -1,18 +1,16 @@
 import { z } from 'zod'
 import type { Clock } from '../vocabulary/clock.ts'
 import { FEE_BASIS_POINTS_MAX, type Micros, micros, parseDecimal } from '../vocabulary/money.ts'
-
-/** The most characters of a name. */
-const NAME_CHARS_MAX = 200
+import { TEXT_CHARS_MAX } from '../vocabulary/text-chars.ts'
 
 /** The largest amount that one command can move, in micro-dollars: $100 million. */
 const AMOUNT_MICROS_MAX = 100_000_000_000_000
 
 /** A displayed name. */
-export const nameField = text({ charsMax: NAME_CHARS_MAX })
+export const nameField = text({ charsMax: TEXT_CHARS_MAX.name })
 
 /** An email address. */
-export const emailField = z.email().max(320, 'must be an email address')
+export const emailField = z.email().max(TEXT_CHARS_MAX.email, 'must be an email address')
 
 // The years that RFC 3339 can write in UTC; with an offset a moment can lie outside of them.
 const MOMENT_MS_MIN = Date.parse('0000-01-01T00:00:00Z')
@@ -209,6 +207,11 @@ export function idCursor(list: ListName, after: string | null): string | null {
 export const filterField = queryText
   .min(1, 'must not be empty')
   .refine((value) => !UNSTORABLE.test(value), 'must have no control characters')
+
+/** `?search=` of a list: a part of the texts that the list is searched for. */
+export const searchField = filterField
+  .max(TEXT_CHARS_MAX.search, `must be at most ${TEXT_CHARS_MAX.search} characters`)
+  .optional()
 
 /** A filter that takes several values, comma-separated: any of them. `message` says what each must be. */
 export function anyOf<Value extends string>(each: z.ZodType<Value, string>, message: string) {

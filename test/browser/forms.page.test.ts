@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
+import { TEXT_CHARS_MAX } from '../../src/vocabulary/text-chars.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn } from './stand-in.ts'
 import { FACTORS, HELIX, KEYS, ME, NEW_RECOVERY_CODES } from './stand-in-data.ts'
@@ -29,6 +30,12 @@ describe('a form', () => {
     expect(await name.getAttribute('aria-invalid')).toBe('true')
     await name.fill('staging')
     expect(await dialog.getByText('Fill in this field.').count()).toBe(0)
+  })
+
+  test('takes a name of as many characters as the server takes', async ({ page, server }) => {
+    const { name } = await openCreateKey(page, server)
+    await name.pressSequentially('w'.repeat(TEXT_CHARS_MAX.name + 1))
+    expect(await name.inputValue()).toHaveLength(TEXT_CHARS_MAX.name)
   })
 
   test('says below an expiry in the past that it must be later, and removes the message when it is', async ({

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { TEXT_CHARS_MAX } from '../../src/vocabulary/text-chars.ts'
 import { expectFits } from './chromium.ts'
 import { test } from './page-test.ts'
 import { EMPTY, json, type StandIn } from './stand-in.ts'
@@ -11,7 +12,7 @@ import { operatorUsage, USAGE_BY_KEY } from './stand-in-usage.ts'
 
 /** Names as long as they may be, without a place to break them. */
 
-const LONG = 'W'.repeat(100)
+const LONG = 'W'.repeat(TEXT_CHARS_MAX.name)
 const NAMES = new Set(['name', 'account_name', 'key_name', 'external_id', 'reference'])
 
 /** The same answer with each name as long as it may be. */
@@ -61,7 +62,7 @@ const SCREENS = [
 
 describe.each(['desk', 'tablet', 'phone'] as const)('%s', (width) => {
   test.for(SCREENS)(
-    '%s has no card that a name of 100 letters breaks',
+    '%s has no card that a name of 200 letters breaks',
     async (path, { pages, server }) => {
       giveLongNames(server)
       const { page } = await pages.of(width)

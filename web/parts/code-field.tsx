@@ -1,4 +1,5 @@
 import type { ComponentProps } from 'react'
+import { TEXT_CHARS_MAX } from '../../src/vocabulary/text-chars.ts'
 import { Field } from './field.tsx'
 
 interface CodeFieldProps extends Partial<ComponentProps<typeof Field>> {
@@ -15,7 +16,7 @@ export function CodeField({ hasApp = true, ...input }: CodeFieldProps) {
       autoComplete="one-time-code"
       autoCapitalize="characters"
       spellCheck={false}
-      maxLength={40}
+      maxLength={TEXT_CHARS_MAX.factorCode}
       required
       hint={
         hasApp

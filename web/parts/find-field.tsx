@@ -1,4 +1,5 @@
 import { useRef } from 'react'
+import { TEXT_CHARS_MAX } from '../../src/vocabulary/text-chars.ts'
 import { useShortcuts } from '../shell/shortcuts.ts'
 import { Icon } from './icon.tsx'
 
@@ -10,8 +11,6 @@ interface FindFieldProps {
   readonly value: string
   readonly onChange: (text: string) => void
 }
-
-const CHARS_MAX = 200
 
 /** The field of a screen that finds something in its list; the key / moves there. */
 export function FindField({ label, placeholder = label, value, onChange }: FindFieldProps) {
@@ -28,7 +27,7 @@ export function FindField({ label, placeholder = label, value, onChange }: FindF
         placeholder={placeholder}
         autoComplete="off"
         spellCheck={false}
-        maxLength={CHARS_MAX}
+        maxLength={TEXT_CHARS_MAX.search}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => {
           // With a text in it, browsers clear it.

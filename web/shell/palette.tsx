@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'react'
+import { TEXT_CHARS_MAX } from '../../src/vocabulary/text-chars.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Matches, useMatches } from '../parts/matches.tsx'
 import { usePaletteEntries } from './palette-entries.ts'
@@ -45,7 +46,7 @@ export function Palette({ navigation, onClose }: PaletteProps) {
         <input
           aria-label="Search or jump to"
           placeholder="Section, name, email or ID"
-          maxLength={200}
+          maxLength={TEXT_CHARS_MAX.search}
           value={text}
           onChange={(event) => {
             setText(event.target.value)

@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { type PasskeySite, passkeySite } from '../../people/factors/passkeys.ts'
 import type { FactorProof } from '../../people/factors/second-factors.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
+import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import type { PageSite } from './page-site.ts'
 
 /** A code of an authenticator app, or a recovery code, as typed. */
-export const codeField = z.string().max(40, 'is too long')
+export const codeField = z.string().max(TEXT_CHARS_MAX.factorCode, 'is too long')
 
 // Certificates of a device are long, and are not asked for.
 const bytesField = z.base64url('is not base64url').max(8_000, 'is too long')

@@ -9,6 +9,7 @@ import { hasUsers } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { LinkKind } from '../../vocabulary/role.ts'
+import { PASSWORD_CHARS_MIN, TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import {
   factorKinds,
   guessing,
@@ -26,20 +27,21 @@ import {
   type StartAnswer,
 } from './session-answers.ts'
 
-const PASSWORD_CHARS_MIN = 12
-const PASSWORD_CHARS_MAX = 128
 const QUERY_CHARS_MAX = 8_000
 
 /** A password that a user chooses. */
 export const newPasswordField = z
   .string()
   .refine(
-    ({ length }) => length >= PASSWORD_CHARS_MIN && length <= PASSWORD_CHARS_MAX,
-    `must be ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters`,
+    ({ length }) => length >= PASSWORD_CHARS_MIN && length <= TEXT_CHARS_MAX.password,
+    `must be ${PASSWORD_CHARS_MIN} to ${TEXT_CHARS_MAX.password} characters`,
   )
 
 /** A password as typed at a sign-in. */
-export const passwordField = z.string().min(1, 'is required').max(PASSWORD_CHARS_MAX, 'is too long')
+export const passwordField = z
+  .string()
+  .min(1, 'is required')
+  .max(TEXT_CHARS_MAX.password, 'is too long')
 const tokenField = z.string().max(200, 'is not the token of a link')
 
 const setUpBody = z.strictObject({

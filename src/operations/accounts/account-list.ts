@@ -21,7 +21,6 @@ import { csvLine, dollarsCell } from '../csv.ts'
 import {
   errorCodeField,
   externalIdField,
-  filterField,
   formatField,
   idCursor,
   isStorable,
@@ -30,6 +29,7 @@ import {
   momentField,
   moneyField,
   pageQuery,
+  searchField,
   timeAnswer,
   timeField,
   timeOrNull,
@@ -60,10 +60,9 @@ const accountSortField = z
   )
 
 const LIST_QUERY = pageQuery('accounts', {
-  search: filterField
-    .max(200, 'must be at most 200 characters')
-    .optional()
-    .describe('Text that the name, the email address or the ID of an account contains.'),
+  search: searchField.describe(
+    'Text that the name, the email address or the ID of an account contains.',
+  ),
   external_id: externalIdField
     .optional()
     .describe('The ID of the account in another system, in full.'),

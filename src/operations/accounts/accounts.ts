@@ -4,6 +4,7 @@ import { type AccountCredit, getCredits, type PurseBalance } from '../../ledger/
 import type { OperatorAction } from '../../ledger/operator-actions.ts'
 import type { AccountRow } from '../../store/schema.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import { requireScope } from '../caller.ts'
 import { hasOnly } from '../check-input.ts'
 import { billingAnswer, billingField, billingShape } from '../credit/billing.ts'
@@ -72,9 +73,6 @@ function createOwn(parts: OperationParts) {
     },
   })
 }
-
-/** The most characters of the note of a suspension. */
-const NOTE_CHARS_MAX = 200
 
 const lowBalanceField = amountField
   .nullable()
@@ -145,11 +143,11 @@ function change(parts: OperationParts) {
       name: nameField.optional(),
       email: emailField.nullable().optional().describe('An email address; null: none.'),
       disabled: z.boolean().optional(),
-      note: text({ charsMax: NOTE_CHARS_MAX })
+      note: text({ charsMax: TEXT_CHARS_MAX.suspensionNote })
         .nullable()
         .optional()
         .describe(
-          `Why the account is suspended or resumed, at most ${NOTE_CHARS_MAX} characters. The audit log has it; the members can read that of a suspension, until the account is resumed. Only with \`disabled\`. Null: no reason.`,
+          `Why the account is suspended or resumed, at most ${TEXT_CHARS_MAX.suspensionNote} characters. The audit log has it; the members can read that of a suspension, until the account is resumed. Only with \`disabled\`. Null: no reason.`,
         ),
       fee_basis_points: feeField.optional(),
       models: modelsField,

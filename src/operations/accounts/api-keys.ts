@@ -14,7 +14,6 @@ import { type Caller, mayOpen } from '../caller.ts'
 import { hasOnly } from '../check-input.ts'
 import {
   amountField,
-  filterField,
   futureField,
   idCursor,
   idField,
@@ -22,6 +21,7 @@ import {
   listShape,
   nameField,
   pageQuery,
+  searchField,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
@@ -107,10 +107,7 @@ function list({ store, clock, keyLimits }: OperationParts) {
     paths: ALL_KEYS,
     summary: "The account's API keys, newest first; deleted keys are left out.",
     query: pageQuery('keys', {
-      search: filterField
-        .max(200, 'must be at most 200 characters')
-        .optional()
-        .describe('Text that the name, the prefix or the ID of a key contains.'),
+      search: searchField.describe('Text that the name, the prefix or the ID of a key contains.'),
     }),
     answers: { 200: listShape(apiKeyShape) },
     problems: ['not_found'],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { getAccount } from '../../ledger/accounts.ts'
+import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import { text } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
@@ -48,10 +49,6 @@ function changeBilling({ ledger }: OperationParts) {
   })
 }
 
-const NAME_CHARS_MAX = 200
-const ADDRESS_CHARS_MAX = 500
-const TAX_ID_CHARS_MAX = 50
-
 const line = (charsMax: number) => text({ charsMax }).nullable().default(null)
 
 const BILLING_WORDS =
@@ -59,11 +56,11 @@ const BILLING_WORDS =
 
 const neededBilling = z
   .strictObject({
-    name: line(NAME_CHARS_MAX).describe('The name of the buyer; null: none.'),
-    address: line(ADDRESS_CHARS_MAX).describe(
+    name: line(TEXT_CHARS_MAX.name).describe('The name of the buyer; null: none.'),
+    address: line(TEXT_CHARS_MAX.buyerAddress).describe(
       'The address on one line, such as `Kai 3, 20457 Hamburg, Germany`; null: none.',
     ),
-    tax_id: line(TAX_ID_CHARS_MAX).describe('The tax ID of the buyer; null: none.'),
+    tax_id: line(TEXT_CHARS_MAX.taxId).describe('The tax ID of the buyer; null: none.'),
   })
   .nullable()
   .transform((billing) => {

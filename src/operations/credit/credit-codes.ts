@@ -9,6 +9,7 @@ import {
 import type { CreditCodeRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
+import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import {
   futureField,
   idCursor,
@@ -141,7 +142,7 @@ function redeem({ ledger, clock, onCallersChanged }: OperationParts) {
     needsOwner: true,
     summary:
       'Redeem a credit code for an account. A code can be redeemed once: a repeat by the same account answers 200 and the existing entry.',
-    body: z.strictObject({ code: text({ charsMax: 100 }) }),
+    body: z.strictObject({ code: text({ charsMax: TEXT_CHARS_MAX.creditCode }) }),
     example: { code: 'XXXXXX-XXXXXX-XXXXXX-XXXXXX' },
     answers: { 200: entryShape, 201: entryShape },
     problems: ['not_found', 'unknown_credit_code', 'credit_code_redeemed', 'credit_code_expired'],

@@ -10,6 +10,7 @@ import type { Store } from '../../store/store.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { BALANCE_MICROS_MAX, ENTRY_KINDS, PURSES, showMicros } from '../../vocabulary/money.ts'
 import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
+import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
 import {
   changeField,
@@ -42,7 +43,7 @@ export function creditOperations(parts: OperationParts) {
 }
 
 const referenceField = text({
-  charsMax: 200,
+  charsMax: TEXT_CHARS_MAX.reference,
   missing:
     'is required: your own ID for this credit, such as invoice-1042, so that a repeat adds nothing',
 }).refine(

@@ -10,6 +10,7 @@ import type { PurchaseRow } from '../../store/sale-tables.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { PURCHASE_STATES, REVERSALS, reversalOf } from '../../vocabulary/purchase.ts'
+import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import {
   anyOf,
   idCursor,
@@ -146,7 +147,10 @@ function dismiss({ ledger }: OperationParts) {
     paths: staffPaths('purchases/{purchase_id}/dismiss'),
     summary: 'Dismiss a held purchase: it adds no credit. Pay its money back at the provider.',
     body: z.strictObject({
-      note: text({ charsMax: 500, missing: 'is required: the reason, for the record' }),
+      note: text({
+        charsMax: TEXT_CHARS_MAX.dismissalNote,
+        missing: 'is required: the reason, for the record',
+      }),
     }),
     example: { note: 'paid back at the provider' },
     answers: { 200: adminPurchaseShape },

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { recordAction } from '../../ledger/operator-actions.ts'
 import type { WebhookDeliveryRow, WebhookRow } from '../../store/webhook-tables.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import { WEBHOOK_EVENTS } from '../../vocabulary/webhook-event.ts'
 import { addMessage, type Failing, failingOf, listDeliveries } from '../../webhooks/deliveries.ts'
 import {
@@ -35,12 +36,10 @@ export function webhookOperations(parts: OperationParts) {
   return [create(parts), list(parts), change(parts), remove(parts), test(parts), deliveries(parts)]
 }
 
-const URL_CHARS_MAX = 2_000
-
 function urlField({ webhookNetworks }: Pick<OperationParts, 'webhookNetworks'>) {
   return z
     .string()
-    .max(URL_CHARS_MAX, `must be at most ${URL_CHARS_MAX} characters`)
+    .max(TEXT_CHARS_MAX.webhookUrl, `must be at most ${TEXT_CHARS_MAX.webhookUrl} characters`)
     .transform((text, checked) => {
       const fault = urlFault(text, new AddressRules(webhookNetworks))
       if (fault === null) return new URL(text).href

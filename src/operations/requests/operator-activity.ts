@@ -5,13 +5,13 @@ import { type FoundRequests, searchRequests } from '../../ledger/activity/search
 import { getNamedKeys, listApiKeys } from '../../ledger/api-keys.ts'
 import type { RequestRow, Tables } from '../../store/schema.ts'
 import {
-  filterField,
   idCursor,
   idField,
   idFilterField,
   listAnswer,
   listShape,
   pageQuery,
+  searchField,
   timeOrNull,
 } from '../fields.ts'
 import { noRequest } from '../not-found.ts'
@@ -125,10 +125,7 @@ function findKeys({ store }: OperationParts) {
     paths: { operator: '/app/api/operator/keys' },
     summary: 'API keys of all accounts, newest first; deleted keys are left out.',
     query: pageQuery('keys', {
-      search: filterField
-        .max(200, 'must be at most 200 characters')
-        .optional()
-        .describe('Text that the name, the prefix or the ID of a key contains.'),
+      search: searchField.describe('Text that the name, the prefix or the ID of a key contains.'),
     }),
     answers: { 200: listShape(foundKeyShape) },
     async run({ reader, query: { limit, cursor = null, search } }) {

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import { type Answer, asMember } from '../../api/calls.ts'
 import { billingQuery } from '../../api/sale.ts'
 import { useWrite } from '../../api/use-write.ts'
@@ -62,7 +63,7 @@ function BillingForm({ billing, onClose }: BillingFormProps) {
         label="Name or company"
         name="billing_name"
         autoComplete="organization"
-        maxLength={200}
+        maxLength={TEXT_CHARS_MAX.name}
         defaultValue={billing?.name ?? ''}
         error={null}
       />
@@ -70,7 +71,7 @@ function BillingForm({ billing, onClose }: BillingFormProps) {
         label="Address"
         name="address"
         autoComplete="street-address"
-        maxLength={500}
+        maxLength={TEXT_CHARS_MAX.buyerAddress}
         hint="On one line, such as Kai 3, 20457 Hamburg, Germany."
         defaultValue={billing?.address ?? ''}
         error={null}
@@ -79,7 +80,7 @@ function BillingForm({ billing, onClose }: BillingFormProps) {
         label="Tax ID"
         name="tax_id"
         autoComplete="off"
-        maxLength={50}
+        maxLength={TEXT_CHARS_MAX.taxId}
         defaultValue={billing?.tax_id ?? ''}
         error={null}
       />

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Entry } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { ApiError } from '../../api/client.ts'
@@ -42,7 +43,7 @@ export function RedeemCode({ onClose }: { onClose: () => void }) {
         className="mono"
         placeholder="XXXXXX-XXXXXX-XXXXXX-XXXXXX"
         required
-        maxLength={100}
+        maxLength={TEXT_CHARS_MAX.creditCode}
         autoComplete="off"
         autoCapitalize="characters"
         spellCheck={false}

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
+import { PASSWORD_CHARS_MIN, TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { LinkLook } from '../../api/answers.ts'
 import { asBrowser } from '../../api/calls.ts'
 import { currentTime } from '../../api/clock.ts'
@@ -173,7 +174,7 @@ export function Invitation() {
               <NameField error={wrong('name')} />
               <NewPassword
                 error={wrong('password')}
-                hint="At least 12 characters. If you are a user already, your own password."
+                hint={`At least ${PASSWORD_CHARS_MIN} characters. If you are a user already, your own password.`}
               />
             </>
           )}
@@ -295,15 +296,18 @@ interface NewPasswordProps {
   readonly hint?: string
 }
 
-function NewPassword({ error, hint = 'At least 12 characters.' }: NewPasswordProps) {
+function NewPassword({
+  error,
+  hint = `At least ${PASSWORD_CHARS_MIN} characters.`,
+}: NewPasswordProps) {
   return (
     <Field
       label="Password"
       name="password"
       type="password"
       autoComplete="new-password"
-      minLength={12}
-      maxLength={128}
+      minLength={PASSWORD_CHARS_MIN}
+      maxLength={TEXT_CHARS_MAX.password}
       required
       error={error}
       hint={hint}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import { currentTime } from '../../api/clock.ts'
 import { accountQuery, keysQuery, modelsQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
@@ -74,7 +75,7 @@ export function KeyForm(props: KeyFormProps) {
         value={name}
         onChange={(event) => setName(event.target.value)}
         required
-        maxLength={100}
+        maxLength={TEXT_CHARS_MAX.name}
         autoComplete="off"
         error={refusal.at('name')}
       />

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ChangeEvent, useId } from 'react'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
@@ -90,11 +91,11 @@ function Contact({ account }: { readonly account: Account }) {
       problem={refusal.rest}
       onSave={save}
     >
-      <Field label="Name" required maxLength={200} {...field('name')} />
+      <Field label="Name" required maxLength={TEXT_CHARS_MAX.name} {...field('name')} />
       <Field
         label="Email"
         type="email"
-        maxLength={320}
+        maxLength={TEXT_CHARS_MAX.email}
         hint="For contact only: it gives no access."
         {...field('email')}
       />
@@ -204,9 +205,9 @@ function Billing({ account }: { readonly account: Account }) {
       problem={refusal.at('billing') ?? refusal.rest}
       onSave={save}
     >
-      <Field label="Billing name" maxLength={200} {...field('name')} />
-      <Field label="Address" maxLength={500} {...field('address')} />
-      <Field label="Tax ID" maxLength={50} {...field('tax_id')} />
+      <Field label="Billing name" maxLength={TEXT_CHARS_MAX.name} {...field('name')} />
+      <Field label="Address" maxLength={TEXT_CHARS_MAX.buyerAddress} {...field('address')} />
+      <Field label="Tax ID" maxLength={TEXT_CHARS_MAX.taxId} {...field('tax_id')} />
     </SettingsCard>
   )
 }

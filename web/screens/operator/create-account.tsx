@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { readPercent } from '../../format/numbers.ts'
@@ -46,7 +47,7 @@ export function CreateAccount({ onClose, onMade }: CreateAccountProps) {
         label="Name"
         name="name"
         required
-        maxLength={200}
+        maxLength={TEXT_CHARS_MAX.name}
         autoComplete="off"
         error={refusal.at('name')}
       />
@@ -54,7 +55,7 @@ export function CreateAccount({ onClose, onMade }: CreateAccountProps) {
         label="Email"
         name="email"
         type="email"
-        maxLength={320}
+        maxLength={TEXT_CHARS_MAX.email}
         autoComplete="off"
         hint="For contact only: it gives no access."
         error={refusal.at('email')}

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { DAY_MS } from '../../../src/vocabulary/clock.ts'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { money, readMoney } from '../../format/money.ts'
@@ -76,7 +77,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
         label="Reference"
         name="reference"
         required
-        maxLength={200}
+        maxLength={TEXT_CHARS_MAX.reference}
         autoComplete="off"
         hint={`Your own ID for this credit, such as ${example}. A repeat with the same reference changes nothing.`}
         error={refusal.at('reference')}

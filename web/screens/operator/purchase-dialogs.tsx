@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import { asOperator } from '../../api/calls.ts'
 import { type ListedPurchase, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
@@ -76,7 +77,7 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
         label="Reason"
         name="note"
         required
-        maxLength={500}
+        maxLength={TEXT_CHARS_MAX.dismissalNote}
         autoComplete="off"
         hint="For the record, such as: refunded on 21 November."
         error={refusal.at('note')}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Account, Overview } from '../../api/answers.ts'
 import { asOperator } from '../../api/calls.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
@@ -69,7 +70,7 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
         label={disabled ? 'Reason (optional)' : 'Note for its members (optional)'}
         hint={disabled ? 'Only operators read it, in the audit log.' : undefined}
         autoComplete="off"
-        maxLength={200}
+        maxLength={TEXT_CHARS_MAX.suspensionNote}
         error={refusal.at('note')}
         value={note}
         onChange={(event) => setNote(event.target.value)}

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../src/vocabulary/webhook-event.ts'
 import { asOperator } from '../../api/calls.ts'
 import type { CreatedWebhook, Webhook } from '../../api/operator.ts'
@@ -115,7 +116,7 @@ function WebhookForm({ before, title, submit, change, onClose }: WebhookFormProp
         onChange={({ target }) => setUrl(target.value)}
         placeholder="https://"
         required
-        maxLength={2000}
+        maxLength={TEXT_CHARS_MAX.webhookUrl}
         autoComplete="off"
         error={refusal.at('url')}
         hint="Messages are posted there. It must begin with https:// and be on the internet, unless a setting allows its network."

@@ -1,4 +1,5 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import { asBrowser } from '../../api/calls.ts'
 import { useSend } from '../../api/use-write.ts'
 import { Field } from '../../parts/field.tsx'
@@ -38,7 +39,7 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
         label="Name"
         name="name"
         required
-        maxLength={100}
+        maxLength={TEXT_CHARS_MAX.name}
         hint="To recognize it in this list."
         value={name}
         onChange={(event) => setName(event.target.value)}

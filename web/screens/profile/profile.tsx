@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { PASSWORD_CHARS_MIN, TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Session } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
@@ -125,10 +126,10 @@ function PasswordForm() {
         name="new_password"
         type="password"
         autoComplete="new-password"
-        minLength={12}
-        maxLength={128}
+        minLength={PASSWORD_CHARS_MIN}
+        maxLength={TEXT_CHARS_MAX.password}
         required
-        hint="At least 12 characters."
+        hint={`At least ${PASSWORD_CHARS_MIN} characters.`}
         error={refusal.at('new_password')}
       />
       <Problem text={refusal.rest} />
