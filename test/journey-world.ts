@@ -26,6 +26,7 @@ import { registerInstance } from '../src/ledger/instances/open-instance.ts'
 import { openStore } from '../src/store/open-store.ts'
 import type { RequestRow } from '../src/store/schema.ts'
 import type { Store } from '../src/store/store.ts'
+import { writeMadeStore } from '../src/store/testing/made-store.ts'
 import { makeStoreFolder } from '../src/store/testing/store-folder.ts'
 import { openrouter } from '../src/upstreams/openrouter/openrouter.ts'
 import { PATIENT_TIMEOUTS, upstreamSettings } from '../src/upstreams/testing/upstream-settings.ts'
@@ -100,7 +101,8 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
   closing.defer(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'store.db')
   const clock = systemClock
-  const store = await openStore({ url: `sqlite:${file}`, clock, migrateStore: 'always' })
+  await writeMadeStore(file)
+  const store = await openStore({ url: `sqlite:${file}`, clock })
   closing.defer(() => store.close())
   const ledger = sqliteLedger({ file, clock })
   closing.defer(() => ledger.close())
