@@ -4,7 +4,7 @@ import { WEBHOOK_CONDITIONS, type WebhookRow } from '../store/webhook-tables.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { addMessage } from './deliveries.ts'
-import { eventsOf, listWebhooks } from './registry.ts'
+import { eventsOf, keepWebhooks, listWebhooks } from './registry.ts'
 import { subscribedMark } from './subjects.ts'
 
 /** Something that holds from now on, until it is ended. */
@@ -54,6 +54,7 @@ export async function raiseConditions(
         .execute()
       if (noted.length === 0) return
       const notedIds = new Set(noted.map(({ subjectId }) => subjectId))
+      await keepWebhooks(trx)
       const webhooks = (await listWebhooks(trx)).filter(({ disabled }) => !disabled)
       for (const each of some) {
         if (notedIds.has(each.subjectId)) await report(trx, { ids, nowMs, webhooks, ...each })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
+import { isPostgres } from '../store/is-postgres.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithClock, DbWithIds } from '../store/store.ts'
 import { WEBHOOKS, type WebhookRow } from '../store/webhook-tables.ts'
@@ -107,6 +108,10 @@ export function deleteWebhook(
   { webhookId, by }: Pick<WebhookChange, 'webhookId' | 'by'>,
 ): Promise<string | null> {
   return db.transaction().execute(async (trx) => {
+    if (isPostgres(trx)) {
+      // Messages that are being made now are waited for, and no others follow.
+      await sql`select id from webhooks where id = ${webhookId} for update`.execute(trx)
+    }
     await trx.deleteFrom('webhook_deliveries').where('webhook_id', '=', webhookId).execute()
     const deleted = await trx
       .deleteFrom('webhooks')
@@ -117,6 +122,14 @@ export function deleteWebhook(
     await recordAction(trx, { by, targetId: webhookId, detail: {}, nowMs: clock.nowMs() })
     return deleted.url
   })
+}
+
+/**
+ * Until this transaction ends, no webhook is deleted; deletions that have begun are waited for. SQLite runs one transaction
+ * at a time.
+ */
+export async function keepWebhooks(trx: Transaction<Tables>): Promise<void> {
+  if (isPostgres(trx)) await sql`select id from webhooks for key share`.execute(trx)
 }
 
 /** The events that a webhook is for. */

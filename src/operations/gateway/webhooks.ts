@@ -11,6 +11,7 @@ import {
   deleteWebhook,
   eventsOf,
   getWebhook,
+  keepWebhooks,
   listWebhooks,
 } from '../../webhooks/registry.ts'
 import { AddressRules, urlFault } from '../../webhooks/target.ts'
@@ -168,12 +169,13 @@ function test({ store, ids, clock }: OperationParts) {
     problems: ['not_found', 'service_unavailable'],
     async run({ by, param }) {
       const webhookId = param('webhook_id')
-      const webhook = await getWebhook(store.db, webhookId)
-      if (webhook === null) throw notFound('webhook', webhookId)
       const nowMs = clock.nowMs()
       const fields = { webhook_id: webhookId }
-      const message = { ids, nowMs, webhook, event: 'webhook.test', fields } as const
       const added = await store.db.transaction().execute(async (trx) => {
+        await keepWebhooks(trx)
+        const webhook = await getWebhook(trx, webhookId)
+        if (webhook === null) throw notFound('webhook', webhookId)
+        const message = { ids, nowMs, webhook, event: 'webhook.test', fields } as const
         await recordAction(trx, { by, targetId: webhookId, detail: {}, nowMs })
         return addMessage(trx, message)
       })

@@ -1,0 +1,73 @@
+import type { Kysely } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStore } from '../store/open-store.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Store } from '../store/store.ts'
+import { lockWaits } from '../store/testing/lock-waits.ts'
+import { createPostgresDatabase } from '../store/testing/postgres.ts'
+import type { TestDatabase } from '../store/testing/test-databases.ts'
+import type { WebhookRow } from '../store/webhook-tables.ts'
+import { systemClock } from '../vocabulary/clock.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { raiseConditions } from './conditions.ts'
+import { addMessage } from './deliveries.ts'
+import { createWebhook, deleteWebhook } from './registry.ts'
+import { eventsSoFar } from './testing/events.ts'
+
+/** A webhook of a PostgreSQL store is deleted while a gateway makes messages. SQLite runs one transaction at a time. */
+
+const ids = createIdSource({
+  clock: systemClock,
+  fillRandom: (bytes) => void crypto.getRandomValues(bytes),
+})
+
+let database: TestDatabase
+let store: Store
+let webhook: WebhookRow
+let other: WebhookRow
+
+beforeEach(async () => {
+  database = await createPostgresDatabase()
+  store = await openStore({ url: database.url })
+  webhook = await make('https://receiver.example/')
+  other = await make('https://other.example/')
+})
+afterEach(async () => {
+  await store.close()
+  await database.remove()
+})
+
+function make(url: string): Promise<WebhookRow> {
+  const parts = { db: store.db, ids, clock: systemClock }
+  return createWebhook(parts, { url, events: ['store.went_back'], by: null })
+}
+
+const remove = (db: Kysely<Tables>) =>
+  deleteWebhook({ db, clock: systemClock }, { webhookId: webhook.id, by: null })
+
+test('a webhook is deleted with a message that is being made', async () => {
+  const later = await store.db.transaction().execute(async (trx) => {
+    const nowMs = systemClock.nowMs()
+    await addMessage(trx, { ids, nowMs, webhook, event: 'webhook.test', fields: {} })
+    const deleted = expect(remove(store.db)).resolves.toBe(webhook.url)
+    await lockWaits(store.db, 1)
+    return { deleted }
+  })
+  await later.deleted
+  expect(await eventsSoFar(store.db)).toEqual([])
+})
+
+test('an event reaches the other webhooks while one is being deleted', async () => {
+  const later = await store.db.transaction().execute(async (trx) => {
+    await trx.deleteFrom('webhooks').where('id', '=', webhook.id).execute()
+    const sinceMs = systemClock.nowMs()
+    const gap = { event: 'store.went_back', subjectId: 'gap_1', sinceMs, fields: {} } as const
+    const raised = raiseConditions({ db: store.db, ids, nowMs: sinceMs }, [gap])
+    const made = expect(raised).resolves.toBeUndefined()
+    await lockWaits(store.db, 1)
+    return { made }
+  })
+  await later.made
+  expect(await eventsSoFar(store.db)).toHaveLength(1)
+  expect(await eventsSoFar(store.db, other.id)).toHaveLength(1)
+})
