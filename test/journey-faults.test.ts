@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { chat as chatWire } from '../src/upstreams/openrouter/chat.ts'
-import type { StreamObserver, Wire } from '../src/upstreams/upstream.ts'
+import type { StreamObserver, Wire } from '../src/upstreams/wire.ts'
 import { PROBLEMS } from '../src/vocabulary/problem.ts'
 import {
   CHAT_BODY,

@@ -5,8 +5,9 @@ import {
   problemForProviderError,
   refusesOwnCap,
 } from '../formats/provider-error.ts'
-import type { StreamObserver, Upstream, Wire } from '../upstreams/upstream.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
+import type { StreamObserver, Wire } from '../upstreams/wire.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import type { KeyUsageAnswer } from '../upstreams/upstream.ts'
+import type { KeyUsageAnswer } from '../upstreams/provider-records.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { type Clock, DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'

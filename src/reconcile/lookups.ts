@@ -4,7 +4,7 @@ import type { CostClaim } from '../journey/journey-parts.ts'
 import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import type { Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
-import type { FetchGenerationInput, GenerationAnswer } from '../upstreams/upstream.ts'
+import type { FetchGenerationInput, GenerationAnswer } from '../upstreams/provider-records.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { chargeForStatedCost } from '../vocabulary/money.ts'
@@ -185,16 +185,13 @@ export class Outage {
   }
 }
 
-/** The operator's settings for which reported costs are looked up. */
-interface LookupSettings {
-  /** `verify`: those that are worth asking; `all`: each. */
-  readonly lookups: 'verify' | 'all'
-  /** Reported costs whose charge is above this are looked up. */
-  readonly aboveMicros: number
-}
-
 interface PolicyInput {
-  readonly settings: LookupSettings
+  readonly settings: {
+    /** `verify`: those that are worth asking; `all`: each. */
+    readonly lookups: 'verify' | 'all'
+    /** Reported costs whose charge is above this are looked up. */
+    readonly aboveMicros: number
+  }
   /** The secret of the deployment, which makes the draw impossible to predict. */
   readonly drawSecret: string
   readonly doubts: { covers(unit: DoubtUnit): boolean }

@@ -6,8 +6,8 @@ import { answerTokensMax, type Offer } from '../vocabulary/offer.ts'
 import { invalidParameter } from '../vocabulary/problem.ts'
 import { type FieldTable, requireListed, type VouchedFields } from './fields.ts'
 import { userEdit } from './openrouter/rewrites.ts'
-import type { RewriteInput, Wire } from './upstream.ts'
 import type { OwnField } from './upstream-settings.ts'
+import type { RewriteInput, Wire } from './wire.ts'
 
 /* The edits and refusals of calls to providers that bill by their counts. */
 

@@ -21,7 +21,7 @@ import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
 import { answerOf } from './openrouter/testing/exchange.ts'
 import { wire } from './testing/wires.ts'
-import type { Wire } from './upstream.ts'
+import type { Wire } from './wire.ts'
 
 function chunk(members: object): string {
   return JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', ...members })

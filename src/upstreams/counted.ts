@@ -7,7 +7,7 @@ import { type JsonBody, type JsonObject, objectAt, tokenCount, walkJson } from '
 import type { Call } from '../vocabulary/call.ts'
 import { promptTokensOf, type Reported, type TokenUsage } from '../vocabulary/outcome.ts'
 import { eventBody } from './openrouter/stream-text.ts'
-import type { StreamEventReading, StreamObserver, Wire } from './upstream.ts'
+import type { StreamEventReading, StreamObserver, Wire } from './wire.ts'
 
 /** The parts of a dialect whose provider reports no cost: a model has one price, and nothing is looked up. */
 export const REPORTS_NO_COST = {

@@ -4,7 +4,7 @@ import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
 import { answerOf } from './openrouter/testing/exchange.ts'
 import { wire } from './testing/wires.ts'
-import type { Wire } from './upstream.ts'
+import type { Wire } from './wire.ts'
 
 type Row = [string, Wire, httpStatus: number, error: object, read: number]
 

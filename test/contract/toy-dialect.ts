@@ -1,7 +1,8 @@
 import { capEditIn, refuseUncounted, usageEdits } from '../../src/upstreams/counted-calls.ts'
 import { openaiCompatible } from '../../src/upstreams/openai-compatible/openai-compatible.ts'
 import { modelEdit, userEdit } from '../../src/upstreams/openrouter/rewrites.ts'
-import type { Dialect, Wire } from '../../src/upstreams/upstream.ts'
+import type { Dialect } from '../../src/upstreams/upstream.ts'
+import type { Wire } from '../../src/upstreams/wire.ts'
 
 const like = openaiCompatible.wires.get('chat')
 if (like === undefined) throw new Error('the dialect speaks no chat')

@@ -15,7 +15,7 @@ import { openaiCompatible } from '../../src/upstreams/openai-compatible/openai-c
 import { parseModels } from '../../src/upstreams/openrouter/catalog.ts'
 import { openrouter } from '../../src/upstreams/openrouter/openrouter.ts'
 import { upstreamSettings } from '../../src/upstreams/testing/upstream-settings.ts'
-import type { Wire } from '../../src/upstreams/upstream.ts'
+import type { Wire } from '../../src/upstreams/wire.ts'
 import type { Offer } from '../../src/vocabulary/offer.ts'
 import { vendorSettings } from '../dialects/vendor-settings.ts'
 import { ROWS } from './random-bodies.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FORMATS } from '../../formats/formats.ts'
 import { openrouter } from '../../upstreams/openrouter/openrouter.ts'
-import type { StreamObserver } from '../../upstreams/upstream.ts'
+import type { StreamObserver } from '../../upstreams/wire.ts'
 import type { HeldRequest } from '../held-request.ts'
 import { StreamReader } from './stream-reader.ts'
 

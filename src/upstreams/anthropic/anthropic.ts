@@ -17,7 +17,8 @@ import { type ModelFacts, vendorCatalog } from '../listing/vendor-list.ts'
 import { messagesAtTiers, searchCapEdits } from '../openrouter/messages.ts'
 import { readServedTier } from '../openrouter/reported.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
-import type { Dialect, StreamEventReading, StreamObserver, Wire } from '../upstream.ts'
+import type { Dialect } from '../upstream.ts'
+import type { StreamEventReading, StreamObserver, Wire } from '../wire.ts'
 import { MESSAGE_FIELDS, SEARCHING_MESSAGE_FIELDS } from './fields.ts'
 
 /** The first event counts the prompt and one token of output; `message_delta` counts all of it. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { wholeRequest } from '../../../test/raw-server.ts'
+import { UpstreamRefusesAccount } from '../provider-records.ts'
 import { closeOpened, serverThat, upstreamAt } from '../testing/attempts.ts'
-import { UpstreamRefusesAccount } from '../upstream.ts'
 import { fetchVendorModels } from './vendor-list.ts'
 
 afterEach(closeOpened)

@@ -23,7 +23,8 @@ import * as layout from '../openrouter/chat.ts'
 import { messages as messagesLayout } from '../openrouter/messages.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
-import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
+import type { Dialect } from '../upstream.ts'
+import type { RewriteInput, Wire } from '../wire.ts'
 import { COMPATIBLE_FIELDS } from './fields.ts'
 
 const { chat: chatFields, completions: completionFields } = COMPATIBLE_FIELDS

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { wholeRequest } from '../../../test/raw-server.ts'
+import { UpstreamRefusesAccount } from '../provider-records.ts'
 import { closeOpened, serverThat, upstreamAt } from '../testing/attempts.ts'
 import type { Upstream } from '../upstream.ts'
-import { UpstreamRefusesAccount } from '../upstream.ts'
 import { fetchImageEndpoints, fetchModels } from './catalog.ts'
 
 afterEach(closeOpened)

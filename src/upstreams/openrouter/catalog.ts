@@ -12,7 +12,8 @@ import {
 } from '../listing/listing.ts'
 import { highestTable } from '../listing/price-table.ts'
 import { decimalText, parsePricing, RowRefusal } from '../listing/pricing.ts'
-import { type HighestTerms, type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
+import { UpstreamRefusesAccount } from '../provider-records.ts'
+import type { HighestTerms, Upstream } from '../upstream.ts'
 
 /** The time limit for all pages together: a refresh by an operator waits for them. */
 const LIST_TIMEOUT_MS = 10_000

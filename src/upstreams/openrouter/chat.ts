@@ -20,7 +20,7 @@ import type {
   StreamEventReading,
   StreamObserver,
   Wire,
-} from '../upstream.ts'
+} from '../wire.ts'
 import { readProviderError, readSaidError, UNREADABLE_EVENT } from './provider-error.ts'
 import {
   generationIdOf,

@@ -12,7 +12,7 @@ import {
 } from '../../json/walk.ts'
 import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
 import type { PublicNames } from '../../vocabulary/public-names.ts'
-import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
+import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../wire.ts'
 import { readProviderError, readSaidError, UNREADABLE_EVENT } from './provider-error.ts'
 import {
   generationIdOf,

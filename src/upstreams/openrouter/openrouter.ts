@@ -4,13 +4,12 @@ import { isJsonObject, type JsonBody, type JsonObject, tokenCount } from '../../
 import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import {
-  type Dialect,
   type FetchGenerationInput,
   type GenerationAnswer,
   type KeyUsageAnswer,
-  type Upstream,
   UpstreamRefusesAccount,
-} from '../upstream.ts'
+} from '../provider-records.ts'
+import type { Dialect, Upstream } from '../upstream.ts'
 import {
   fetchEndpoints,
   fetchImageEndpoints,

@@ -2,7 +2,7 @@ import { member } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseAnswer } from '../../json/body.ts'
 import { isJsonObject, type JsonObject, type JsonValue, objectAt } from '../../json/walk.ts'
-import type { StreamEventReading } from '../upstream.ts'
+import type { StreamEventReading } from '../wire.ts'
 
 // Phrases are matched within this much text: they are at the start of an error message.
 const MATCHED_CHARS = 2_000

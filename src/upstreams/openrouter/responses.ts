@@ -11,7 +11,7 @@ import {
   objectAt,
 } from '../../json/walk.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
-import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
+import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../wire.ts'
 import { readProviderError, readSaidError, UNREADABLE_EVENT } from './provider-error.ts'
 import {
   generationIdOf,

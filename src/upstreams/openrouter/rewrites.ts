@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { PublicNames, UpstreamNames } from '../../vocabulary/public-names.ts'
-import type { RewriteInput } from '../upstream.ts'
+import type { RewriteInput } from '../wire.ts'
 
 /** OpenRouter's names for what clients may ask for. */
 export const OPENROUTER_NAMES: UpstreamNames = {

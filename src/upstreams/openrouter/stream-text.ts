@@ -7,7 +7,7 @@ import {
   type Reported,
   type TokenUsage,
 } from '../../vocabulary/outcome.ts'
-import type { StreamEventReading, StreamObserver } from '../upstream.ts'
+import type { StreamEventReading, StreamObserver } from '../wire.ts'
 
 /** The reading of an event that is relayed unchanged. */
 export const RELAY: StreamEventReading = { kind: 'relay' }
@@ -118,7 +118,10 @@ export class StreamText {
   #place: { readonly event: StreamEvent; readonly start: number; readonly end: number } | null =
     null
   readonly #counter: RegExp | null
-  #template: Template | null = null
+  #template: {
+    readonly before: TemplatePart
+    readonly after: TemplatePart
+  } | null = null
 
   /** `counter`: a member whose number grows from event to event; null for none. */
   constructor(members: readonly string[], counter: string | null = null) {
@@ -188,12 +191,6 @@ export class StreamText {
       : text
     return end
   }
-}
-
-/** The bytes of an event around its text. */
-interface Template {
-  readonly before: TemplatePart
-  readonly after: TemplatePart
 }
 
 /** The bytes on one side of the text, without the number of the counter. */

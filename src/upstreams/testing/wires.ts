@@ -1,4 +1,5 @@
-import type { Dialect, Wire } from '../upstream.ts'
+import type { Dialect } from '../upstream.ts'
+import type { Wire } from '../wire.ts'
 
 /** A dialect's wire of a format. Throws TypeError if it has none. */
 export function wire(dialect: Dialect, format: string): Wire {

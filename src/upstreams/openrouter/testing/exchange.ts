@@ -17,7 +17,7 @@ import type { Offer } from '../../../vocabulary/offer.ts'
 import type { Reported } from '../../../vocabulary/outcome.ts'
 import type { Problem } from '../../../vocabulary/problem.ts'
 import { usageOf } from '../../../vocabulary/testing/token-usage.ts'
-import type { AnswerReading, StreamEventReading, StreamObserver, Wire } from '../../upstream.ts'
+import type { AnswerReading, StreamEventReading, StreamObserver, Wire } from '../../wire.ts'
 import { openrouter } from '../openrouter.ts'
 
 /** The OpenRouter wire of a format. */
