@@ -73,7 +73,16 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const idHours = new IdHours(clock)
   const ids = createIdSource({ clock: idHours, fillRandom: (bytes) => randomFillSync(bytes) })
   const started = {
-    ...{ config, formats, operations, dialects, configured, log, clock, ids, passwords, closing },
+    config,
+    formats,
+    operations,
+    dialects,
+    configured,
+    log,
+    clock,
+    ids,
+    passwords,
+    closing,
   }
   const telemetryParts = await openTelemetry(started)
   const { telemetry, metricsAddress } = telemetryParts

@@ -84,7 +84,11 @@ export function openPage(
     mailDoor:
       postLetter &&
       new MailDoor({
-        ...{ db, clock, ids, pageUrl, signUp },
+        db,
+        clock,
+        ids,
+        pageUrl,
+        signUp,
         knownBrowsers: people.knownBrowsers,
         post: postLetter,
       }),

@@ -176,7 +176,8 @@ function openAuthenticator(
   return authenticator
 }
 
-// Answers that were cut off at the end of the drain timeout have it too. A supervisor kills a minute after that.
+// Charges of answers that were cut off at the end of the drain timeout get this time as well. A supervisor kills the
+// process a minute after that timeout.
 const SETTLES_WAIT_MS_MIN = 30_000
 
 function openSettler(

@@ -185,7 +185,7 @@ export class EndpointPrices {
     })
   }
 
-  /** A fall is doubted as the catalog's are. */
+  /** Keeps the earlier figures while a steep fall is doubted, as the catalog does. */
   #weigh(
     modelId: string,
     { believed, listed }: { readonly believed: HighestTerms | null; readonly listed: HighestTerms },

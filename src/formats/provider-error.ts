@@ -107,14 +107,12 @@ export function refusedForOf(httpStatus: number): RefusedFor {
   return httpStatus === 402 ? 'credit' : 'key'
 }
 
-interface AccountRefusal {
+/** How a problem is the provider's refusal of our account, which clients do not see; null: it is none. */
+export function accountRefusal({ code, cause }: Problem): {
   readonly refusedFor: RefusedFor
   /** Whether the provider says nothing of an account. */
   readonly isOnlyLikely: boolean
-}
-
-/** How a problem is the provider's refusal of our account, which clients do not see; null: it is none. */
-export function accountRefusal({ code, cause }: Problem): AccountRefusal | null {
+} | null {
   if (code !== 'service_unavailable' || !(cause instanceof ProviderRefusal)) return null
   const { httpStatus, isOnlyLikely } = cause
   if (httpStatus !== 401 && httpStatus !== 402) return null

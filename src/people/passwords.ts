@@ -15,13 +15,6 @@ export interface Passwords {
   }): Promise<boolean>
 }
 
-/** The cost of each hash: N × r × 128 bytes of memory, and time in proportion. */
-interface ScryptCost {
-  /** A power of two. */
-  readonly N: number
-  readonly r: number
-}
-
 // Node refuses to take more.
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024
 const KEY_BYTES = 64
@@ -34,9 +27,14 @@ const deriveKey = promisify<string, string, number, ScryptOptions, Buffer>(scryp
 
 /**
  * Passwords as scrypt hashes, made on Node's thread pool. Characters that look the same are the same password
- * (NFKC). A hash does not contain its cost, so no password matches a hash that was made with another cost.
+ * (NFKC). A hash does not contain its cost, so no password matches a hash that was made with another cost. A hash takes
+ * N × r × 128 bytes of memory, and time in proportion.
  */
-export function makeScryptPasswords(cost: ScryptCost): Passwords {
+export function makeScryptPasswords(cost: {
+  /** A power of two. */
+  readonly N: number
+  readonly r: number
+}): Passwords {
   const scryptCost = { ...cost, p: 1, maxmem: MEMORY_BYTES_MAX }
   // The salt is its hexadecimal text, not the bytes.
   const derived = ({ password, salt }: { readonly password: string; readonly salt: string }) =>

@@ -65,7 +65,10 @@ async function readFailingAccounts(
   const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const groups = await view.execute((trx) =>
     readPeriods(trx, {
-      ...{ accountId: accountIds, apiKeyId: null, by: 'account', columns: 'counts' },
+      accountId: accountIds,
+      apiKeyId: null,
+      by: 'account',
+      columns: 'counts',
       boundsMs: [range.fromMs, range.toMs],
     }),
   )

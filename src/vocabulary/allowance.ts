@@ -3,7 +3,7 @@ import { DAY_MS } from './clock.ts'
 /** How often an allowance resets. Weeks begin on Monday. */
 export type AllowancePeriod = (typeof ALLOWANCE_PERIODS)[number]
 
-/** All of them. */
+/** The periods of an allowance, the shortest first. */
 export const ALLOWANCE_PERIODS = ['day', 'week', 'month'] as const
 
 /** The calendar by which an allowance resets. */

@@ -29,7 +29,7 @@ export const PENDING_STATES = [
 /** The effect of refunds and disputes on a payment. */
 export type Reversal = (typeof REVERSALS)[number]
 
-/** Every such cause. */
+/** The effects that refunds and disputes have on a payment. */
 export const REVERSALS = [
   /** Everything that was paid is refunded. */
   'refunded',
@@ -46,7 +46,7 @@ export const REVERSALS = [
 /** The state of the disputes of a payment. */
 export type Dispute = (typeof DISPUTES)[number]
 
-/** Every such state, in the order in which one outranks another of the same payment. */
+/** The states of disputes, in the order in which one outranks another of the same payment. */
 export const DISPUTES = [
   /** The bank has not decided: the payment is taken back for now. */
   'open',
@@ -83,7 +83,7 @@ export function takesBack(dispute: Dispute | null): boolean {
 /** The cause of a change of a purchase's credit after it was added. */
 export type ReversalCause = (typeof REVERSAL_CAUSES)[number]
 
-/** Each of them. */
+/** The causes of such changes. */
 export const REVERSAL_CAUSES = ['refund', 'refund_failed', 'dispute', 'dispute_won'] as const
 
 /** The purchase of the reference of its entry, such as `pur_…` or `pur_…:2:dispute`. */

@@ -16,21 +16,18 @@ export const IN_FLIGHT_RETRY_SECONDS = 1
 /** The window of a key that has sent nothing. */
 export const EMPTY_WINDOW: RequestWindow = { second: 0, counts: [] }
 
-/** A window against a limit. */
-interface WindowReading {
-  /** Requests admitted in the window. */
-  readonly count: number
-  /** Seconds until the window holds fewer than the limit; null if it does by now. */
-  readonly retryAfterSeconds: number | null
-}
-
 interface WindowInput {
   readonly window: RequestWindow
   readonly nowMs: number
 }
 
 /** Reads a window against a limit. */
-export function readWindow(input: WindowInput & { readonly limit: number }): WindowReading {
+export function readWindow(input: WindowInput & { readonly limit: number }): {
+  /** Requests admitted in the window. */
+  readonly count: number
+  /** Seconds until the window holds fewer than the limit; null if it does by now. */
+  readonly retryAfterSeconds: number | null
+} {
   const { second, counts } = windowAt(input)
   let count = 0
   for (const admitted of counts) count += admitted

@@ -126,7 +126,7 @@ export function isRecentMark({
   return Math.abs(nowMs - reportedAtMs) < APART_MS
 }
 
-/** The same for a row: whether its mark keeps nothing waiting any more. */
+/** Selects the rows whose mark is so old that it keeps nothing waiting any more. */
 function isOldMark(nowMs: number) {
   return ({ eb, or }: ExpressionBuilder<Tables, 'webhook_conditions'>) =>
     or([

@@ -231,7 +231,10 @@ export class Authenticator {
         const known: KnownKey = {
           replacedAtMs: null,
           caller: {
-            ...{ accountId, apiKeyId, feeBasisPoints, hasBackedCredit: row.hasBacked === 1 },
+            accountId,
+            apiKeyId,
+            feeBasisPoints,
+            hasBackedCredit: row.hasBacked === 1,
             models: ModelAccess.of({
               account: { allow: row.accountAllow, deny: row.accountDeny },
               apiKey: { allow: row.keyAllow, deny: row.keyDeny },

@@ -107,7 +107,10 @@ export async function prunedUntilMs(db: Kysely<Tables>): Promise<number | null> 
   return row?.latestMs ?? null
 }
 
-/** The same if this request may be among the pruned ones; null: it can't be, because none were, or only older ones. */
+/**
+ * When the latest of the pruned requests was settled, if this request may be among them; null: it can't be, because none
+ * were pruned, or only older ones.
+ */
 export async function prunedUntilMsOf(
   db: Kysely<Tables>,
   requestId: string,

@@ -124,7 +124,10 @@ export async function countCodes(
     .execute()
   // PostgreSQL answers counts as text.
   return rows.map(({ upstream, code, ...row }) => ({
-    ...{ upstream, code, requests: Number(row.requests), answered: Number(row.answered) },
+    upstream,
+    code,
+    requests: Number(row.requests),
+    answered: Number(row.answered),
     costMicros: roundedCost({
       costMicros: Number(row.cost_micros),
       costRestPico: Number(row.cost_rest_pico),

@@ -28,19 +28,16 @@ interface AccountTally {
   openHolds: number
 }
 
-/** Charges by the purse that pays, and the free charge that no purse could pay. */
-interface Charges {
-  backedMicros: number
-  freeMicros: number
-  writtenOffMicros: number
-}
-
 interface ApiKeyTally {
   spendMicros: number
   heldMicros: number
   openHolds: number
   /** The charges of entries less those of existing requests: the sums that pruned requests must have. */
-  readonly ofPruned: Charges
+  readonly ofPruned: {
+    backedMicros: number
+    freeMicros: number
+    writtenOffMicros: number
+  }
 }
 
 /** Adds up the rows behind the figures of accounts and keys. Knows no rule, only sums. */

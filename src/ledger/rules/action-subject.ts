@@ -102,7 +102,10 @@ function wordsOf(list: readonly string[] | null | undefined): string | null | un
   return list?.join(' ') ?? (list === null ? null : undefined)
 }
 
-/** Each by its name, so that nothing else of a command, such as the hash of a key, is ever recorded. */
+/**
+ * The fields that a command gives, by their names in the API. Each is listed, so that nothing else of a command, such as the
+ * hash of a key, is ever recorded.
+ */
 export function fieldsOf({
   name,
   email,
@@ -122,7 +125,10 @@ export function fieldsOf({
 }: Changeable): ActionSubject['detail'] {
   const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
   const fields = {
-    ...{ name, email, disabled, note },
+    name,
+    email,
+    disabled,
+    note,
     fee_basis_points: feeBasisPoints,
     low_balance: lowBalanceMicros,
     credit_limit: creditLimitMicros,

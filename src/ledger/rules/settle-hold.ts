@@ -253,7 +253,13 @@ function recordLate(work: UnitOfWork, row: RequestRow, learned: Resolution | Cor
   const hour = Math.floor((timeOfId(row.id) ?? 0) / HOUR_MS)
   const { id, accountId, apiKeyId, modelId, endpoint, upstream } = row
   work.lateCosts.write({
-    ...{ id, accountId, apiKeyId, modelId, endpoint, upstream, hour },
+    id,
+    accountId,
+    apiKeyId,
+    modelId,
+    endpoint,
+    upstream,
+    hour,
     day: Math.floor(hour / DAY_HOURS),
     ...cost,
   })

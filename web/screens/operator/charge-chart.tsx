@@ -73,19 +73,27 @@ export function partsOf(all: readonly Figures[], sum: Figures): readonly LegendS
   const isKnown = all.every(({ margin }) => margin !== null)
   return [
     {
-      ...{ id: 'cost', name: 'Provider cost', tone: 2 },
-      ...{ values: all.map(costOf), text: money(sum.cost) },
+      id: 'cost',
+      name: 'Provider cost',
+      tone: 2,
+      values: all.map(costOf),
+      text: money(sum.cost),
     },
     {
-      ...{ id: 'margin', name: 'Margin', tone: 1 },
-      ...{ values: all.map(marginOf), text: sum.margin === null ? '–' : money(sum.margin) },
+      id: 'margin',
+      name: 'Margin',
+      tone: 1,
+      values: all.map(marginOf),
+      text: sum.margin === null ? '–' : money(sum.margin),
     },
     ...(restMicros === 0 && sum.free_charge === 0
       ? []
       : [
           {
-            ...{ id: 'rest', name: isKnown ? 'Free credit' : 'Free credit, or cost not known' },
-            ...{ tone: 3, values: rests },
+            id: 'rest',
+            name: isKnown ? 'Free credit' : 'Free credit, or cost not known',
+            tone: 3,
+            values: rests,
             text: money(sum.margin === null ? restMicros : sum.free_charge),
           },
         ]),

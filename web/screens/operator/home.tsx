@@ -161,7 +161,13 @@ function Columns({ span, search }: OfRange) {
   const navigate = route.useNavigate()
   const query = useQuery(chartQuery(span, search))
   return (
-    <UsageColumns {...{ query, span, compare, by }} isSplitByPart={by === 'margin'}>
+    <UsageColumns
+      query={query}
+      span={span}
+      compare={compare}
+      by={by}
+      isSplitByPart={by === 'margin'}
+    >
       {() => (
         <Segments
           label="Split by"

@@ -95,7 +95,8 @@ export function MarginTable(props: MarginTableProps) {
     const { order, onSort } = sort
     const direction = directionOf(name, orderOf(by, order))
     return {
-      ...{ text, className },
+      text,
+      className,
       sort: { direction, onSort: () => onSort(nextOrder(name, orderOf(by, order))) },
     }
   })

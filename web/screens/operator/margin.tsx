@@ -126,7 +126,13 @@ function Columns({ span, search }: ColumnsProps) {
   const { by = 'account', compare = null } = search
   const query = useQuery(chartQuery(span, search))
   return (
-    <UsageColumns {...{ query, span, compare, by }} isSplitByPart={chartedBy(search) === undefined}>
+    <UsageColumns
+      query={query}
+      span={span}
+      compare={compare}
+      by={by}
+      isSplitByPart={chartedBy(search) === undefined}
+    >
       {({ figures }) => <p className="note num">{money(figures.charge)} in total</p>}
     </UsageColumns>
   )
