@@ -3,6 +3,7 @@ import { listedAccountShape } from '../operations/accounts/account-list.ts'
 import { accountShape } from '../operations/accounts/accounts.ts'
 import { entryShape } from '../operations/credit/credit.ts'
 import { listShape } from '../operations/fields.ts'
+import { entryName } from '../vocabulary/entry-words.ts'
 import { FEE_BASIS_POINTS_MAX, showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
 import { allowanceText, limitOptions } from './limits.ts'
@@ -89,7 +90,7 @@ const ENTRIES = shownRows(entryShape, {
   columns: {
     ENTRY: ({ id }) => id.replace(/^.*\//, ''),
     AT: ({ created_at }) => moment(created_at),
-    KIND: ({ kind }) => kind,
+    KIND: (entry) => entryName(entry).toLowerCase(),
     CREDIT: ({ purse }) => PURSE_WORDS[purse],
     AMOUNT: ({ amount }) => showMicros(amount),
     REFERENCE: ({ reference, request_id }) => reference ?? request_id ?? '-',

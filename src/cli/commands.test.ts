@@ -86,11 +86,11 @@ describe('account', () => {
     const first = await line.run('account', 'entries', id, '--limit', '1')
     expect(cells(first.out)).toEqual([
       ['ENTRY', 'AT', 'KIND', 'CREDIT', 'AMOUNT', 'REFERENCE'],
-      ['2', expect.any(String), 'chargeback', 'paid', '−$5.00', 'chargeback-1'],
+      ['2', expect.any(String), 'credit removed', 'paid', '−$5.00', 'chargeback-1'],
     ])
     const [, cursor = ''] = /^more: --after (\S+)\n$/.exec(first.notes) ?? []
     const second = await line.run('account', 'entries', id, '--after', cursor)
-    expect(cells(second.out)[1]?.slice(2)).toEqual(['top_up', 'paid', '$25.00', 'invoice-1'])
+    expect(cells(second.out)[1]?.slice(2)).toEqual(['top-up', 'paid', '$25.00', 'invoice-1'])
     const { next_cursor } = await line.json('account', 'entries', id, '--limit', '1')
     const after = await line.json('account', 'entries', id, '--after', String(next_cursor))
     expect(after).toMatchObject({ data: [{ reference: 'invoice-1' }], has_more: false })

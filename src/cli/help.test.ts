@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { OTHER_NAMES } from './other-names.ts'
 import { openCommandLine } from './testing/command-line.ts'
 import { faultOf, program } from './testing/fault-of.ts'
 import { examplesOf, SHOWN_COMMANDS } from './testing/helps.ts'
@@ -71,14 +72,31 @@ test('help runs no command, whatever arguments follow its name', async () => {
   }
 })
 
+test('other names of a task are not names of commands, and the commands that they lead to exist', async () => {
+  const { out } = await line.run('--help')
+  const commands = [...out.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name)
+  for (const { names, meant } of OTHER_NAMES) {
+    expect(names.filter((name) => commands.includes(name))).toEqual([])
+    const [, ...words] =
+      /`(?:[A-Z_]+=\S+ )?(tollgate [a-z ]+[a-z])/.exec(meant)?.[1]?.split(' ') ?? []
+    expect((await line.run('help', ...words)).exitCode, meant).toBe(0)
+  }
+})
+
 describe('a mistake of a newcomer', () => {
   test.each<[string[], string]>([
     [['key', 'get', 'key_1'], "unknown command 'get': the commands are create, list, show"],
-    [['start'], "unknown command 'start': the commands are serve, doctor"],
-    [['help', 'start'], "unknown command 'start': the commands are serve, doctor"],
+    [['begin'], "unknown command 'begin': the commands are serve, doctor"],
+    [['help', 'begin'], "unknown command 'begin': the commands are serve, doctor"],
+    [['start'], "unknown command 'start': `tollgate serve` starts the gateway"],
+    [['models', 'list'], "unknown command 'models': `tollgate catalog list` shows the models"],
+    [['refund', 'Ada', '5'], '`tollgate credit add <account> -5 --reference refund-1` removes'],
+    [['restore', 'one.db'], '`DATABASE_URL=sqlite:<file> tollgate serve` serves from it'],
+    [['fee', '--help'], '`tollgate account update <account> --fee 12` sets the fee'],
+    [['help', 'invite'], '`tollgate user --help` shows how to list and invite people'],
     [['help', 'acount'], "unknown command 'acount'\n(Did you mean account?)"],
     [['help', 'key', 'get'], "unknown command 'get': the commands are create, list, show"],
-    [['start', '--help'], "unknown command 'start': the commands are serve, doctor"],
+    [['begin', '--help'], "unknown command 'begin': the commands are serve, doctor"],
     [['acount', '--help'], "unknown command 'acount'\n(Did you mean account?)"],
     [['acount', 'list', '-h'], "unknown command 'acount'\n(Did you mean account?)"],
     [['--help', 'acount'], "unknown command 'acount'\n(Did you mean account?)"],

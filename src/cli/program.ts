@@ -8,6 +8,7 @@ import { type DoctorInput, doctorCommand } from './doctor/doctor.ts'
 import { addHelp } from './help-text.ts'
 import { KEY_COMMANDS } from './key.ts'
 import { type CommandRow, operationCommand } from './operation-command.ts'
+import { OTHER_NAMES } from './other-names.ts'
 import { PURCHASE_COMMANDS } from './purchase.ts'
 import { USAGE_COMMAND } from './reports.ts'
 import { REQUEST_COMMANDS } from './request.ts'
@@ -180,8 +181,16 @@ function usageHint(
     if (command.name() === 'audit') return ' `tollgate action list` shows the audit log.'
     return command.registeredArguments.length === 0 ? '' : ' Quote text that has spaces.'
   }
-  if (code !== 'commander.unknownCommand' || message.includes('Did you mean')) return ''
-  return commandsHint(command)
+  if (code !== 'commander.unknownCommand') return ''
+  const meant = command.parent === null ? meantBy(message) : undefined
+  if (meant !== undefined) return `: ${meant}`
+  return message.includes('Did you mean') ? '' : commandsHint(command)
+}
+
+/** By position: Commander's message, which quotes the unknown command. */
+function meantBy(message: string): string | undefined {
+  const [, word = ''] = /'(.*?)'/.exec(message) ?? []
+  return OTHER_NAMES.find(({ names }) => names.includes(word))?.meant
 }
 
 function commandsHint(command: Command): string {

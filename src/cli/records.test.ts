@@ -260,7 +260,7 @@ describe('account statement', () => {
       ['DATE', 'KIND', 'DETAILS', 'AMOUNT', 'BALANCE'],
       ['', 'closing', '$10.00'],
       [day, 'charge', '2 requests', '$0.00', '$10.00'],
-      [day, 'top_up', 'r', '$10.00', '$10.00'],
+      [day, 'top-up', 'r', '$10.00', '$10.00'],
       ['', 'opening', '$0.00'],
     ])
     const csv = await line.run('account', 'statement', account, '--csv')

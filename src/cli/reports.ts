@@ -5,6 +5,7 @@ import { statementShape } from '../operations/credit/statement.ts'
 import { refusalsShape } from '../operations/requests/refusals.ts'
 import { usageReportShape } from '../operations/usage/usage-report.ts'
 import { REFUSALS_KEPT_DAYS } from '../usage/refusals.ts'
+import { entryName } from '../vocabulary/entry-words.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { findId, idArgument } from './ids.ts'
 import { type OperationCommand, show } from './operation-command.ts'
@@ -161,7 +162,7 @@ export const STATEMENT_COMMAND: OperationCommand = {
     const { lines, opening_balance, closing_balance } = statementShape.parse(body)
     const rows = lines.map((line) => [
       line.date,
-      line.kind,
+      entryName(line).toLowerCase(),
       subjectOf(line),
       showMicros(line.amount),
       showMicros(line.balance),

@@ -1,32 +1,16 @@
 import { Link } from '@tanstack/react-router'
-import { purchaseIdOf, reversalCauseOf } from '../../../src/vocabulary/purchase.ts'
+import { entryName } from '../../../src/vocabulary/entry-words.ts'
+import { purchaseIdOf } from '../../../src/vocabulary/purchase.ts'
 import type { Entry } from '../../api/answers.ts'
 import { shortId } from '../../format/ids.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { reversalName } from './purchase-words.ts'
-
-const WORDS = {
-  top_up: 'Top-up',
-  activation: 'Code redeemed',
-  purchase: 'Purchase',
-  grant: 'Free credit given',
-  expiry: 'Free credit expired',
-  charge: 'Charge',
-  correction: 'Correction',
-  chargeback: 'Credit removed',
-  write_off: 'Written off',
-} as const satisfies Record<Exclude<Entry['kind'], 'reversal'>, string>
 
 type Named = Pick<Entry, 'kind' | 'amount' | 'reference'> & { purse: Entry['purse'] | null }
 
 /** The name of an entry, with its purse unless the name implies it. */
 export function EntryWord({ entry }: { entry: Named }) {
-  const { kind, amount, reference } = entry
-  const word =
-    kind === 'reversal'
-      ? reversalName({ amount, cause: reversalCauseOf(reference ?? '') })
-      : WORDS[kind]
+  const word = entryName(entry)
   return (
     <>
       <b>{word}</b>

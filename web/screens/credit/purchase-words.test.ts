@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { byMethod, methodName, paidText, purchaseWords, reversalName } from './purchase-words.ts'
+import { reversalName } from '../../../src/vocabulary/entry-words.ts'
+import { byMethod, methodName, paidText, purchaseWords } from './purchase-words.ts'
 
 test('a deposit is named by its token and chain, not by the ID of its method', () => {
   const deposit = {

@@ -1,5 +1,5 @@
-import { type ReversalCause, tokenText } from '../../../src/vocabulary/purchase.ts'
-import type { Entry, Purchase } from '../../api/answers.ts'
+import { tokenText } from '../../../src/vocabulary/purchase.ts'
+import type { Purchase } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 
 type Reversal = NonNullable<Purchase['reversal']>
@@ -53,22 +53,6 @@ export const REVERSAL_WORDS: Readonly<Record<Reversal, StateWords>> = {
   disputed: { word: 'Disputed', tone: 'bad' },
   dispute_lost: { word: 'Dispute lost', tone: 'off' },
   dispute_won: { word: 'Dispute won', tone: 'good' },
-}
-
-const CAUSE_NAMES: Readonly<Record<ReversalCause, string>> = {
-  refund: 'Refund',
-  refund_failed: 'Refund failed',
-  dispute: 'Dispute',
-  dispute_won: 'Dispute won',
-}
-
-/** Below zero: credit was removed. */
-type Change = Pick<Entry, 'amount'> & { readonly cause: ReversalCause | null }
-
-/** The name of a change by a refund or a dispute. */
-export function reversalName({ amount, cause }: Change): string {
-  if (cause !== null) return CAUSE_NAMES[cause]
-  return amount < 0 ? 'Refund or dispute' : 'Dispute won or refund failed'
 }
 
 const CHAINS: Readonly<Partial<Record<number, string>>> = {

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { reversalName } from '../../../src/vocabulary/entry-words.ts'
 import { type Receipt as ReceiptAnswer, receiptQuery } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { dayAndMinute } from '../../format/time.ts'
@@ -8,7 +9,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { ContactLink } from '../../parts/service-name.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useAccountId, useNameOf } from '../../shell/use-account.ts'
-import { methodName, paidText, reversalName } from './purchase-words.ts'
+import { methodName, paidText } from './purchase-words.ts'
 import { ReversalChip } from './reversal-chip.tsx'
 
 interface ReceiptProps {
