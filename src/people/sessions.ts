@@ -9,7 +9,7 @@ import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
 import { hashSecret } from './links.ts'
 
 /** How long a session lasts after the sign-in, in use or not. */
-const SESSION_MS = 7 * DAY_MS
+export const SESSION_MS = 7 * DAY_MS
 
 /** How long a session waits for the second factor of its user. */
 const WAIT_MS = 10 * 60_000

@@ -4,6 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import { NotSent } from '../store/store-failure.ts'
 import { REFUSALS, type RefusalRow } from '../store/usage-tables.ts'
 import { type Clock, HOUR_MS } from '../vocabulary/clock.ts'
+import { REFUSALS_KEPT_DAYS } from '../vocabulary/date-range.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 
@@ -27,9 +28,6 @@ interface Refusal {
   /** The problem that it was answered with. */
   readonly code: ProblemCode
 }
-
-/** How many days counts of refused requests are kept. */
-export const REFUSALS_KEPT_DAYS = 30
 
 const WRITE_INTERVAL_MS = 5_000
 const CELLS_MAX_DEFAULT = 10_000

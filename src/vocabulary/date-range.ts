@@ -10,6 +10,12 @@ export type MovingRange = (typeof MOVING_RANGES)[number]
 /** Every range that moves. */
 export const MOVING_RANGES = ['today', '7d', '30d', '90d', 'month', 'year', 'all'] as const
 
+/** The most days of a range that is read. */
+export const RANGE_DAYS_MAX = 400
+
+/** How many days counts of refused requests are kept. */
+export const REFUSALS_KEPT_DAYS = 30
+
 /** A range as a person chose it. `from` and `to` are dates such as `2026-10-31`, both included. */
 export type DateRange =
   | { readonly kind: 'moving'; readonly range: MovingRange }

@@ -7,6 +7,7 @@ import {
   type MovingRange,
   monthOf,
   monthStart,
+  RANGE_DAYS_MAX,
   readTypedDate,
   type TimeSpan,
   wholeMonth,
@@ -18,8 +19,6 @@ import { comparedText, dateText, RANGE_WORDS, rangeText } from '../format/ranges
 import { Calendar, ONE_MONTH_IS_SHOWN } from './calendar.tsx'
 import { Icon } from './icon.tsx'
 import { Popover } from './popover.tsx'
-
-const DAYS_MAX = 400
 
 /** A range, and what it is compared with; null: nothing. */
 interface PickedRange {
@@ -188,7 +187,8 @@ function useDraft({ range: first, spanOf }: RangePickerProps, nowMs: number) {
     read(): DateRange | null {
       const read = typed === null ? range : readTyped(typed, nowMs)
       if (typeof read === 'string') setError(read)
-      else if (lengthOf(spanOf(read)) > DAYS_MAX) setError(`Choose at most ${DAYS_MAX} days.`)
+      else if (lengthOf(spanOf(read)) > RANGE_DAYS_MAX)
+        setError(`Choose at most ${RANGE_DAYS_MAX} days.`)
       else return read
       return null
     },

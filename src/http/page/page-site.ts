@@ -1,11 +1,11 @@
 import { isLoopback } from '../../journey/gate/client-address.ts'
 import { KNOWN_MS } from '../../people/known-browsers.ts'
 import { OUTSIDE_MS } from '../../people/outside/outside-door.ts'
+import { SESSION_MS } from '../../people/sessions.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 
 const SESSION_COOKIE = 'tollgate_session'
-const SESSION_SECONDS = 7 * 24 * 60 * 60
 const TICKET_COOKIE = 'tollgate_sign_in'
 const KNOWN_COOKIE = 'tollgate_known'
 
@@ -63,7 +63,7 @@ export class PageSite {
 
   /** `Set-Cookie` that keeps a session in the browser; null ends it there. No script can read it. */
   sessionCookie(arrival: Pick<Arrival, 'headers'>, sessionToken: string | null): string {
-    const maxAgeSeconds = SESSION_SECONDS
+    const maxAgeSeconds = SESSION_MS / 1_000
     return this.#cookie(arrival, { cookie: SESSION_COOKIE, value: sessionToken, maxAgeSeconds })
   }
 

@@ -25,11 +25,11 @@ const COUNTED = {
 export interface GateSettings {
   /** The kind of calls that are counted, under the ID in `apiKeyId`. Default: requests of API keys. */
   readonly counts?: keyof typeof COUNTED
-  /** Requests of one API key that may be read or run at a time: 8. */
+  /** Requests of one API key that may be read or run at a time. */
   readonly inFlightMax: number
-  /** Requests of one API key in a minute: 300. */
+  /** Requests of one API key in a minute. */
   readonly requestsPerMinuteMax: number
-  /** Requests in a minute of all API keys of an account that never had paid credit: 20. */
+  /** Requests in a minute of all API keys of an account that never had paid credit. */
   readonly unbackedRequestsPerMinuteMax: number
 }
 
@@ -52,13 +52,13 @@ const READ_ON_TOTAL_MAX = 512
 
 /**
  * The limits of this process. The gate stands before bodies are read and protects memory: no API key can
- * have more than eight bodies read at a time, or send bodies without end only to have them refused. The gate
+ * have more bodies read at a time than its limit, or send bodies without end only to have them refused. The gate
  * counts requests that never reach the ledger; the ledger counts those of other processes. Either refuses.
  *
  * Requests in a minute. Every authenticated request counts once: from the second in which it arrived, and
  * once it is admitted from the second of its admission, as in the ledger's window. The ledger counts admitted
  * requests only, of all processes, so it has room again by the time that a refusal of the gate names. A
- * request that is refused for its rate does not count, so a key that never pauses still gets its 300 a minute.
+ * request that is refused for its rate does not count, so a key that never pauses still gets its limit of each minute.
  *
  * Requests in flight. A request takes its place before it can have a hold, and keeps it until the end of its
  * hold is given to the ledger. Requests of other processes are left to the ledger, which may refuse a request
@@ -291,8 +291,8 @@ class TakenSlot {
 
   /**
    * Gives the place in flight back, while the call upstream is read on without its client until `leave`.
-   * False, and the request keeps its place, if the API key already has 16 such calls or the process 512. So an API
-   * key has at most 16 calls beyond its limit. To be called at most once.
+   * False, and the request keeps its place, if the API key already has {@link READ_ON_MAX} such calls, by which it may
+   * exceed its limit, or the process {@link READ_ON_TOTAL_MAX}. To be called at most once.
    */
   readOn(): boolean {
     const { apiKey } = this.#place

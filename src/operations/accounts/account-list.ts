@@ -16,6 +16,7 @@ import { getCredits } from '../../ledger/activity/balance.ts'
 import type { AccountRow, Tables } from '../../store/schema.ts'
 import { FAILING_ACCOUNTS_MAX, FailingAccounts } from '../../usage/failing-accounts.ts'
 import { readAccounts, readUsageGroups, type UsageFigures } from '../../usage/read-usage.ts'
+import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { csvLine, dollarsCell } from '../csv.ts'
 import {
@@ -81,7 +82,7 @@ const LIST_QUERY = pageQuery('accounts', {
   to: momentField
     .optional()
     .describe(
-      'The end of the range of `charge` and `margin`, exclusive, moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
+      `The end of the range of \`charge\` and \`margin\`, exclusive, moved forward to the end of its UTC day. Default: now. At most ${RANGE_DAYS_MAX} days after \`from\`.`,
     ),
   format: formatField,
 })

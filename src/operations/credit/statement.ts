@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { reversalsOfAccount } from '../../ledger/purchases.ts'
 import { readStatement, type Statement, type StatementLine } from '../../usage/read-statement.ts'
 import { DAY_MS } from '../../vocabulary/clock.ts'
-import { dateOf, lastDays } from '../../vocabulary/date-range.ts'
+import { dateOf, lastDays, RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { ENTRY_KINDS, PURSES } from '../../vocabulary/money.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { purchaseIdOf, type Reversal } from '../../vocabulary/purchase.ts'
@@ -51,7 +51,7 @@ function show({ store, clock }: OperationParts) {
       to: momentField
         .optional()
         .describe(
-          'The end of the range, exclusive, moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
+          `The end of the range, exclusive, moved forward to the end of its UTC day. Default: now. At most ${RANGE_DAYS_MAX} days after \`from\`.`,
         ),
       kind: anyOf(z.enum(ENTRY_KINDS), `must be one or more of ${ENTRY_KINDS.join(', ')}`)
         .optional()

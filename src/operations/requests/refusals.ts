@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { getNamedKeys } from '../../ledger/api-keys.ts'
-import { REFUSALS_KEPT_DAYS, readRefusals } from '../../usage/refusals.ts'
+import { readRefusals } from '../../usage/refusals.ts'
 import { HOUR_MS } from '../../vocabulary/clock.ts'
+import { RANGE_DAYS_MAX, REFUSALS_KEPT_DAYS } from '../../vocabulary/date-range.ts'
 import { problemOfCode } from '../../vocabulary/problem.ts'
 import { idField, keysFilterField, momentField, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
@@ -33,7 +34,7 @@ export function refusalOperations({ store, clock }: OperationParts) {
         to: momentField
           .optional()
           .describe(
-            'The end of the range, exclusive, moved forward to the end of its hour. Default: now. At most 400 days after `from`.',
+            `The end of the range, exclusive, moved forward to the end of its hour. Default: now. At most ${RANGE_DAYS_MAX} days after \`from\`.`,
           ),
       }),
       answers: { 200: refusalsShape },

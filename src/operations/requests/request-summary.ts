@@ -8,6 +8,7 @@ import { type CountedErrors, readErrors } from '../../usage/read-errors.ts'
 import { readPeriods } from '../../usage/read-periods.ts'
 import { addSums, NO_USAGE, type UsageSums } from '../../usage/sums.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../vocabulary/clock.ts'
+import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import {
@@ -23,7 +24,7 @@ import type { OperationParts } from '../operation-parts.ts'
 import { checkFilters, filterOf, operatorFilters } from './requests.ts'
 
 const HOURS_UP_TO_MS = 2 * DAY_MS
-const ROLLED_MS_MAX = 400 * DAY_MS
+const ROLLED_MS_MAX = RANGE_DAYS_MAX * DAY_MS
 const STEPS_MAX = 60
 
 /** Counts of Activity above its list, and over time. */
@@ -115,7 +116,7 @@ function checkRange(
   const most =
     isUncounted && !isLong
       ? `${counted(requestsMs / HOUR_MS)} with \`state\` or \`tag\``
-      : '400 days'
+      : `${RANGE_DAYS_MAX} days`
   throw invalidParameter('since', `\`since\` must be before \`until\`, by at most ${most}.`)
 }
 
@@ -130,7 +131,10 @@ async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<S
   const rangeMs = untilMs - sinceMs
   const stepMs = MINUTE_MS * Math.ceil(rangeMs / MINUTE_MS / STEPS_MAX)
   const { steps, heldMicros, errors, ...sums } = await summarizeRequests(db, {
-    ...{ ...more, ...whose, sinceMs, untilMs },
+    ...more,
+    ...whose,
+    sinceMs,
+    untilMs,
     stepMs,
   })
   return {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { type PeriodSpan, periodSpanAt } from '../../vocabulary/allowance.ts'
 import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
+import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { momentField } from '../fields.ts'
 
 const RANGE_DAYS_DEFAULT = 30
-const RANGE_DAYS_MAX = 400
 
 /** The steps that a report can have rows for, in addition to its groups. */
 export const STEPS = ['day', 'month'] as const
@@ -29,7 +29,7 @@ export interface ReportRange {
 }
 
 /**
- * The moments of a range of at most 400 days, and an hour more for days of a zone. Throws Problem
+ * The moments of a range of at most {@link RANGE_DAYS_MAX} days, and an hour more for days of a zone. Throws Problem
  * `invalid_parameter`.
  */
 export function rangeOf(
@@ -51,7 +51,7 @@ export function rangeOf(
   if (fromMs >= toMs) {
     throw invalidParameter('from', '`from` must be before `to`, which is now if it is left out.')
   }
-  // One of 400 days may have an hour more than the others.
+  // The longest may have an hour more than the others.
   if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS + HOUR_MS) {
     throw invalidParameter('from', `\`from\` must be at most ${RANGE_DAYS_MAX} days before \`to\`.`)
   }

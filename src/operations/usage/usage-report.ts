@@ -8,6 +8,7 @@ import { moneyOf, USAGE_GROUPINGS } from '../../usage/read-usage.ts'
 import type { SumRow } from '../../usage/sum-rows.ts'
 import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../../usage/sums.ts'
 import { isTimeZone } from '../../vocabulary/allowance.ts'
+import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { invalidParameter, type Problem } from '../../vocabulary/problem.ts'
 import { filterField, formatField, idFilterField, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
@@ -46,7 +47,9 @@ const reportQuery = {
     ),
   to: placeField
     .optional()
-    .describe('The end of the range, exclusive. Default: now. At most 400 days after `from`.'),
+    .describe(
+      `The end of the range, exclusive. Default: now. At most ${RANGE_DAYS_MAX} days after \`from\`.`,
+    ),
   step: z
     .enum(STEPS)
     .optional()
@@ -89,7 +92,11 @@ function ofAccount(parts: OperationParts) {
     answers: { 200: usageReportShape },
     run: ({ accountId, query, reader, acceptsCsv }) =>
       answer(parts, {
-        ...{ ...query, reader, acceptsCsv, accountId, apiKeyId: null },
+        ...query,
+        reader,
+        acceptsCsv,
+        accountId,
+        apiKeyId: null,
         isForOperators: false,
       }),
   })
@@ -123,7 +130,11 @@ function ofAll(parts: OperationParts) {
       const accountId =
         account ?? (key === undefined ? null : await ownerOf(parts.store.pages(reader), key))
       return answer(parts, {
-        ...{ ...query, reader, acceptsCsv, accountId, apiKeyId: key ?? null },
+        ...query,
+        reader,
+        acceptsCsv,
+        accountId,
+        apiKeyId: key ?? null,
         isForOperators: true,
       })
     },
@@ -199,7 +210,10 @@ async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange
   const boundsMs = steps?.boundsMs ?? [fromMs, toMs]
   const head = {
     object: 'usage_report' as const,
-    ...{ from: timeAnswer(fromMs), to: timeAnswer(toMs), time_zone, by },
+    from: timeAnswer(fromMs),
+    to: timeAnswer(toMs),
+    time_zone,
+    by,
   }
   if (by === 'day' || by === 'month') {
     const sums = await readPeriods(view, { ...query, by: null, boundsMs })

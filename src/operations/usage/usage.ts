@@ -11,7 +11,13 @@ import {
   type UsageSeries,
 } from '../../usage/read-usage.ts'
 import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
-import { COMPARISONS, comparedSpan, lastDays, stepOf } from '../../vocabulary/date-range.ts'
+import {
+  COMPARISONS,
+  comparedSpan,
+  lastDays,
+  RANGE_DAYS_MAX,
+  stepOf,
+} from '../../vocabulary/date-range.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { CHART_STEPS, type ChartStep } from '../../vocabulary/usage-step.ts'
 import { idField, momentField, timeAnswer, timeField, timeOrNull } from '../fields.ts'
@@ -21,7 +27,7 @@ import { figuresAnswer, figuresShape } from './usage-figures.ts'
 import { readKeyOwners, readNames } from './usage-names.ts'
 
 const RANGE_DAYS_DEFAULT = 30
-const RANGE_MS_MAX = 400 * DAY_MS
+const RANGE_MS_MAX = RANGE_DAYS_MAX * DAY_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
 // Requests of hours are read one by one if they are grouped by key.
 const HOURLY_MS_MAX = {
@@ -162,7 +168,10 @@ export function chartRange(
   const fromMs = from ?? lastDays(days, { nowMs: toMs - 1 }).fromMs
   const rangeMs = toMs - fromMs
   if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
-    throw invalidParameter('from', '`from` must be before `to`, by at most 400 days.')
+    throw invalidParameter(
+      'from',
+      `\`from\` must be before \`to\`, by at most ${RANGE_DAYS_MAX} days.`,
+    )
   }
   return { fromMs, toMs, step: stepOf({ fromMs, toMs }) }
 }

@@ -1,5 +1,5 @@
 import { Link, useParams } from '@tanstack/react-router'
-import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
+import { type DateRange, REFUSALS_KEPT_DAYS, searchOf } from '../../../src/vocabulary/date-range.ts'
 import { count, percent } from '../../format/numbers.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useRequestSource } from './use-activity.ts'
@@ -64,7 +64,7 @@ export function RefusedLink({ range, forwarded }: RefusedLinkProps) {
       <p className="refused">
         <Link
           className="to-failed"
-          title="Requests that were refused before they were forwarded; counts are kept for 30 days. Show why."
+          title={`Requests that were refused before they were forwarded; counts are kept for ${REFUSALS_KEPT_DAYS} days. Show why.`}
           to={paths.activity}
           params={{ account }}
           search={searchOf(range)}

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { DAY_MS, HOUR_MS } from '../../../src/vocabulary/clock.ts'
+import { REFUSALS_KEPT_DAYS } from '../../../src/vocabulary/date-range.ts'
 import type { Refusals as Counted } from '../../api/answers.ts'
 import { currentMs, currentTime } from '../../api/clock.ts'
 import { count, counted } from '../../format/numbers.ts'
@@ -18,8 +19,7 @@ const CODES_MAX = 2
 // Each takes a line there, or nearly.
 const PHONE_CODES_MAX = 1
 const KEYS_MAX = 4
-// As the server keeps its counts.
-const KEPT_MS = 30 * DAY_MS
+const KEPT_MS = REFUSALS_KEPT_DAYS * DAY_MS
 
 interface RefusalsProps {
   readonly source: RequestSource
@@ -168,8 +168,10 @@ function ByCode({ source, counts }: ByCodeProps) {
       <p className="note">
         Counted by the hour, since{' '}
         {dayAndShortMinute(since ?? new Date(counts.from), currentTime())}.{' '}
-        {since === null ? 'Counts are kept for 30 days.' : 'Older counts are not kept.'} Requests
-        with an unknown API key belong to no account, and are not counted.
+        {since === null
+          ? `Counts are kept for ${REFUSALS_KEPT_DAYS} days.`
+          : 'Older counts are not kept.'}{' '}
+        Requests with an unknown API key belong to no account, and are not counted.
       </p>
     </>
   )

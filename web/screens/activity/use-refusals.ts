@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { DAY_MS } from '../../../src/vocabulary/clock.ts'
+import { REFUSALS_KEPT_DAYS } from '../../../src/vocabulary/date-range.ts'
 import { callAs } from '../../api/calls.ts'
 import { momentsOf } from '../../api/queries.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { type ActivitySearch, rangeOf } from './search.ts'
 import { activitySpan, type RequestSource } from './use-activity.ts'
 
-// Counts are kept for 30 days and begin at an hour: no longer range has more.
-const SPAN_MS_MAX = 31 * DAY_MS
+// The counts that are kept begin at an hour: no longer range has more.
+const SPAN_MS_MAX = (REFUSALS_KEPT_DAYS + 1) * DAY_MS
 const REFETCH_MS = 15_000
 
 /** The account, null for all, and the kind of reader. */
