@@ -221,6 +221,12 @@ describe('usage', () => {
       ['total', '2', '1', '0', '0', '$0.00', '$0.00', '$0.00'],
     ])
     expect(await line.json('usage', '--by', 'model')).toMatchObject({ totals: { requests: 2 } })
+    const wrong = await line.run('usage', '--sort', 'height')
+    expect([wrong.exitCode, wrong.notes]).toEqual([
+      2,
+      expect.stringMatching(/`--sort` must be .*-margin/),
+    ])
+    expect((await line.run('usage', '--by', 'model', '--sort', '-margin')).exitCode).toBe(0)
     const csv = await line.run('usage', '--by', 'model', '--csv')
     expect(csv.out).toMatch(/^model,requests,.*\r\n[\s\S]*total,2,1,0,/)
     const focus = await line.run('usage', '--format', 'focus')

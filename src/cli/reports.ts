@@ -38,6 +38,12 @@ export const USAGE_COMMAND: OperationCommand = {
       to: 'query.step',
     },
     {
+      flags: '--sort <column>',
+      words:
+        'requests, charged, cost or margin; a - in front puts the largest first, such as -margin',
+      to: 'query.sort',
+    },
+    {
       flags: '--since <time>',
       words: `from this date or time on, ${SINCE_FORMS}; default: 30 days before the end`,
       to: 'query.from',
@@ -69,12 +75,14 @@ export const USAGE_COMMAND: OperationCommand = {
   examples: [
     'tollgate usage --by account --since 2027-01-01 --until 2027-02-01',
     'tollgate usage --by model --since 7d --account Ada',
+    'tollgate usage --by account --sort margin',
     'tollgate usage --by account --step month --csv > usage.csv',
   ],
-  async show({ body }) {
+  async show({ body }, { sent }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
     const { by, data, totals } = usageReportShape.parse(body)
-    const groups = by === 'day' ? withoutEmptyStart(data) : data
+    const isSorted = sent.query['sort'] !== undefined
+    const groups = by === 'day' && !isSorted ? withoutEmptyStart(data) : data
     const isStepped = groups.some(({ date }) => date !== undefined)
     const total = { id: 'total', name: null, figures: totals }
     const rows: readonly UsageRow[] = [...groups, isStepped ? { ...total, date: '' } : total]

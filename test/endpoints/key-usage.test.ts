@@ -182,6 +182,24 @@ describe('usage', () => {
     }
   })
 
+  test('is in the order that an admin asks for, in JSON and in CSV, and a column that is none is answered with all that are', async () => {
+    for (const { text } of [own, own, other]) await chat(text)
+    const orderOf = async (sort: string) => {
+      const { data } = await totalsOf(`/v1/admin/usage?by=key&sort=${sort}`)
+      const ids = Object(data).map((row: object) => Object(row).id)
+      const lines = await csv(`/v1/admin/usage?by=key&sort=${sort}&format=csv`, ADMIN_TOKEN)
+      const inCsv = lines.split('\r\n').slice(1, -2)
+      expect(inCsv.map((line) => line.split(',')[0])).toEqual(ids)
+      return ids
+    }
+    for (const column of ['requests', 'charged', 'cost', 'margin']) {
+      expect(await orderOf(column), column).toEqual([other.id, own.id])
+      expect(await orderOf(`-${column}`), column).toEqual([own.id, other.id])
+    }
+    const wrong = await totalsOf('/v1/admin/usage?sort=height')
+    expect(Object(wrong['error']).message).toContain('`sort` must be requests, -requests, charged')
+  })
+
   test('by key names the account of each key, for operators only, and so does its CSV', async () => {
     await chat(own.text)
     const { json } = await admin.get(`/v1/admin/accounts/${accountId}`)

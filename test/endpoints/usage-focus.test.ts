@@ -248,6 +248,7 @@ test('groups and steps without FOCUS columns are refused, and keys have no FOCUS
   for (const [query, param] of [
     ['by=model', 'by'],
     ['by=day&step=day', 'step'],
+    ['by=day&sort=charged', 'sort'],
   ] as const) {
     const answer = await admin.get(`/v1/admin/usage?format=focus&${query}`)
     expect(answer).toEqual(refusal(400, 'invalid_parameter', param))

@@ -10,6 +10,7 @@ import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../../usage/sum
 import { isTimeZone } from '../../vocabulary/allowance.ts'
 import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { invalidParameter, type Problem } from '../../vocabulary/problem.ts'
+import { REPORT_ORDERS, type ReportOrder, sortedRows } from '../../vocabulary/report-order.ts'
 import { filterField, formatField, idFilterField, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
@@ -119,6 +120,12 @@ function ofAll(parts: OperationParts) {
           'The format of the answer. Default: CSV if the header `accept` asks for `text/csv`, else JSON. `focus`: CSV with the columns of FOCUS 1.2, a row for each day or month, account, key, endpoint, upstream and model; `by` is day or month.',
         ),
       by: z.enum(GROUPINGS).default('day').describe(TAGS_BOUND),
+      sort: z
+        .enum(REPORT_ORDERS)
+        .optional()
+        .describe(
+          'The order of the rows, with `step` of the rows of each day or month; with `-` in front, the largest first. Margins that are not known are last. Default: days and months in order, groups by the largest charge.',
+        ),
       model: filterField.optional(),
       upstream: filterField.optional(),
       account: idFilterField('acct').optional(),
@@ -153,6 +160,7 @@ interface ReportInput extends Omit<z.output<z.ZodObject<typeof reportQuery>>, 'f
   readonly format?: 'json' | 'csv' | 'focus' | undefined
   readonly model?: string | undefined
   readonly upstream?: string | undefined
+  readonly sort?: ReportOrder | undefined
   readonly isForOperators: boolean
   readonly accountId: string | null
   readonly apiKeyId: string | null
@@ -191,6 +199,9 @@ function focusOf(input: ReportInput & ReportRange) {
   if (step !== 'day' && step !== 'month') {
     throw invalidParameter('by', '`by` must be day or month with `format=focus`.')
   }
+  if (input.sort !== undefined) {
+    throw invalidParameter('sort', '`sort` is not for `format=focus`: leave it out.')
+  }
   const query = { accountId, apiKeyId, modelId, upstream }
   const { fromMs, toMs } = input
   return (view: Kysely<Tables>) => focusCsv(view, { query, fromMs, toMs, step, zone })
@@ -203,6 +214,9 @@ function hasOwners({ by, isForOperators }: Pick<ReportInput, 'by' | 'isForOperat
 
 async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange) {
   const { by, time_zone, fromMs, toMs, accountId, apiKeyId, model: modelId, upstream } = input
+  const { sort } = input
+  const inOrder = (rows: readonly ReportRow[]) =>
+    sort === undefined ? rows : sortedRows(rows, sort)
   const step = by === 'day' || by === 'month' ? by : input.step
   const range = { fromMs, toMs }
   const steps = step === undefined ? null : stepsIn(range, { step, zone: time_zone })
@@ -223,7 +237,7 @@ async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange
       name: null,
       figures: figuresOf(ofStep.get(place) ?? NO_USAGE),
     }))
-    return { ...head, totals: figuresOf(allOf(sums)), data: rows }
+    return { ...head, totals: figuresOf(allOf(sums)), data: inOrder(rows) }
   }
   const groupsMax = by === 'tag' ? TAGS_MAX + 1 : ROWS_MAX + 1
   const groups = await readPeriods(view, { ...query, by, boundsMs, groupsMax })
@@ -243,7 +257,8 @@ async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange
             }))
             .toSorted(byCharge)
     const date = steps?.dates[place]
-    return date === undefined ? found : found.map((row) => ({ date, ...row }))
+    const shown = inOrder(found)
+    return date === undefined ? shown : shown.map((row) => ({ date, ...row }))
   })
   if (rows.length > ROWS_MAX) throw tooManyRows()
   return { ...head, totals: figuresOf(allOf(all)), data: rows }
@@ -352,7 +367,7 @@ export const usageReportShape = z
     data: z
       .array(rowShape)
       .describe(
-        'Every day or month in order; or every group, the largest charge first. With `step`: the groups of each day or month, in order.',
+        'By `sort`; without it, every day or month in order, or every group, the largest charge first. With `step`: the groups of each day or month, in order.',
       ),
   })
   .meta({ id: 'UsageReport' })

@@ -55,7 +55,7 @@ export function MarginScreen() {
             spanOf={operatorSpanOf}
             onChange={(picked) => change(withRange(search, picked))}
           />
-          <ReportCsv span={span} by={by} />
+          <ReportCsv span={span} by={by} sort={search.sort} />
         </div>
       </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
