@@ -47,7 +47,13 @@ async function startBelow(program: string, args: readonly string[]): Promise<Ser
   const npm = spawn(program, args, {
     cwd: ROOT,
     detached: true,
-    env: { PATH, HOME, PORT, DATABASE_URL: `sqlite:${join(folder, 'store.db')}` },
+    env: {
+      PATH,
+      HOME,
+      PORT,
+      DATABASE_URL: `sqlite:${join(folder, 'store.db')}`,
+      TOLLGATE_PAGE: 'off',
+    },
   })
   const closed = once(npm, 'close')
   let notes = ''

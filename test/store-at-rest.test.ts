@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openCommandLine } from '../src/cli/testing/command-line.ts'
 import { bundled } from './bundled.ts'
 import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
@@ -61,11 +62,14 @@ function logBytes(): number {
 async function auditOfCopy(): Promise<string> {
   const copy = join(folder, `${randomBytes(4).toString('hex')}.db`)
   copyFileSync(file, copy)
-  const { out, notes } = await tollgate(['audit'], {
-    folder,
-    env: { DATABASE_URL: `sqlite:${copy}` },
-    program,
-  })
+  return commandHere(copy, 'audit')
+}
+
+/** What a command says of a store, in this process. By position: the store's file, and the command. */
+async function commandHere(storeFile: string, ...args: string[]): Promise<string> {
+  const line = openCommandLine({ storeUrl: `sqlite:${storeFile}` })
+  closing.push(() => line.close())
+  const { out, notes } = await line.run(...args)
   expect(notes).toBe('')
   return out
 }
@@ -187,7 +191,7 @@ test('after a kill, a server does not start without its -wal until that is put b
   renameSync(`${file}-wal`, `${file}.aside`)
   await expect(serveHere()).rejects.toThrow(/lacks what its last server wrote until 20/)
   copyFileSync(`${file}.aside`, `${file}-wal`)
-  expect((await tollgate(['request', 'list'], { folder, program })).out).toContain(last)
+  expect(await commandHere(file, 'request', 'list')).toContain(last)
   const next = await serveHere()
   await next.stop('SIGKILL')
   rmSync(`${file}-wal`)

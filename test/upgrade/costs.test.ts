@@ -45,7 +45,7 @@ test.each(TEST_DATABASES)(
   'on $engine earlier requests have their costs in the new form',
   async ({ create }) => {
     const database = await create()
-    const costs = fc.sample(cost, 200)
+    const costs = fc.sample(cost, 60)
     const ids = createIdSource({
       clock: { nowMs: () => NOW_MS },
       fillRandom: (bytes) => void randomFillSync(bytes),
