@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { rotateApiKey } from '../src/ledger/api-keys.ts'
+import { lockWaits } from '../src/store/testing/lock-waits.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { Management, textOf } from './endpoints/management.ts'
 import { startWorld } from './world.ts'
@@ -38,6 +39,23 @@ test('credit and codes can expire at any time that the clock of the database has
   const free = { kind: 'free', amount: 1_000, expires_at, reference: 'gift' }
   expect((await admin.post(`/v1/admin/accounts/${id}/credit`, free)).httpStatus).toBe(201)
   expect((await admin.post('/v1/admin/codes', { amount: 1_000, expires_at })).httpStatus).toBe(201)
+})
+
+test('free credit that expires while it waits for its account is refused with the reason', async () => {
+  const { id } = await world.account()
+  const { db } = world.gateway.store
+  const expiresAtMs = Date.now() + 200
+  const expires_at = new Date(expiresAtMs).toISOString()
+  const free = { kind: 'free', amount: 1_000, expires_at, reference: 'late' }
+  const { added } = await db.transaction().execute(async (trx) => {
+    await trx.updateTable('accounts').set({ name: 'locked' }).where('id', '=', id).execute()
+    const added = admin.post(`/v1/admin/accounts/${id}/credit`, free)
+    while (Date.now() <= expiresAtMs) await lockWaits(db, 0)
+    return { added }
+  })
+  const { httpStatus, json } = await added
+  expect(httpStatus).toBe(400)
+  expect(json).toMatchObject({ error: { message: '`expires_at` must be in the future.' } })
 })
 
 test('a webhook gets events from its creation on, and a test message is due at once', async () => {

@@ -120,7 +120,11 @@ async function addCredit(
   input: AddCreditInput,
   by: OperatorAction | null,
 ): Promise<Answered> {
-  const verdict = await parts.ledger.addCredit(input, by)
+  const verdict = await parts.ledger.addCredit(input, by).catch(async (cause: unknown) => {
+    // It may have expired while the command waited.
+    await refusePastExpiry(parts, input)
+    throw cause
+  })
   switch (verdict.kind) {
     case 'added':
       await parts.onCallersChanged({ accountId: input.accountId })
