@@ -1,10 +1,9 @@
 import type { EntryKind } from './money.ts'
 import { type ReversalCause, reversalCauseOf } from './purchase.ts'
 
-/** An entry, or a line of a statement. A negative amount removes credit. */
-interface NamedEntry {
+/** An entry or a line of a statement, as the API has it. A negative amount, in micro-dollars, removes credit. */
+interface NamedEntry extends Readonly<Record<'amount', number>> {
   readonly kind: EntryKind
-  readonly amount: number
   readonly reference: string | null
 }
 

@@ -1,11 +1,7 @@
-/** The figures of a row of a report that rows can be sorted by. */
-interface SortedFigures {
-  readonly requests: number
-  readonly charge: number
-  readonly cost: number
-  /** Null: not known. */
-  readonly margin: number | null
-}
+/** The figures, as the API names them, that rows of a report can be sorted by; a margin of null is not known. */
+type SortedFigures = Readonly<
+  Record<'requests' | 'charge' | 'cost', number> & Record<'margin', number | null>
+>
 
 /** The columns that rows of a report can be sorted by. */
 export const REPORT_COLUMNS = ['requests', 'charged', 'cost', 'margin'] as const
