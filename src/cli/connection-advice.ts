@@ -1,3 +1,4 @@
+import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
 import { messageOf } from '../vocabulary/message-of.ts'
 
 /** Advice about a failed connection to a provider, which follows its failure, by the code of Node's or OpenSSL's error. */
@@ -32,6 +33,25 @@ export function connectionAdvice(cause: unknown): string | null {
     if (found !== undefined) return found[1]
   }
   return null
+}
+
+/** Advice about an upstream that failed, to follow its failure; empty: there is none. By position: its settings, and why. */
+export function upstreamAdvice(
+  { baseUrl, apiKeyVariable }: Pick<UpstreamSettings, 'baseUrl' | 'apiKeyVariable'>,
+  cause: unknown,
+): string {
+  // Known by their names: the classes would load the code that talks to providers.
+  const name = cause instanceof Error ? cause.name : ''
+  if (name === 'NoModelOffered') return ''
+  if (name !== 'UpstreamRefusesAccount') {
+    const advice = connectionAdvice(cause)
+    return advice === null
+      ? `: check its address ${baseUrl} and the network on the way to it`
+      : `: ${advice}`
+  }
+  const isCredit = cause instanceof Error && 'refusedFor' in cause && cause.refusedFor === 'credit'
+  if (isCredit) return ': add credit there'
+  return apiKeyVariable === null ? ': set its api_key' : `: check its key in ${apiKeyVariable}`
 }
 
 /** The failure of an upstream in one line: of OpenSSL's text, which names files of its source, only the reason. */

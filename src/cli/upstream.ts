@@ -5,7 +5,7 @@ import { formatDecimal, showDollars, showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type AskedUpstream, askAll } from './ask-upstreams.ts'
 import type { CommandInput } from './command-context.ts'
-import { connectionAdvice, failureText } from './connection-advice.ts'
+import { failureText, upstreamAdvice } from './connection-advice.ts'
 import { addHelp } from './help-text.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
 import { counted, fittingTable, moment } from './table.ts'
@@ -149,8 +149,7 @@ function* remarksOn(row: AskedUpstream): Generator<string> {
   const { settings, answer, shadowedIds } = row
   const { name } = settings
   if (answer.kind === 'failed') {
-    const advice = connectionAdvice(answer.cause)
-    yield `${name}: ${failureText(answer.cause)}${advice === null ? '' : `: ${advice}`}`
+    yield `${name}: ${failureText(answer.cause)}${upstreamAdvice(settings, answer.cause)}`
     return
   }
   if (row.leftUsd !== null) yield `${name}: its key has ${showDollars(row.leftUsd)} left`

@@ -126,7 +126,7 @@ export const USER_COMMANDS: CommandGroup = {
       show: show(listShape(memberShape), ({ data: members }) => ({
         out:
           members.length === 0
-            ? 'no members yet: run `tollgate user invite <email> --account <account>`'
+            ? 'no members yet: run `tollgate user invite <email> --account <account>`.\nInvited people become members when they open their links.'
             : fittingTable(
                 ['USER', 'EMAIL', 'NAME', 'ROLE', 'JOINED'],
                 members.map((member) => [

@@ -14,7 +14,7 @@ import type {
   CommandSettings,
   LiveUpstreams,
 } from '../command-context.ts'
-import { connectionAdvice, failureText } from '../connection-advice.ts'
+import { connectionAdvice, failureText, upstreamAdvice } from '../connection-advice.ts'
 import { openSale, runOperation } from '../operation-command.ts'
 import { counted } from '../table.ts'
 import { durationText, type Finding } from './finding.ts'
@@ -94,25 +94,6 @@ function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding 
     state: 'ok',
     message: `answers, and offers ${counted(models.length, 'model')}${notOffered}`,
   }
-}
-
-/** Advice about an upstream that failed. By position: its settings, and why. */
-function upstreamAdvice(
-  { baseUrl, apiKeyVariable }: AskedUpstream['settings'],
-  cause: unknown,
-): string {
-  // Known by their names: the classes would load the code that talks to providers.
-  const name = cause instanceof Error ? cause.name : ''
-  if (name === 'NoModelOffered') return ''
-  if (name !== 'UpstreamRefusesAccount') {
-    const advice = connectionAdvice(cause)
-    return advice === null
-      ? `: check its address ${baseUrl} and the network on the way to it`
-      : `: ${advice}`
-  }
-  const isCredit = cause instanceof Error && 'refusedFor' in cause && cause.refusedFor === 'credit'
-  if (isCredit) return ': add credit there'
-  return apiKeyVariable === null ? ': set its api_key' : `: check its key in ${apiKeyVariable}`
 }
 
 const PROBE = { state: 'doctor', nonce: 'doctor', codeVerifier: 'doctor'.repeat(8) }
