@@ -22,7 +22,7 @@ const ACTIONS = shownRows(operatorActionShape, {
   cut: ['BY', 'NAME', 'BEFORE', 'FIELDS'],
   columns: {
     AT: ({ created_at }) => moment(created_at),
-    BY: ({ user_name, token_name }) => user_name ?? token_name ?? '-',
+    BY: ({ user_email, token_name }) => user_email ?? token_name ?? '-',
     ACTION: ({ action }) => action,
     ACCOUNT: ({ account_id }) => account_id ?? '-',
     NAME: ({ account_name }) => account_name ?? '-',

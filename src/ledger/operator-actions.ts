@@ -87,6 +87,8 @@ export async function recordAction(
 export interface NamedAction extends OperatorActionRow {
   /** The name of the operator; null: a token made the change. */
   readonly userName: string | null
+  /** The email address of the operator; null: a token made the change. */
+  readonly userEmail: string | null
   /** The name of the account that was changed; null: none was. */
   readonly accountName: string | null
 }
@@ -116,7 +118,11 @@ export function listOperatorActions(
     .leftJoin('users', 'users.id', 'operator_actions.user_id')
     .leftJoin('accounts', 'accounts.id', 'operator_actions.account_id')
     .selectAll('operator_actions')
-    .select(['users.name as user_name', 'accounts.name as account_name'])
+    .select([
+      'users.name as user_name',
+      'users.email as user_email',
+      'accounts.name as account_name',
+    ])
   // IDs begin with their time: the bounds on them spare a search of the whole table.
   if (sinceMs !== undefined) {
     query = query
@@ -157,6 +163,7 @@ export function listOperatorActions(
     read: (row) => ({
       ...OPERATOR_ACTIONS.read(row),
       userName: row.user_name,
+      userEmail: row.user_email,
       accountName: row.account_name,
     }),
   })

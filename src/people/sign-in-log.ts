@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { recordAction } from '../ledger/operator-actions.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
-import { type Clock, DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { firstIdOf, type IdSource } from '../vocabulary/ids.ts'
 import { SIGN_IN_RECORDS } from '../vocabulary/recorded-operation.ts'
 import { storableAgent, type Visitor } from './sessions.ts'
@@ -31,12 +31,15 @@ const PRUNED_EVERY_MS = DAY_MS
 const FAILED_MAX = 20
 /** How many of these can be from one client address: a flood from it leaves room for those from others. */
 const FAILED_OF_ADDRESS_MAX = 5
+/** When that many are recorded, one more is after this time, with the number of the others: a flood shows that it goes on. */
+const FAILED_AFTER_MS = 5 * MINUTE_MS
 
 /** Failed attempts at the sign-in of one operator, in the present hour. */
 interface Failures {
   readonly hour: number
   /** The client addresses of the recorded ones, one for each. */
   readonly recordedOf: string[]
+  recordedAtMs: number
   unrecorded: number
 }
 
@@ -99,17 +102,21 @@ export class SignInLog {
 
   /** The failures before this one that were not recorded; null: nor is this one. By position: the operator, the client address. */
   #countFailure(userId: string, address: string): number | null {
-    const hour = Math.floor(this.#clock.nowMs() / HOUR_MS)
+    const nowMs = this.#clock.nowMs()
+    const hour = Math.floor(nowMs / HOUR_MS)
     const known = this.#failures.get(userId)
     const isNew = known === undefined || known.hour !== hour
-    const counted = isNew ? { hour, recordedOf: [], unrecorded: known?.unrecorded ?? 0 } : known
+    const { unrecorded = 0 } = known ?? {}
+    const counted = isNew ? { hour, recordedOf: [], recordedAtMs: nowMs, unrecorded } : known
     this.#failures.set(userId, counted)
     const ofAddress = counted.recordedOf.filter((one) => one === address).length
-    if (ofAddress >= FAILED_OF_ADDRESS_MAX || counted.recordedOf.length >= FAILED_MAX) {
+    const isMany = ofAddress >= FAILED_OF_ADDRESS_MAX || counted.recordedOf.length >= FAILED_MAX
+    if (isMany && nowMs < counted.recordedAtMs + FAILED_AFTER_MS) {
       counted.unrecorded++
       return null
     }
     counted.recordedOf.push(address)
+    counted.recordedAtMs = nowMs
     const before = counted.unrecorded
     counted.unrecorded = 0
     return before

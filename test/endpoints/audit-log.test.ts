@@ -72,11 +72,13 @@ test('the whole audit log is downloaded as CSV, with the changed fields', async 
   )
   expect([httpStatus, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
   const [head, byToken, byOperator, ...rest] = text.split('\r\n')
-  expect(head).toBe('id,created_at,by,by_name,action,account_id,target_id,amount,detail,before')
-  expect(byToken).toMatch(
-    /^act_\w+,[^,]+,,ADMIN_API_TOKEN,changeAccount,.*"\{""fee_basis_points"":250\}","\{""fee_basis_points"":null\}"$/,
+  expect(head).toBe(
+    'id,created_at,by,by_name,by_email,action,account_id,target_id,amount,detail,before',
   )
-  expect(byOperator).toContain(',Ada,changeAccount,')
+  expect(byToken).toMatch(
+    /^act_\w+,[^,]+,,ADMIN_API_TOKEN,,changeAccount,.*"\{""fee_basis_points"":250\}","\{""fee_basis_points"":null\}"$/,
+  )
+  expect(byOperator).toContain(`,Ada,${ADA.email},changeAccount,`)
   expect(byOperator).toContain('Invoice 7')
   expect(rest).toEqual([''])
 })

@@ -194,6 +194,7 @@ describe('the audit log', () => {
       object: 'operator_action',
       user_id: expect.stringMatching(/^user_/),
       user_name: 'Ada',
+      user_email: expect.stringMatching(/@/),
       token_id: null,
       token_name: null,
       action: 'addCredit',

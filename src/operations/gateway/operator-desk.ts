@@ -96,7 +96,16 @@ async function* actionCsv(
   db: ReturnType<OperationParts['store']['pages']>,
   filter: ActionFilter,
 ): AsyncGenerator<string> {
-  const columns = ['id', 'created_at', 'by', 'by_name', 'action', 'account_id', 'target_id']
+  const columns = [
+    'id',
+    'created_at',
+    'by',
+    'by_name',
+    'by_email',
+    'action',
+    'account_id',
+    'target_id',
+  ]
   yield csvLine([...columns, 'amount', 'detail', 'before'])
   let cursor: string | null = null
   do {
@@ -108,6 +117,7 @@ async function* actionCsv(
         timeAnswer(row.createdAtMs),
         row.userId ?? row.tokenId,
         row.userName ?? row.tokenName,
+        row.userEmail,
         row.action,
         row.accountId,
         row.targetId,
@@ -137,6 +147,10 @@ export const operatorActionShape = z
       .describe(
         'The operator; of a failed sign-in, the operator whose email address was used. Null: an admin token or a command made the change.',
       ),
+    user_email: z
+      .string()
+      .nullable()
+      .describe('The email address of that operator, as it is now. Null: as for `user_name`.'),
     token_id: idField('atok')
       .nullable()
       .describe('The `id` of the admin token; null: the change was made without one.'),
@@ -188,6 +202,7 @@ function actionAnswer(row: NamedAction): z.infer<typeof operatorActionShape> {
     object: 'operator_action',
     user_id: row.userId,
     user_name: row.userName,
+    user_email: row.userEmail,
     token_id: row.tokenId,
     token_name: row.tokenName,
     action: row.action,

@@ -4,7 +4,7 @@ import { actionsQuery } from '../../api/operator.ts'
 import { dayOf } from '../../format/time.ts'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { actionWords, actorWords, changeWords } from './action-words.ts'
+import { actionWords, actorWords, changeWords, namesakes } from './action-words.ts'
 
 const SHOWN = 5
 
@@ -12,6 +12,9 @@ const SHOWN = 5
 export function AccountLog({ accountId }: { accountId: string }) {
   const query = useInfiniteQuery(actionsQuery({ account: accountId }, SHOWN))
   const actions = query.data?.pages[0]?.data
+  const shared = namesakes(
+    (actions ?? []).map(({ user_id, user_name }) => ({ id: user_id, name: user_name })),
+  )
   return (
     <section className="card" aria-label="Audit log" aria-busy={actions === undefined}>
       <header>
@@ -38,7 +41,7 @@ export function AccountLog({ accountId }: { accountId: string }) {
                 <div className="wrap-anywhere">
                   {actionWords(action)}
                   <p>
-                    {actorWords(action)}
+                    {actorWords(action, shared.has(action.user_id))}
                     {words !== '' && ` · ${words}`}
                   </p>
                 </div>

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { RECORDED_OPERATIONS } from '../../../src/vocabulary/recorded-operation.ts'
 import type { OperatorAction } from '../../api/operator.ts'
-import { actionWords, actorWords, changeWords } from './action-words.ts'
+import { actionWords, actorWords, changeWords, namesakes } from './action-words.ts'
 
 const ACTION: OperatorAction = {
   id: 'act_1',
   object: 'operator_action',
   user_id: 'user_1',
   user_name: 'Olga Operator',
+  user_email: 'olga@example.com',
   token_id: null,
   token_name: null,
   action: 'changeAccount',
@@ -70,14 +71,27 @@ test('credit says the balance before and after it, and a settled request its cha
 })
 
 test('a change is by an operator, a token, or the command line', () => {
-  const none = { user_id: null, user_name: null }
+  const none = { user_id: null, user_name: null, user_email: null }
   expect(actorWords(ACTION)).toBe('Olga Operator')
+  expect(actorWords(ACTION, true)).toBe('Olga Operator, olga@example.com')
   expect(actorWords({ ...ACTION, ...none, token_id: 'atok_1', token_name: 'billing' })).toBe(
     'token billing',
   )
   for (const token_name of ['command line', 'gateway']) {
     expect(actorWords({ ...ACTION, ...none, token_name })).toBe(token_name)
   }
+})
+
+test('people are namesakes if another person has their name, not if they are there twice', () => {
+  const [olga, ada] = ['Olga', 'Ada']
+  const people = [
+    { id: 'user_1', name: olga },
+    { id: 'user_2', name: ada },
+    { id: 'user_1', name: olga },
+    { id: 'user_3', name: olga },
+    { id: null, name: null },
+  ]
+  expect([...namesakes(people)]).toEqual(['user_1', 'user_3'])
 })
 
 test('a sign-in names its address and browser, and a failed one is not the deed of the operator', () => {

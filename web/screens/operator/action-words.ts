@@ -137,9 +137,29 @@ export const ACTION_KINDS = Object.entries(WORDS)
   }))
   .sort((a, b) => a.text.localeCompare(b.text))
 
-/** The person or program that made a change. A failed sign-in may have been anyone's. */
-export function actorWords({ user_name, token_id, token_name, action }: OperatorAction): string {
-  if (user_name !== null) return action === 'failedSignIn' ? `unknown, as ${user_name}` : user_name
+/** The people who share a name with another one, by their IDs. */
+export function namesakes(
+  people: readonly { readonly id: string | null; readonly name: string | null }[],
+): ReadonlySet<string | null> {
+  const byName = Map.groupBy(people, ({ name }) => name)
+  return new Set(
+    [...byName].flatMap(([, all]) => {
+      const ids = new Set(all.map(({ id }) => id))
+      return ids.size > 1 ? [...ids] : []
+    }),
+  )
+}
+
+/**
+ * The person or program that made a change. A failed sign-in may have been anyone's. By position: the change, and whether
+ * another person has the name, so that the email address is needed.
+ */
+export function actorWords(change: OperatorAction, isNamesake = false): string {
+  const { user_name, user_email, token_id, token_name, action } = change
+  if (user_name !== null) {
+    const name = isNamesake ? `${user_name}, ${user_email}` : user_name
+    return action === 'failedSignIn' ? `unknown, as ${name}` : name
+  }
   const hasNoToken = token_name === COMMAND_LINE || token_name === GATEWAY
   return token_id === null && hasNoToken ? token_name : `token ${token_name}`
 }

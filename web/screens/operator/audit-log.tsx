@@ -29,6 +29,7 @@ import {
   actionWords,
   actorWords,
   changeWords,
+  namesakes,
 } from './action-words.ts'
 import type { AuditLogSearch } from './search.ts'
 
@@ -109,10 +110,14 @@ function PickPeople(props: {
   readonly picked: readonly string[]
   readonly onChange: (ids: readonly string[]) => void
 }) {
-  const users = useQuery(usersQuery).data?.data ?? []
+  const users = (useQuery(usersQuery).data?.data ?? []).filter((user) => user.is_operator)
+  const shared = namesakes(users)
   const tokens = useInfiniteQuery(tokensQuery).data?.pages.flatMap(({ data }) => data) ?? []
   const options: readonly Option[] = [
-    ...users.filter((user) => user.is_operator).map(({ id, name }) => ({ value: id, text: name })),
+    ...users.map(({ id, name, email }) => ({
+      value: id,
+      text: shared.has(id) ? `${name}, ${email}` : name,
+    })),
     ...tokens.map(({ id, name }) => ({ value: id, text: `token ${name}` })),
     { value: SETTINGS_TOKEN, text: `token ${SETTINGS_TOKEN}` },
     { value: COMMAND_LINE, text: COMMAND_LINE },
@@ -133,12 +138,18 @@ const HEADS = [
 
 function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => void }) {
   const query = useInfiniteQuery(actionsQuery(filterOf(search)))
+  const rows = query.data?.pages.flatMap(({ data }) => data)
+  const users = useQuery(usersQuery).data?.data ?? []
+  const shared = namesakes([
+    ...users,
+    ...(rows ?? []).map(({ user_id, user_name }) => ({ id: user_id, name: user_name })),
+  ])
   const isFiltered = Object.values(search).some((value) => value !== undefined)
   return (
     <ListCard
       label="Audit log"
       query={query}
-      rows={query.data?.pages.flatMap(({ data }) => data)}
+      rows={rows}
       empty={
         isFiltered ? (
           <Empty title="No changes match these filters.">
@@ -154,14 +165,20 @@ function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => v
       }
       heads={HEADS}
       greyRows={8}
-      row={(action) => <ActionRow key={action.id} action={action} />}
+      row={(action) => (
+        <ActionRow
+          key={action.id}
+          action={action}
+          by={actorWords(action, shared.has(action.user_id))}
+        />
+      )}
     >
       <Older query={query} noun="change" />
     </ListCard>
   )
 }
 
-function ActionRow({ action }: { action: OperatorAction }) {
+function ActionRow({ action, by }: { action: OperatorAction; by: string }) {
   const { account_id: id, account_name: name, target_id: targetId, amount } = action
   const words = changeWords(action)
   return (
@@ -181,7 +198,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
               <AccountLink id={id} name={name} />,{' '}
             </>
           )}
-          by {actorWords(action)}
+          by {by}
         </span>
       </td>
       <td className="name part hide-t" title={name ?? id ?? undefined}>
@@ -198,8 +215,8 @@ function ActionRow({ action }: { action: OperatorAction }) {
           money(amount, action.action === 'settleRequest' ? 4 : 2)
         )}
       </td>
-      <td className="name part hide-t text-ink-2" title={actorWords(action)}>
-        {actorWords(action)}
+      <td className="name part hide-t text-ink-2" title={by}>
+        {by}
       </td>
       <td className="end text-ink-2">
         <Time at={action.created_at} show={listTime} />
