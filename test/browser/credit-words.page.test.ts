@@ -125,6 +125,10 @@ test('an owner on a phone reads the buyer of the receipt before paying, and chan
   await page.getByRole('dialog', { name: 'Add credit' }).waitFor()
   expect(await dialog.count()).toBe(0)
   expect(server.asked).toContain(`POST accounts/${HELIX.id}/billing`)
+  // Without a purchase too.
+  await page.goto(`${server.address}/app/${at('credit')}`)
+  await page.getByRole('button', { name: 'Billing details' }).click()
+  await dialog.getByLabel('Tax ID').waitFor()
 })
 
 test('the palette finds Credit by “invoice”, and where alerts are turned off', async ({

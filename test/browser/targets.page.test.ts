@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { test } from './page-test.ts'
 import { HELIX } from './stand-in-data.ts'
 
-/** How large everything is that a finger touches. */
+/** How large everything is that a finger touches, and whether states and tabs can be read. */
 
 const OWN = 'overview activity usage keys credit models playground connect members'.split(' ')
 const OPERATOR =
@@ -36,11 +36,26 @@ function smallTargets(page: Page, pixelsMin: number): Promise<readonly string[]>
   }, pixelsMin)
 }
 
+/** Chips of states whose colour is all that they have, and tabs whose names are wider than they are. */
+function unreadable(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const wordless = [...document.querySelectorAll('.chip')].filter(
+      (chip) => chip.textContent.trim() === '',
+    )
+    const covered = [...document.querySelectorAll('.tabs a')].filter((tab) => {
+      const range = document.createRange()
+      range.selectNodeContents(tab)
+      return range.getBoundingClientRect().width > tab.getBoundingClientRect().width + 0.5
+    })
+    return [...wordless, ...covered].map((each) => `${each.className} ${each.textContent}`)
+  })
+}
+
 test.for([
   ['phone', PIXELS_MIN.phone],
   ['desk', PIXELS_MIN.desk],
 ] as const)(
-  'on a %s, each button, field and link beside text is at least %s pixels wide and high',
+  'on a %s, each button, field and link beside text is at least %s pixels wide and high, states have words, and no tab covers another',
   async ([width, pixelsMin], { pages, server }) => {
     const { page } = await pages.of(width)
     const small: (readonly [path: string, targets: readonly string[]])[] = []
@@ -48,7 +63,7 @@ test.for([
       await page.goto(`${server.address}/app/${path}`)
       await page.getByRole('heading').first().waitFor()
       await page.waitForFunction(() => document.querySelector('main .grey') === null)
-      small.push([path, await smallTargets(page, pixelsMin)])
+      small.push([path, [...(await smallTargets(page, pixelsMin)), ...(await unreadable(page))]])
     }
     expect(small.filter(([, targets]) => targets.length > 0)).toEqual([])
   },

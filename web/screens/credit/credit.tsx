@@ -50,6 +50,13 @@ export function CreditScreen() {
       {isOwner && isNothingSold && (
         <p className="note mb-3.5">Credit is not sold here: ask your operator.</p>
       )}
+      {isOwner && !isNothingSold && (
+        <p className="only-s mb-3.5">
+          <button type="button" className="link" onClick={() => show('billing')}>
+            Billing details
+          </button>
+        </p>
+      )}
       <CreditHistory>
         <Pending bought={bought} />
       </CreditHistory>
@@ -80,7 +87,7 @@ interface ButtonsProps {
 function Buttons({ isNothingSold, mayBuy, onOpen }: ButtonsProps) {
   return (
     <>
-      {/* A phone has room for two buttons: there, the form of a purchase leads to it. */}
+      {/* A phone has room for two buttons: there, a link below them leads to it. */}
       {!isNothingSold && (
         <button type="button" className="btn hide-s" onClick={() => onOpen('billing')}>
           Billing details

@@ -84,7 +84,7 @@ export function HomeScreen() {
           )}
           <HomeUpstreams span={span} />
         </div>
-        <div className="stack">
+        <div className="stack narrow">
           <NeedsAttention />
           <Models span={span} search={search} />
         </div>
