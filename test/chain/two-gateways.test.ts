@@ -8,40 +8,46 @@ import { hasLooked, looking } from './has-looked.ts'
 const DEPOSITS_A_ROUND = 8
 const UNITS = 1_000_000n
 
-/** When the second gateway is killed. */
-const ROUNDS = ['not at all', 'while both look'] as const
-
 test('two gateways on one PostgreSQL, killed and started again, credit each deposit once', async () => {
   await using anvil = await Anvil.start()
   const bench = await openCrashBench({ createDatabase: createPostgresDatabase })
   await using _closing = { [Symbol.asyncDispose]: () => bench.close() }
   const settings = { ...looking(anvil), UPSTREAM_BASE_URL: '', UPSTREAM_API_KEY: '' }
-  const serveTwo = () => Promise.all([bench.serve(settings), bench.serve(settings)])
-  let gateways = await serveTwo()
-  const to = await depositAddress(bench, gateways[0])
+  // One is killed; the other is in this process.
+  const serveTwo = () => Promise.all([bench.serveHere(settings), bench.serve(settings)])
+  const first = await bench.serveHere(settings)
+  const to = await depositAddress(bench, first)
+  await first.close()
   let paid = 0
-  for (const killed of ROUNDS) {
-    for (const gateway of gateways) await gateway.stop('SIGKILL')
+  const payAndServe = async () => {
     for (let count = 0; count < DEPOSITS_A_ROUND; count++)
       await anvil.transfer({ to, units: UNITS })
     await anvil.mine()
     paid += DEPOSITS_A_ROUND * Number(UNITS)
     // Each looks as soon as it has started, and both find the same blocks.
-    gateways = await serveTwo()
-    if (killed === 'while both look') {
-      await gateways[1].stop('SIGKILL')
-      gateways[1] = await bench.serve(settings)
-    }
+    return serveTwo()
+  }
+  const creditedOnce = async (...gateways: readonly { readonly address: string }[]) => {
     for (const gateway of gateways) await hasLooked(gateway)
     const credits = (await bench.entries()).filter(({ kind }) => kind === 'purchase')
     expect(credits.reduce((sum, { amountMicros }) => sum + amountMicros, 0)).toBe(paid)
     expect(credits).toHaveLength(paid / Number(UNITS))
     await bench.audit()
   }
+  const [here, killed] = await payAndServe()
+  await creditedOnce(here, killed)
+  await here.close()
+  await killed.stop('SIGKILL')
+  const [other, killedAtWork] = await payAndServe()
+  await killedAtWork.stop('SIGKILL')
+  await creditedOnce(other, await bench.serve(settings))
 })
 
 /** The deposit address of the account, as soon as the first look has set where the search begins. */
-async function depositAddress({ apiKeys }: CrashBench, { address }: ServeProcess): Promise<string> {
+async function depositAddress(
+  { apiKeys }: CrashBench,
+  { address }: Pick<ServeProcess, 'address'>,
+): Promise<string> {
   for (;;) {
     const answer = await fetch(`${address}/v1/credit/purchases`, {
       method: 'POST',

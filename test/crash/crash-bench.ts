@@ -119,8 +119,13 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
     async serveHere(settings = {}) {
       const env = { ...environmentOf({ url, baseUrl: simulator.baseUrl }), ...settings }
       const config = readConfig({ PORT: '0', ...env })
-      const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = env
-      const address = { mode: 'live', baseUrl, apiKey } as const
+      // As `serve` does without an upstream, with the simulator of the bench in place of its own.
+      const isPlay = env.UPSTREAM_BASE_URL === ''
+      const address = {
+        mode: isPlay ? 'simulator' : 'live',
+        baseUrl: isPlay ? simulator.baseUrl : env.UPSTREAM_BASE_URL,
+        apiKey: 'upstream-key',
+      } as const
       const configured = oneUpstream(config, address)
       const gateway = await startGateway({ config, configured, log: pino({ level: 'silent' }) })
       closing.defer(() => gateway.close())
