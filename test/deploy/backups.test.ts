@@ -4,7 +4,6 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
-  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -12,7 +11,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openCommandLine } from '../../src/cli/testing/command-line.ts'
 import { readConfig, SETTINGS } from '../../src/app/config.ts'
+import { bundled } from '../bundled.ts'
 import { serve } from '../tollgate-process.ts'
 import { deployBlock } from './deploy-page.ts'
 import { ROOT } from './image-recipe.ts'
@@ -21,23 +22,32 @@ import { ROOT } from './image-recipe.ts'
 
 const run = promisify(execFile)
 const DATABASE_URL = 'sqlite:data/tollgate.db'
+const program = bundled('tollgate')
 let folder: string
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-deploy-'))
   for (const name of ['bin', 'data']) mkdirSync(join(folder, name))
-  symlinkSync(join(ROOT, 'bin', 'tollgate.js'), join(folder, 'bin', 'tollgate'))
+  writeFileSync(join(folder, 'bin', 'tollgate'), `#!/bin/sh\nexec node ${program} "$@"\n`, {
+    mode: 0o755,
+  })
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Runs a block in the folder of a deployment, where `tollgate` is the launcher. */
+/** Runs a block in the folder of a deployment, where `tollgate` is a program. */
 async function paste(block: string): Promise<string> {
   const path = [join(folder, 'bin'), dirname(process.execPath), process.env['PATH']].join(':')
   const { stdout } = await run('sh', ['-e', '-c', block], {
     cwd: folder,
-    env: { PATH: path, DATABASE_URL },
+    env: { PATH: path, DATABASE_URL, NODE_COMPILE_CACHE: join(dirname(program), 'compiled') },
   })
   return stdout
+}
+
+async function createAccount(name: string): Promise<void> {
+  const line = openCommandLine({ storeUrl: `sqlite:${join(folder, 'data', 'tollgate.db')}` })
+  await line.make('account', 'create', name)
+  line.close()
 }
 
 async function ask(address: string, apiKey: string): Promise<number> {
@@ -46,15 +56,15 @@ async function ask(address: string, apiKey: string): Promise<number> {
 }
 
 test('a backup next to a running server is exact, and restores its content after a loss', async () => {
-  const server = await serve({ folder, env: { DATABASE_URL } })
+  const server = await serve({ folder, env: { DATABASE_URL }, program })
   const apiKey = /sk-tollgate-\w+/.exec(server.greeting)?.[0] ?? ''
   expect(await paste(deployBlock('sh', 'tollgate backup'))).toMatch(/^exact: 1 account, 1 key,/m)
-  await paste('tollgate account create Later')
+  await createAccount('Later')
   await server.stop('SIGTERM')
 
   expect(await paste(deployBlock('sh', 'mv data/'))).toMatch(/^exact: 1 account, 1 key,/m)
   expect(readdirSync(join(folder, 'aside'))).toContain('tollgate.db')
-  const restored = await serve({ folder, env: { DATABASE_URL } })
+  const restored = await serve({ folder, env: { DATABASE_URL }, program })
   expect(restored.greeting).not.toContain('sk-tollgate-')
   expect(await ask(restored.address, apiKey)).toBe(200)
   await restored.stop('SIGTERM')
@@ -72,7 +82,7 @@ function leaveCopy(name: string, days: number): void {
 }
 
 test('a nightly backup is audited, and replaces backups older than 14 days', async () => {
-  await paste('tollgate account create Ada')
+  await createAccount('Ada')
   leaveCopy('old.db', 16)
   leaveCopy('recent.db', 13)
   expect(await paste(`${BACKUP} tollgate`)).toMatch(/^exact: 1 account, 0 keys,/m)
@@ -83,7 +93,7 @@ test('a nightly backup is audited, and replaces backups older than 14 days', asy
 })
 
 test.each(['backup', 'audit'])('a nightly backup whose %s fails deletes no copy', async (step) => {
-  await paste('tollgate account create Ada')
+  await createAccount('Ada')
   leaveCopy('old.db', 16)
   const failing = `#!/bin/sh\n[ "$1" != ${step} ] || exit 1\nexec tollgate "$@"\n`
   writeFileSync(join(folder, 'bin', 'failing'), failing, { mode: 0o755 })
