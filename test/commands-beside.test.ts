@@ -6,7 +6,7 @@ import { worldOfFile } from './world.ts'
 /** The command line writes to the store of a server that is at work, between two of its commits. */
 
 // Rounds of four commands each. `COMMANDS_ROUNDS=250` runs a thousand commands.
-const ROUNDS = Number(process.env['COMMANDS_ROUNDS'] ?? 50)
+const ROUNDS = Number(process.env['COMMANDS_ROUNDS'] ?? 15)
 const AT_ONCE = 4
 
 let line: CommandLine
