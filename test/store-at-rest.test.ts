@@ -65,7 +65,7 @@ async function auditOfCopy(): Promise<string> {
   return commandHere(copy, 'audit')
 }
 
-/** What a command says of a store, in this process. By position: the store's file, and the command. */
+/** Runs a command on a store, in this process, and returns its output. By position: the store's file, and the command. */
 async function commandHere(storeFile: string, ...args: string[]): Promise<string> {
   const line = openCommandLine({ storeUrl: `sqlite:${storeFile}` })
   closing.push(() => line.close())

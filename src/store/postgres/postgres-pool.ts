@@ -26,11 +26,17 @@ interface Pooled extends ServerConnection {
   idleTimer: NodeJS.Timeout | null
 }
 
+/** A caller that waits for a connection. */
+interface Waiting extends PromiseWithResolvers<Pooled> {
+  /** It was refused: a connection that comes now is for another. */
+  isRefused: boolean
+}
+
 /** Connections to the server that takes writes, made when they are needed. Failures of idle ones are ignored. */
 export class PostgresPool {
   readonly #input: PostgresPoolInput
   readonly #idle: Pooled[] = []
-  readonly #waiting = new Set<PromiseWithResolvers<Pooled>>()
+  readonly #waiting = new Set<Waiting>()
   #connections = 0
   #closed: PromiseWithResolvers<void> | null = null
 
@@ -89,10 +95,11 @@ export class PostgresPool {
   }
 
   async #wait(): Promise<Pooled> {
-    const waiting = Promise.withResolvers<Pooled>()
+    const waiting: Waiting = { ...Promise.withResolvers<Pooled>(), isRefused: false }
     this.#waiting.add(waiting)
     const timer = setTimeout(() => {
       this.#waiting.delete(waiting)
+      waiting.isRefused = true
       waiting.reject(new NotSent('all connections to the database are in use'))
     }, FREE_MS_MAX)
     try {
@@ -102,7 +109,7 @@ export class PostgresPool {
     }
   }
 
-  #nextWaiting(): PromiseWithResolvers<Pooled> | null {
+  #nextWaiting(): Waiting | null {
     const [next = null] = this.#waiting
     if (next !== null) this.#waiting.delete(next)
     return next
@@ -142,6 +149,9 @@ export class PostgresPool {
       if (this.#connections === 0) this.#closed?.resolve()
       return
     }
-    this.#connect().then(next.resolve, next.reject)
+    this.#connect().then((pooled) => {
+      if (next.isRefused) this.release(pooled, true)
+      else next.resolve(pooled)
+    }, next.reject)
   }
 }
