@@ -12,7 +12,6 @@ import {
 import {
   addToSecond,
   countInWindow,
-  EMPTY_WINDOW,
   type RequestWindow,
   readWindow,
   secondOfWindow,
@@ -97,21 +96,16 @@ export function uncountedChange(owner: keyof typeof PERIODS) {
   }
 }
 
-/** The counters after a change of limits. A window of tokens ends with its limit. */
+/**
+ * The counters after a change of limits. A window of tokens outlives its limit: running requests that it counts end in it,
+ * and one that is set within the minute counts them.
+ */
 export function countsUnder(
   work: UnitOfWork,
   row: AllowedRow,
-  {
-    change: { allowance, tokensPerMinuteMax },
-    nowMs,
-  }: { readonly change: Partial<OwnLimits>; readonly nowMs: number },
-): Partial<Pick<AccountRow, 'period' | 'tokenWindow'>> {
-  return {
-    ...(allowance === undefined
-      ? {}
-      : { period: periodUnder(work, { row, to: allowance, nowMs }) }),
-    ...(tokensPerMinuteMax === null ? { tokenWindow: EMPTY_WINDOW } : {}),
-  }
+  { change: { allowance }, nowMs }: { readonly change: Partial<OwnLimits>; readonly nowMs: number },
+): Partial<Pick<AccountRow, 'period'>> {
+  return allowance === undefined ? {} : { period: periodUnder(work, { row, to: allowance, nowMs }) }
 }
 
 /**

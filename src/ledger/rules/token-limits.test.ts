@@ -22,6 +22,19 @@ describeScripts(['account A', 'key K A', 'key L A', 'credit A backed 100 r1'], (
     open R3 K 1 tokens 1          → rate_limited tokens retry after 60
     `))
 
+  test('a limit that is removed and set again still counts the requests of the last minute, each once', () =>
+    holds(`
+    set A tokens 100
+    open R1 K 1 tokens 60         → opened 1 = backed 1 + free 0
+    set A tokens none
+    set A tokens 70
+    open R2 L 1 tokens 11         → rate_limited tokens retry after 60
+    open R2 L 1 tokens 10         → opened 1 = backed 1 + free 0
+    settle R1 released            → released 0
+    open R3 K 1 tokens 61         → rate_limited tokens retry after 60
+    open R3 K 1 tokens 60         → opened 1 = backed 1 + free 0
+    `))
+
   test('while a clock is set back, a request counts in the same second for its key and its account, and its end corrects that second', () =>
     holds(`
     set A tokens 100
