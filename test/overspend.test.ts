@@ -3,16 +3,16 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { listApiKeys } from '../src/ledger/api-keys.ts'
 import type { RequestRow } from '../src/store/schema.ts'
-import { TEST_DATABASES } from '../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../src/store/testing/test-databases.ts'
 import { micros } from '../src/vocabulary/money.ts'
 import { bundled } from './bundled.ts'
 import { serve } from './tollgate-process.ts'
 import { startWorld, type World } from './world.ts'
 
-const REQUESTS = 1_000
+const REQUESTS = 400
 /** Each sends as many requests as it may have in flight. */
-const KEYS = 125
-const FITTING = 333
+const KEYS = 50
+const FITTING = 133
 const CREDIT_REFUSALS = REQUESTS - FITTING
 const IN_FLIGHT = 8
 const KEY_FITTING = 3
@@ -73,7 +73,7 @@ async function startOnOnePort(...[url, closing]: Parameters<StartFleet>): Promis
 }
 
 /** A SQLite store has one gateway; a PostgreSQL database any number, each on its own port or several on one. */
-const CASES = TEST_DATABASES.flatMap(({ engine, create }) => {
+const CASES = MADE_DATABASES.flatMap(({ engine, create }) => {
   const inGateways =
     (count: number): StartFleet =>
     (url, closing) =>
