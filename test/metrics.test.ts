@@ -121,7 +121,7 @@ test('the metrics count commits, refreshes, holds and reconciled requests', asyn
   )
 })
 
-test('ten thousand unknown model names make no new series, and none of them is on the page', async () => {
+test('hundreds of unknown model names make no new series, and none of them is on the page', async () => {
   const to = await open({ METRICS_PORT: '0', TOLLGATE_REQUESTS_PER_MINUTE: '1000000' })
   const { apiKey } = await to.account()
   await send(to, apiKey)
@@ -134,7 +134,7 @@ test('ten thousand unknown model names make no new series, and none of them is o
   const pool = new Pool(to.gateway.address, { connections: 6 })
   let next = 1
   const sender = async (): Promise<void> => {
-    while (next <= 10_000) {
+    while (next <= 500) {
       const name = `no/name-${next++}`
       const { statusCode, body } = await pool.request({
         method: 'POST',
@@ -151,7 +151,7 @@ test('ten thousand unknown model names make no new series, and none of them is o
 
   const { text: page } = await read(address)
   expect(page).toContain(
-    'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none",upstream=""} 10001\n',
+    'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none",upstream=""} 501\n',
   )
   const after = namesOf(page).filter((name) => /^tollgate_/.test(name))
   // Findings of the reconciler meanwhile are not about these requests.
