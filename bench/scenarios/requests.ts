@@ -54,8 +54,8 @@ export const ARRIVALS: Scenario = {
   async run(bench) {
     const targets = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm(bench, { targets, workload, warmUp: { full: 4_000, quick: 200 } })
-    const requests = bench.scaled({ full: 3_000, quick: 400 })
+    await warm(bench, { targets, workload, warmUp: { full: 4_000, quick: 50 } })
+    const requests = bench.scaled({ full: 3_000, quick: 100 })
     const [gateway = [], bare = [], lookingAllUp = []] = await interleave({
       targets,
       rounds: bench.rounds,
