@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type CommandLine, openCommandLine } from '../src/cli/testing/command-line.ts'
 import { openStore } from '../src/store/open-store.ts'
-import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { MADE_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
 import { HOUR_MS } from '../src/vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../src/vocabulary/ids.ts'
 import { DAY_HOURS, type UsageStep } from '../src/vocabulary/usage-step.ts'
@@ -13,7 +13,7 @@ const DAY_MS = DAY_HOURS * HOUR_MS
 const THREE_DAYS_MS = 3 * DAY_MS
 const ADMIN = { authorization: 'Bearer admin-token-of-the-test' }
 
-describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ engine, create }) => {
   let database: TestDatabase
   let line: CommandLine
   let worlds: World[]

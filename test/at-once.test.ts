@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { MADE_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
 import { Management, textOf } from './endpoints/management.ts'
 
 const DAY_MS = 86_400_000
 
 /** Rules of credit that a whole server keeps when many ask at the same moment. On PostgreSQL, two gateways are asked. */
-describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ engine, create }) => {
   let database: TestDatabase
   let gateways: readonly Management[]
   let gateway: Management

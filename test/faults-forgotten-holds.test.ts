@@ -5,7 +5,7 @@ import { listRequests } from '../src/ledger/activity/activity.ts'
 import { parseDatabaseUrl } from '../src/store/database-url.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
-import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { MADE_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
 import { HANG_LIMITS } from './hang-limits.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -60,7 +60,7 @@ const REFUSE_NOTHING = {
   postgres: 'drop trigger refuse_final on requests',
 }
 
-for (const { engine, create } of TEST_DATABASES) {
+for (const { engine, create } of MADE_DATABASES) {
   describe(engine, () => {
     beforeEach(async () => {
       database = await create()

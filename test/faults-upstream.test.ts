@@ -4,7 +4,7 @@ import type { Fault } from '../simulator/faults.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { getBalance } from '../src/ledger/activity/balance.ts'
 import type { RequestRow } from '../src/store/schema.ts'
-import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { MADE_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
 import { startWorld, type TestAccount, type World } from './world.ts'
 
 const CREDIT_MICROS = 50_000_000
@@ -311,7 +311,7 @@ async function play(rounds: readonly Round[], setting: Setting, database: TestDa
   }
 }
 
-for (const { engine, create } of TEST_DATABASES) {
+for (const { engine, create } of MADE_DATABASES) {
   const setting = SETTINGS[engine]
   if (setting === undefined) throw new Error(`no setting for ${engine}`)
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { writeCursor } from '../../src/operations/fields.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { errorOf, Management, refusal, textOf } from './management.ts'
 
-for (const { engine, create } of TEST_DATABASES) {
+for (const { engine, create } of MADE_DATABASES) {
   describe(engine, () => {
     const admin = Management.ofFile({ database: create })
     let accountId: string

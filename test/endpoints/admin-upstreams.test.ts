@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { openCommandLine } from '../../src/cli/testing/command-line.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { Management } from './management.ts'
 
 let closing: (() => unknown)[] = []
@@ -16,7 +16,7 @@ async function start(input: Parameters<typeof Management.start>[0] = {}): Promis
   return admin
 }
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   test('an upstream has its requests, errors by code, first byte, list and last failure', async () => {
     const database = await create()
     closing.push(() => database.remove())

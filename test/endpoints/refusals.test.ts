@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { PROBLEMS } from '../../src/vocabulary/problem.ts'
 import { inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { Management, refusal, textOf } from './management.ts'
 
 /** Requests that are refused before their holds open: counted, and nothing else is kept of them. */
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   const admin = Management.ofEach({ database: create })
 
   const chat = (apiKey: string, body: object | string) =>

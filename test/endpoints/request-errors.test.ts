@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { setUpOperator } from '../page/page-client.ts'
 import { Management } from './management.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   const admin = Management.ofEach({ database: create })
 
   test('failed requests are counted by error code, the most frequent first, each with its newest request', async () => {

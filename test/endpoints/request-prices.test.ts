@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { Management, refusal, textOf } from './management.ts'
 
@@ -27,7 +27,7 @@ function sumOf(lines: readonly Line[], name: 'charge' | 'provider_cost'): bigint
   return lines.reduce((sum, line) => sum + unitsOf(line[name]), 0n)
 }
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   const admin = Management.ofEach({ database: create })
   let accountId: string
   let apiKey: string

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld } from '../world.ts'
 import { askForMail, codeIn, linkIn, mailSettings, ORIGIN } from './mail-gate.ts'
 import { ADA, Browser, errorOf, setUpOperator, tracesOf } from './page-client.ts'
@@ -264,7 +264,7 @@ describe('without a mail server that answers', () => {
   })
 })
 
-test.each(TEST_DATABASES)(
+test.each(MADE_DATABASES)(
   'on $engine one of many simultaneous right codes signs in',
   async ({ create }) => {
     const database = await create()

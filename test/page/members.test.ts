@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { makeLink } from '../../src/people/links.ts'
 import { changeMember } from '../../src/people/members.ts'
 import { remove as endRights } from '../../src/people/removal.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { worldOfEach } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
@@ -10,7 +10,7 @@ import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './
 const LAST_OWNER = { httpStatus: 409, code: 'last_owner', param: null }
 const NOT_FOUND = { httpStatus: 404, code: 'not_found', param: null }
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   const world = worldOfEach({ database: create })
   let operator: Browser
   let owner: Browser

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeLink } from '../../src/people/links.ts'
 import { remove } from '../../src/people/removal.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { CLIENT, comeBack, startProvider, type TestProvider } from './oidc-provider.ts'
 import {
   begin,
@@ -329,7 +329,7 @@ test('the removal of a user ends the sessions and the identity', async () => {
   expect(errorOf(await finish(late, query))).toEqual(NOT_INVITED)
 })
 
-test.each(TEST_DATABASES)(
+test.each(MADE_DATABASES)(
   'on $engine an identity that returns many times at once becomes one user',
   async ({ create }) => {
     const database = await create()

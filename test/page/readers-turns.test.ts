@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld } from '../world.ts'
 import { type Browser, inviteGuest, setUpOperator } from './page-client.ts'
 import { takeConnections } from './take-connections.ts'
@@ -30,7 +30,7 @@ async function openPages(browser: Browser, path: string, onAnswer: () => void) {
   return { answered }
 }
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   test('a user who opens sixteen overviews at once delays no page of another account', async () => {
     const database = await create()
     closing.push(() => database.remove())

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeLink } from '../../src/people/links.ts'
 import { type Removal, remove } from '../../src/people/removal.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { worldOfEach } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
@@ -9,7 +9,7 @@ import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './
 const EVE = { email: 'eve@example.org', password: ADA.password } as const
 const LAST_OPERATOR = expect.objectContaining({ code: 'last_operator' })
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   const world = worldOfEach({ database: create })
   let ada: Browser
   let accountId: string

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { lookAtLink, makeLink, removeExpiredLinks } from '../../src/people/links.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World, type WorldInput } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
 
@@ -117,7 +117,7 @@ test('a refused form leaves the setup link as it was, and names the field', asyn
 })
 
 test('of two setup links that are used at the same time in two processes, one works', async () => {
-  const database = await TEST_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
+  const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
   if (database === undefined) throw new Error('there is no PostgreSQL')
   closing.push(() => database.remove())
   const settings = { DATABASE_URL: database.url }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { makeLink } from '../../src/people/links.ts'
 import { remove } from '../../src/people/removal.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World } from '../world.ts'
 import { startProvider } from './oidc-provider.ts'
 import { begin, browserOf, finish, NOT_INVITED, ORIGIN, settingsOf } from './outside-browser.ts'
@@ -52,7 +52,7 @@ async function accountsOf(browser: Browser): Promise<readonly Record<string, unk
   return Object((await browser.get('me')).json['accounts'])
 }
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   let removeDatabase: () => Promise<unknown>
 
   beforeEach(async () => {
@@ -191,7 +191,7 @@ test('a stranger gets no email if people join only by invitation, and the page s
 })
 
 test('a sign-up link stops working when sign-up is turned off', async () => {
-  const database = await TEST_DATABASES[0]?.create()
+  const database = await MADE_DATABASES[0]?.create()
   if (database === undefined) throw new Error('no engine')
   const { url: DATABASE_URL } = database
   await open({ DATABASE_URL })

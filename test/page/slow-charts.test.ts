@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld } from '../world.ts'
 import { ADA, Browser, setUpOperator } from './page-client.ts'
 import { takeConnections } from './take-connections.ts'
@@ -11,7 +11,7 @@ afterEach(async () => {
   closing = []
 })
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   test('slow charts delay no sign-in, session, key or list of purchases', async () => {
     const database = await create()
     closing.push(() => database.remove())

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { makeLink } from '../../src/people/links.ts'
 import { remove } from '../../src/people/removal.ts'
-import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
+import { MADE_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World } from '../world.ts'
 import { startProvider, type TestProvider } from './oidc-provider.ts'
 import { begin, finish, ORIGIN, settingsOf } from './outside-browser.ts'
@@ -119,7 +119,7 @@ const WAYS = {
   },
 } as const
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   beforeEach(async () => {
     database = await create()
     await open('proves nothing')
@@ -158,7 +158,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
 describe('if addresses can be proved', () => {
   beforeEach(async () => {
-    const sqlite = TEST_DATABASES.find(({ engine }) => engine === 'SQLite')
+    const sqlite = MADE_DATABASES.find(({ engine }) => engine === 'SQLite')
     if (sqlite === undefined) throw new Error('there is no SQLite')
     database = await sqlite.create()
     await open('proves')
