@@ -37,12 +37,12 @@ function padded(row: FormatRow, { model, bytes }: { model: string; bytes: number
 
 const gzippedBlanks = new Map<number, Buffer>()
 
-/** The same amount, gzipped: two members; the larger is the same for all rows. */
-function gzippedPadded(row: FormatRow, { model, bytes }: { model: string; bytes: number }): Buffer {
+/** A start of a body and blanks up to so many bytes, gzipped: two members; the larger is the same for all rows. */
+function gzippedPadded(start: Buffer, bytes: number): Buffer {
   const blankBytes = bytes - HEAD_BYTES
   const blanks = gzippedBlanks.get(bytes) ?? gzipSync(Buffer.alloc(blankBytes, ' '), { level: 1 })
   gzippedBlanks.set(bytes, blanks)
-  return Buffer.concat([gzipSync(padded(row, { model, bytes: HEAD_BYTES })), blanks])
+  return Buffer.concat([gzipSync(start), blanks])
 }
 
 describe.each(ROWS)('$endpoint', (row) => {
@@ -113,13 +113,20 @@ describe.each(ROWS)('$endpoint', (row) => {
   test('a body of its limit is read, one byte more is too large', async () => {
     const { apiKey } = await bench.payer()
     const bytes = row.bodyMebibytesMax * MIB
+    // Most of the work is to count the tokens of so much: one format does, and the others see that it is no JSON.
+    const [start, expected] =
+      row === ROWS[0]
+        ? [
+            padded(row, { model: 'sim/none', bytes: HEAD_BYTES }),
+            { httpStatus: 404, code: 'model_not_found', param: 'model' },
+          ]
+        : [Buffer.alloc(HEAD_BYTES, '!'), { httpStatus: 400, code: 'invalid_json' }]
     const most = await bench.send(row, {
       apiKey,
-      body: gzippedPadded(row, { model: 'sim/none', bytes }),
+      body: gzippedPadded(start, bytes),
       headers: { 'content-encoding': 'gzip' },
     })
-    const unknown = { httpStatus: 404, code: 'model_not_found', param: 'model' }
-    expectError({ bench, row, answer: most }, unknown)
+    expectError({ bench, row, answer: most }, expected)
 
     const body = padded(row, { model: row.body.model, bytes: bytes + 1 })
     const over = await bench.send(row, { apiKey, body })
