@@ -14,7 +14,7 @@ import { type RandomBody, randomBody } from './random-bodies.ts'
 
 const { HOLD_SEARCH_SEED, HOLD_SEARCH_BODIES } = process.env
 const seed = HOLD_SEARCH_SEED === undefined ? Date.now() % 2 ** 31 : Number(HOLD_SEARCH_SEED)
-const bodies = Number(HOLD_SEARCH_BODIES ?? 2_000)
+const bodies = Number(HOLD_SEARCH_BODIES ?? 1_000)
 
 const ONE_COMPLETION: Plant = { call: () => ({ completions: 1 }) }
 
