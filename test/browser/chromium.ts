@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { mayBeHardToReach } from './reach.ts'
+import { lookAt } from './looks.ts'
 import { NOW } from './stand-in-data.ts'
 
 /** The folder of pictures of every screen for people to look at, not committed; unset: none are taken. */
@@ -93,12 +93,32 @@ export async function openStillWindow(browser: Browser, look: Look): Promise<Bro
   return context
 }
 
-/** Has each page of a window know axe when it is opened: it is not sent again for each. */
-export async function addAxe(window: BrowserContext): Promise<void> {
-  await window.addInitScript(AXE)
+/** What a page knows of axe. */
+interface InPage {
+  /** Starts axe, where the page has been told how. */
+  readonly addAxe?: () => void
+  readonly axe?: {
+    run(part: Document, options: object): Promise<{ readonly violations: readonly Violation[] }>
+  }
 }
 
-/** Makes the window as wide as another. */
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+/** Has each page of a window know how to start axe: it is not sent again for each, and starts where it is asked. */
+export async function addAxe(window: BrowserContext): Promise<void> {
+  await window.addInitScript(`globalThis.addAxe = () => { if (!globalThis.axe) { ${AXE} } }`)
+}
+
+/** Makes the window as wide as another; a page that is loaded then begins with it. */
+export async function resizeEmpty(page: Page, width: Width): Promise<void> {
+  const [old, size] = [page.viewportSize(), SIZES[width]]
+  if (old?.width !== size.width || old.height !== size.height) await page.setViewportSize(size)
+}
+
+/** Makes the window as wide as another, and waits until the page has moved what depends on it. */
 export async function resize(page: Page, width: Width): Promise<void> {
   await setSize(page, SIZES[width])
 }
@@ -106,12 +126,7 @@ export async function resize(page: Page, width: Width): Promise<void> {
 /** Changes the size of the window, and waits until the page has moved what depends on it. */
 async function setSize(page: Page, size: { width: number; height: number }): Promise<void> {
   await page.setViewportSize(size)
-  await page.evaluate(
-    () =>
-      new Promise<void>((resolve) =>
-        requestAnimationFrame(() => requestAnimationFrame(() => resolve())),
-      ),
-  )
+  await lookAt(page, 'settled')
 }
 
 /** Changes the theme, and waits until the page is drawn in it: a picture would otherwise show both. */
@@ -154,59 +169,75 @@ const ALL_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best
 const COLOR_RULES = ['color-contrast', 'link-in-text-block']
 // Rules about sizes and places alone.
 const LAYOUT_RULES = ['target-size', 'scrollable-region-focusable']
+const NO_MISFITS = { over: 0, cut: [] }
 
-/** Nothing on the page breaks WCAG 2.2 AA or axe's best practice. */
+/** Nothing on the page is too wide, or breaks WCAG 2.2 AA or axe's best practice. */
 export async function expectGoodPage(page: Page): Promise<void> {
-  expect(await violationsOf(page, ALL_RULES)).toEqual([])
+  const looks = await lookAt(page, 'misfits', 'isHardToReach', 'isHardToRead')
+  expect(looks.misfits).toEqual(NO_MISFITS)
+  const needless = [
+    ...(looks.isHardToReach ? [] : LAYOUT_RULES),
+    ...(looks.isHardToRead ? [] : COLOR_RULES),
+  ]
+  expect(await violationsOf(page, ALL_RULES, needless)).toEqual([])
 }
 
 /** As {@link expectGoodPage}, of a page that has its colours from one that was good. */
 export async function expectUsable(page: Page): Promise<void> {
-  const needless = (await mayBeHardToReach(page)) ? COLOR_RULES : [...COLOR_RULES, ...LAYOUT_RULES]
-  const rules = Object.fromEntries(needless.map((name) => [name, { enabled: false } as const]))
-  expect(await violationsOf(page, ALL_RULES, rules)).toEqual([])
+  const looks = await lookAt(page, 'misfits', 'isHardToReach')
+  expect(looks.misfits).toEqual(NO_MISFITS)
+  const needless = [...COLOR_RULES, ...(looks.isHardToReach ? [] : LAYOUT_RULES)]
+  expect(await violationsOf(page, ALL_RULES, needless)).toEqual([])
 }
 
 /** A page that was good in one theme can be read in the other. */
 export async function expectReadable(page: Page): Promise<void> {
-  expect(await violationsOf(page, COLOR_RULES)).toEqual([])
+  const { isHardToRead } = await lookAt(page, 'isHardToRead')
+  if (isHardToRead) expect(await violationsOf(page, COLOR_RULES)).toEqual([])
 }
 
-/** A page that was good in one window can be used in a narrower one. */
-export async function expectReachable(page: Page): Promise<void> {
-  if (!(await mayBeHardToReach(page))) return
-  expect(await violationsOf(page, LAYOUT_RULES)).toEqual([])
+/** A page that was good in one window fits a narrower one, and can be used there. */
+export async function expectFitsIn(page: Page, width: Width): Promise<void> {
+  await page.setViewportSize(SIZES[width])
+  const looks = await lookAt(page, 'settled', 'misfits', 'isHardToReach')
+  expect(looks.misfits).toEqual(NO_MISFITS)
+  if (looks.isHardToReach) expect(await violationsOf(page, LAYOUT_RULES)).toEqual([])
 }
 
-/** By position: the page, the rules by their tags or names, and which of them are left out. */
+/** By position: the page, the rules by their tags or names, and the names of those that are left out. */
 async function violationsOf(
   page: Page,
   runOnly: readonly string[],
-  rules: Readonly<Record<string, { readonly enabled: false }>> = {},
+  leftOut: readonly string[] = [],
 ): Promise<readonly string[]> {
+  const rules = Object.fromEntries(leftOut.map((name) => [name, { enabled: false }]))
+  const look = () =>
+    page.evaluate(
+      async (options) => {
+        const inPage = globalThis as unknown as InPage
+        inPage.addAxe?.()
+        if (inPage.axe === undefined) return null
+        const found = await inPage.axe.run(document, { ...options, resultTypes: ['violations'] })
+        return found.violations.map(({ id, nodes }) => {
+          const texts = nodes.map(
+            ({ html, failureSummary }) => `${html.slice(0, 160)} (${failureSummary})`,
+          )
+          return `${id}: ${texts.join('\n  ')}`
+        })
+      },
+      { runOnly: [...runOnly], rules },
+    )
+  const violations = await look()
+  if (violations !== null) return violations
   // The policy of the page lets no script in that is not its own; the debugger may.
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
-  const found = await page.evaluate(
-    (options) =>
-      // @ts-expect-error axe is in the page alone
-      globalThis.axe.run(document, { ...options, resultTypes: ['violations'] }),
-    { runOnly: [...runOnly], rules },
-  )
-  return found.violations.map(
-    ({ id, nodes }: { id: string; nodes: readonly { html: string; failureSummary: string }[] }) =>
-      `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} (${failureSummary})`).join('\n  ')}`,
-  )
+  await page.evaluate(AXE)
+  return (await look()) ?? ['axe did not start']
 }
 
 /** Nothing is wider than the window, and no card narrower than what it shows: it would cut off columns. */
 export async function expectFits(page: Page): Promise<void> {
-  const { over, cut } = await page.evaluate(() => ({
-    over: document.documentElement.scrollWidth - innerWidth,
-    cut: [...document.querySelectorAll('.card')]
-      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-      .map((card) => card.getAttribute('aria-label') ?? card.className),
-  }))
-  expect({ over, cut }).toEqual({ over: 0, cut: [] })
+  const { misfits } = await lookAt(page, 'misfits')
+  expect(misfits).toEqual(NO_MISFITS)
 }
 
 /** Copies by the button of this label, and waits until it says so: for 1.6 s, which is over before a late wait begins. */

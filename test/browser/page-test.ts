@@ -7,7 +7,7 @@ import {
   openPage,
   openStillWindow,
   openWindow,
-  resize,
+  resizeEmpty,
   type Width,
 } from './chromium.ts'
 import { startStandIn } from './stand-in.ts'
@@ -44,7 +44,7 @@ export const test = base
         const opening = opened.get(width) ?? openWide(browser, width)
         opened.set(width, opening)
         const { page, complaints } = await opening
-        await resize(page, width)
+        await resizeEmpty(page, width)
         await page.emulateMedia({ colorScheme: 'light' })
         complaints.length = 0
         return { page, complaints }

@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
+import { expectGoodPage } from './chromium.ts'
 import { test } from './page-test.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 
-/** The page as a screen reader has it, where axe has no rule. */
+/** The page as a screen reader has it, where axe has no rule; and faults that axe is asked about only where a quick look sees them. */
 
 const at = (section: string) => `${HELIX.id}/${section}`
 
@@ -69,4 +70,59 @@ test('a question is read with its consequences, and a form field by field', asyn
   }
   expect(await open('Disable')).toMatch(/^From now on, requests with this key are refused/)
   expect(await open('Change')).toBe(null)
+})
+
+/** By position: axe's rule, what breaks it, and how a good page is made to break it. */
+const FAULTS = [
+  ['color-contrast', 'a faint text', (text) => text.style.setProperty('color', '#999')],
+  ['color-contrast', 'a faded text', (text) => text.style.setProperty('opacity', '0.4')],
+  [
+    'color-contrast',
+    'a text on a colour of what holds it',
+    (text) => text.parentElement?.style.setProperty('background', '#777'),
+  ],
+  [
+    'color-contrast',
+    'a text before a part that does not hold it',
+    (text) => {
+      const behind = document.createElement('div')
+      Object.assign(behind.style, { position: 'absolute', inset: '0', background: '#777' })
+      text.parentElement?.prepend(behind)
+      Object.assign(text.style, { position: 'relative', zIndex: '1' })
+    },
+  ],
+  [
+    'link-in-text-block',
+    'a link that differs from the text around it by its colour alone',
+    (text) => {
+      const link = document.createElement('a')
+      Object.assign(link, { href: '#there', textContent: 'there' })
+      Object.assign(link.style, { color: '#545a66', font: 'inherit', textDecoration: 'none' })
+      const part = document.createElement('span')
+      part.append(link)
+      text.append(' Look ', part, ' or here.')
+    },
+  ],
+  [
+    'target-size',
+    'small targets side by side',
+    (text) => {
+      for (const name of ['one', 'two']) {
+        const target = document.createElement('button')
+        target.textContent = name
+        Object.assign(target.style, { height: '12px', width: '12px', padding: '0' })
+        text.after(target)
+      }
+    },
+  ],
+] as const satisfies readonly (readonly [string, string, (text: HTMLElement) => void])[]
+
+test.for(FAULTS)('%s is found in %s', async ([rule, , spoil], { page, server }) => {
+  await page.goto(`${server.address}/app/forgot`)
+  const text = page.getByText('You get an email with a link.')
+  await text.waitFor()
+  await expectGoodPage(page)
+  await text.evaluate(spoil)
+  const complaint = expectGoodPage(page).catch(({ actual }) => String(actual))
+  expect(await complaint).toContain(rule)
 })
