@@ -93,7 +93,7 @@ export async function openStillWindow(browser: Browser, look: Look): Promise<Bro
   return context
 }
 
-/** What a page knows of axe. */
+/** Axe, as a page has it. */
 interface InPage {
   /** Starts axe, where the page has been told how. */
   readonly addAxe?: () => void
