@@ -27,14 +27,14 @@ async function bench(...args: readonly string[]): Promise<BenchExit> {
   return { code: child.exitCode, out, notes }
 }
 
-const oneRound = (resultFile: string) => [
-  ...['arrivals', '--quick', '--rounds', '1'],
+const arrivals = (rounds: 1 | 2, resultFile: string) => [
+  ...['arrivals', '--quick', '--rounds', String(rounds)],
   ...['--store-folder', folder, '--result', resultFile],
 ]
 
 test('a run whose answers are right and whose ledger is exact ends with 0 and a result', async () => {
   const resultFile = join(folder, 'right.json')
-  const { code, out, notes } = await bench(...oneRound(resultFile))
+  const { code, out, notes } = await bench(...arrivals(1, resultFile))
   expect(notes).not.toContain('FAILED')
   expect(code).toBe(0)
   expect(out).toContain('| CPU a request over the bare proxy’s ')
@@ -48,7 +48,8 @@ test('a run whose answers are right and whose ledger is exact ends with 0 and a 
 test('a run in which requests are refused ends with 1, says so, and gives no figures', async () => {
   const resultFile = join(folder, 'wrong.json')
   const few = ['--setting', 'TOLLGATE_REQUESTS_PER_MINUTE=1']
-  const { code, out, notes } = await bench(...oneRound(resultFile), ...few)
+  // In the second, the same keys ask again.
+  const { code, out, notes } = await bench(...arrivals(2, resultFile), ...few)
   expect(notes).toContain('FAILED  tollgate: answered 429')
   expect(code).toBe(1)
   expect(out).not.toContain('| CPU a request')

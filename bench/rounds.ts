@@ -89,8 +89,8 @@ export function serverMicrosPerRequest(rounds: readonly Round[]): number[] {
 // A batch that takes this part of the one before is no notably better compiled.
 const QUIET_SHARE = 0.95
 // On a noisy machine, an early batch can seem no cheaper than the one before it.
-const WARM_BATCHES_MIN = { full: 4, quick: 1 }
-const WARM_BATCHES_MAX = { full: 8, quick: 1 }
+const WARM_BATCHES_MIN = 4
+const WARM_BATCHES_MAX = 8
 const WARM_CLIENTS = 16
 
 /** Sizes of a usual and of a quick run. */
@@ -102,8 +102,8 @@ interface Sizes {
 export interface CompareInput {
   readonly workload: Workload
   readonly clients: number
-  /** Uncounted requests, in each batch. */
-  readonly warmUp: Sizes
+  /** Uncounted requests, in each batch; a quick run, whose times say nothing, sends none. */
+  readonly warmUp: number
   /** In each round. */
   readonly requests: Sizes
 }
@@ -122,16 +122,14 @@ export async function compare(
 
 /**
  * Sends uncounted requests until the compiler is quiet: at least four batches, until one takes hardly less processor
- * time than the one before it, or eight were sent. A quick run, whose times say nothing, sends one.
+ * time than the one before it, or eight were sent. A quick run sends none.
  */
 export async function warm(
   bench: { scaled(sizes: Sizes): number },
   input: Pick<CompareInput, 'workload' | 'warmUp'> & { readonly targets: readonly Target[] },
 ): Promise<void> {
-  const { workload } = input
-  const batchesMin = bench.scaled(WARM_BATCHES_MIN)
-  const batchesMax = bench.scaled(WARM_BATCHES_MAX)
-  const requests = bench.scaled(input.warmUp)
+  const { workload, warmUp: requests } = input
+  const batchesMax = bench.scaled({ full: WARM_BATCHES_MAX, quick: 0 })
   for (const target of input.targets) {
     let earlierMs = Number.POSITIVE_INFINITY
     for (let batch = 1; batch <= batchesMax; batch++) {
@@ -139,7 +137,7 @@ export async function warm(
       await closedLoop({ target, workload, requests, clients: WARM_CLIENTS })
       await settled(target)
       const tookMs = target.tree.cpuMs() - startMs
-      if (batch >= batchesMin && tookMs >= QUIET_SHARE * earlierMs) break
+      if (batch >= WARM_BATCHES_MIN && tookMs >= QUIET_SHARE * earlierMs) break
       earlierMs = tookMs
     }
   }

@@ -52,8 +52,8 @@ export const GROWTH: Scenario = {
       { ...grown, callers: callersOf(others.filter((_, place) => place % othersEvery === 0)) },
     ]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm(bench, { targets: [small, grown], workload, warmUp: { full: 6_000, quick: 300 } })
-    const requests = bench.scaled({ full: 4_000, quick: 500 })
+    await warm(bench, { targets: [small, grown], workload, warmUp: 6_000 })
+    const requests = bench.scaled({ full: 4_000, quick: 250 })
     const rounds = await interleave({
       targets,
       rounds: bench.rounds,

@@ -134,7 +134,7 @@ async function measureGateway(bench: Bench, rows: number): Promise<readonly Meas
   const readers = new PageReaders({ address: paged.address, adminToken, readers: 10 })
   const workload = await chatWorkload(await bench.simulator(), textBody())
   const targets = [quiet, paged]
-  await warm(bench, { targets, workload, warmUp: { full: 6_000, quick: 300 } })
+  await warm(bench, { targets, workload, warmUp: 6_000 })
   readers.start()
   // The CPU time of a process is known to 10 ms, and the machine has other work.
   const requests = bench.scaled({ full: 16_000, quick: 500 })

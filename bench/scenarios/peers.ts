@@ -21,7 +21,7 @@ export const PEERS: Scenario = {
       targets,
       workload: await chatWorkload(await bench.simulator(), textBody()),
       clients: 32,
-      warmUp: { full: 8_000, quick: 600 },
+      warmUp: 8_000,
       requests: { full: 6_000, quick: 1_000 },
     })
     for (const { witness } of peers) bench.failures.push(...witness.failures)

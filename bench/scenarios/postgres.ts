@@ -33,7 +33,7 @@ export const POSTGRES: Scenario = {
       targets,
       workload: await chatWorkload(await bench.simulator(), textBody()),
       clients: 32,
-      warmUp: { full: 6_000, quick: 300 },
+      warmUp: 6_000,
       requests: { full: 4_000, quick: 500 },
     })
     const own = serverMicrosPerRequest(over)

@@ -15,8 +15,8 @@ export const REQUESTS: Scenario = {
       noun: 'request',
       workload: await chatWorkload(await bench.simulator(), textBody()),
       clients: 32,
-      warmUp: { full: 8_000, quick: 600 },
-      requests: { full: 6_000, quick: 1_000 },
+      warmUp: 8_000,
+      requests: { full: 6_000, quick: 500 },
       ratioMax: 4.5,
     })
     const perSecond = gateway.map((round) => (round.requests * 1_000) / round.wallMs)
@@ -36,7 +36,7 @@ export const STREAMS: Scenario = {
       noun: 'stream',
       workload: await chatWorkload(await bench.simulator(), body),
       clients: 16,
-      warmUp: { full: 1_500, quick: 100 },
+      warmUp: 1_500,
       requests: { full: 1_200, quick: 200 },
       ratioMax: 1.6,
     })
@@ -54,7 +54,7 @@ export const ARRIVALS: Scenario = {
   async run(bench) {
     const targets = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm(bench, { targets, workload, warmUp: { full: 4_000, quick: 50 } })
+    await warm(bench, { targets, workload, warmUp: 4_000 })
     const requests = bench.scaled({ full: 3_000, quick: 100 })
     const [gateway = [], bare = [], lookingAllUp = []] = await interleave({
       targets,
