@@ -1,18 +1,11 @@
 import { execFile } from 'node:child_process'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openCommandLine } from '../../src/cli/testing/command-line.ts'
 import { readConfig, SETTINGS } from '../../src/app/config.ts'
+import { openCommandLine } from '../../src/cli/testing/command-line.ts'
 import { bundled } from '../bundled.ts'
 import { serve } from '../tollgate-process.ts'
 import { deployBlock } from './deploy-page.ts'
