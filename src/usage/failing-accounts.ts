@@ -1,8 +1,7 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { DAY_HOURS, requestIdsOf } from '../vocabulary/usage-step.ts'
-import { readErrors } from './read-errors.ts'
 import { readPeriods } from './read-periods.ts'
 import { rolledBetween } from './rolled.ts'
 
@@ -59,7 +58,9 @@ async function readFailingAccounts(
   const toHour = Math.ceil(nowMs / HOUR_MS)
   const fromHour = toHour - DAY_HOURS
   const range = { fromMs: fromHour * HOUR_MS, toMs: toHour * HOUR_MS }
-  const accountIds = await lastToFail(db, { fromHour, toHour })
+  const rolled = await rolledBetween(db, { step: 'hour', from: fromHour, until: toHour })
+  const day = { fromHour, toHour, rolled }
+  const accountIds = await lastToFail(db, day)
   if (accountIds.length === 0) return new Map()
   const refused = await readRefused(db, { accountIds, fromHour })
   const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
@@ -84,20 +85,28 @@ async function readFailingAccounts(
       return failures >= FAILURES_MIN && failures >= requests * FAILING_SHARE
     })
     .sort((one, other) => other.refused + other.failed - one.refused - one.failed)
-  const found = new Map<string, FailingRequests>()
-  for (const { accountId, ...counts } of failing.slice(0, FAILING_ACCOUNTS_MAX)) {
-    const code = await mostFrequent(db, { accountId, fromHour, ...range })
-    found.set(accountId, { ...counts, code })
-  }
-  return found
+  const worst = failing.slice(0, FAILING_ACCOUNTS_MAX)
+  const codes = await mostFrequent(db, { ...day, accountIds: worst.map((one) => one.accountId) })
+  return new Map(
+    worst.map(({ accountId, ...counts }) => [
+      accountId,
+      { ...counts, code: codes.get(accountId)?.code ?? null },
+    ]),
+  )
+}
+
+/** The hours of a day that are looked at, and those of them that are rolled up. */
+interface LookedAt {
+  readonly fromHour: number
+  readonly toHour: number
+  readonly rolled: ReadonlyMap<number, number>
 }
 
 /** The active accounts of which requests were refused or failed, hour by hour from the newest one, until there are enough. */
 async function lastToFail(
   db: Kysely<Tables>,
-  { fromHour, toHour }: { readonly fromHour: number; readonly toHour: number },
+  { fromHour, toHour, rolled }: LookedAt,
 ): Promise<readonly string[]> {
-  const rolled = await rolledBetween(db, { step: 'hour', from: fromHour, until: toHour })
   const found = new Set<string>()
   for (let hour = toHour - 1; hour >= fromHour && found.size < LOOKED_AT_MAX; hour--) {
     const refused = sql`sum(requests) as failures from refusals
@@ -129,25 +138,47 @@ async function readRefused(
   return new Map(rows.map(({ account_id, requests }) => [account_id, requests]))
 }
 
-interface CodesQuery {
-  readonly accountId: string
-  readonly fromHour: number
-  readonly fromMs: number
-  readonly toMs: number
-}
-
-/** The code with which most requests of an account were refused, or failed. */
+/** The code with which most requests of each account were refused, or failed; accounts of which no code is known are left out. */
 async function mostFrequent(
   db: Kysely<Tables>,
-  { accountId, fromHour, fromMs: sinceMs, toMs: untilMs }: CodesQuery,
-): Promise<string | null> {
-  const { rows } = await sql<{ readonly code: string; readonly requests: number }>`
-    select code, cast(sum(requests) as bigint) as requests from refusals
-    where account_id = ${accountId} and hour >= ${fromHour} and code <> 'account_suspended'
-    group by code order by 2 desc, code limit 1`.execute(db)
-  const failed = await readErrors(db, { accountId, apiKeyId: null, sinceMs, untilMs })
-  const [most] = [...rows, ...failed.codes.slice(0, 1)].toSorted(
-    (one, other) => other.requests - one.requests,
+  { accountIds, fromHour, toHour, rolled }: LookedAt & { readonly accountIds: readonly string[] },
+) {
+  const most = new Map<string, { readonly code: string; readonly requests: number }>()
+  if (accountIds.length === 0) return most
+  const ofAccounts = sql`account_id in (${sql.join(accountIds)})`
+  const counts = new Map<string, number>()
+  const add = async (counted: RawBuilder<unknown>): Promise<void> => {
+    const { rows } = await sql<CountedCode>`
+      select account_id, code, cast(sum(requests) as bigint) as requests from ${counted}
+      group by account_id, code order by 1, 2`.execute(db)
+    for (const { account_id: accountId, code, requests } of rows) {
+      const name = `${accountId} ${code}`
+      const all = requests + (counts.get(name) ?? 0)
+      counts.set(name, all)
+      if (code !== '' && all > (most.get(accountId)?.requests ?? 0)) {
+        most.set(accountId, { code, requests: all })
+      }
+    }
+  }
+  await add(
+    sql`refusals where ${ofAccounts} and hour >= ${fromHour} and code <> 'account_suspended'`,
   )
-  return most?.code ?? null
+  if (rolled.size > 0) {
+    const hours = sql.join([...rolled.keys()])
+    await add(sql`usage_errors where step = 'hour' and number in (${hours}) and ${ofAccounts}`)
+  }
+  for (let hour = fromHour; hour < toHour; hour++) {
+    if (rolled.has(hour)) continue
+    const { fromId, untilId } = requestIdsOf({ fromHour: hour, untilHour: hour + 1 })
+    await add(sql`(select account_id, error_code as code, 1 as requests from requests
+      where id >= ${fromId} and id < ${untilId} and error_code is not null and ${ofAccounts}) as failed`)
+  }
+  return most
+}
+
+interface CountedCode {
+  readonly account_id: string
+  /** Empty: not known. */
+  readonly code: string
+  readonly requests: number
 }
