@@ -33,7 +33,7 @@ export async function createMadeSqliteFile(): Promise<TestDatabase> {
 }
 
 /** An empty SQLite file in its own folder. */
-export async function createSqliteFile(): Promise<TestDatabase> {
+async function createSqliteFile(): Promise<TestDatabase> {
   const folder = makeStoreFolder('store')
   return {
     url: `sqlite:${join(folder, 'store.db')}`,
