@@ -25,7 +25,7 @@ const FAILING_SHARE = 0.1
 
 const KEPT_MS = 30_000
 
-/** How many accounts are looked at: those that failed last, and of an hour those that failed most. */
+/** How many accounts are looked at: those that failed last; within an hour, those with the most failures. */
 const LOOKED_AT_MAX = 100
 
 /** Accounts that fail, read again after half a minute. */
@@ -102,23 +102,29 @@ interface LookedAt {
   readonly rolled: ReadonlyMap<number, number>
 }
 
-/** The active accounts of which requests were refused or failed, hour by hour from the newest one, until there are enough. */
+/**
+ * The active accounts of which requests were refused or failed, hour by hour from the newest one, until there are enough. Of
+ * the newest hour little has passed: the one before it is always looked at.
+ */
 async function lastToFail(
   db: Kysely<Tables>,
   { fromHour, toHour, rolled }: LookedAt,
 ): Promise<readonly string[]> {
   const found = new Set<string>()
-  for (let hour = toHour - 1; hour >= fromHour && found.size < LOOKED_AT_MAX; hour--) {
+  for (let hour = toHour - 1; hour >= fromHour; hour--) {
+    if (found.size >= LOOKED_AT_MAX && hour < toHour - 2) break
     const refused = sql`sum(requests) as failures from refusals
       where hour = ${hour} and code <> 'account_suspended'`
     const { fromId, untilId } = requestIdsOf({ fromHour: hour, untilHour: hour + 1 })
     const failed = rolled.has(hour)
-      ? sql`sum(requests) as failures from usage_errors where step = 'hour' and number = ${hour}`
+      ? sql`sum(requests) as failures from usage_errors
+          where step = 'hour' and number = ${hour} and account_id <> ''`
       : sql`count(*) as failures from requests
           where id >= ${fromId} and id < ${untilId} and error_code is not null`
     for (const counted of [refused, failed]) {
       const { rows } = await sql<{ readonly account_id: string }>`
-        select account_id, ${counted} and account_id not in (select id from accounts where disabled = 1)
+        select account_id, ${counted} and not exists (
+          select 1 from accounts where accounts.id = account_id and disabled = 1)
         group by account_id order by 2 desc, 1 limit ${sql.lit(LOOKED_AT_MAX)}`.execute(db)
       for (const { account_id } of rows) found.add(account_id)
     }
@@ -170,8 +176,10 @@ async function mostFrequent(
   for (let hour = fromHour; hour < toHour; hour++) {
     if (rolled.has(hour)) continue
     const { fromId, untilId } = requestIdsOf({ fromHour: hour, untilHour: hour + 1 })
+    // Not the column itself: SQLite would read all requests of the accounts by its index.
     await add(sql`(select account_id, error_code as code, 1 as requests from requests
-      where id >= ${fromId} and id < ${untilId} and error_code is not null and ${ofAccounts}) as failed`)
+      where id >= ${fromId} and id < ${untilId} and error_code is not null
+        and account_id || '' in (${sql.join(accountIds)})) as failed`)
   }
   return most
 }

@@ -211,25 +211,50 @@ test('on SQLite the accounts that fail are found hour by hour, in failures alone
   expect(reads).toBe(before)
   await accounts.read(db, NOW_MS + 30_000)
   expect(reads).toBeGreaterThan(before)
-  // With enough accounts that fail now, no earlier hour is read.
+  // With enough accounts that fail now, no hour before the last whole one is read, and of that the sum of all is no account.
+  await bench.createAccount('acct_before')
+  const group = { model_id: 'acme/one', endpoint: 'chat', upstream: 'one' }
+  const failedIn = (account_id: string, requests: number) => ({ account_id, ...group, requests })
+  const failed = [failedIn('', 9_000), failedIn('acct_before', 40)]
+  const rolled = { step: 'hour' as const, number: hour - 1 }
+  await insert(bench.store.db, 'usage_rolled', [{ ...rolled, requests: 9_000, rolled_at_ms: 0 }])
+  const errors = { ...rolled, api_key_id: '', code: 'upstream_error', latest_id: 'req_0' }
+  await insert(
+    bench.store.db,
+    'usage_errors',
+    failed.map((row) => ({ ...row, ...errors })),
+  )
+  await insert(
+    bench.store.db,
+    'usage_hours',
+    failed.map((row) => ({ ...row, hour: hour - 1, failed: row.requests })),
+  )
   const enough = Array.from({ length: 100 }, (_, number) => `acct_now_${number}`)
   for (const account_id of enough) await bench.createAccount(account_id)
   const failsNow = enough.map((account_id) => ({ ...ofKey, account_id, hour, requests: 10 }))
   const rows = failsNow.map((row) => ({ ...row, latest_at_ms: NOW_MS }))
   await insert(bench.store.db, 'refusals', rows)
   const all = reads
-  expect((await accounts.read(db, NOW_MS + 60_000)).size).toBe(FAILING_ACCOUNTS_MAX)
+  const most = [...(await accounts.read(db, NOW_MS + 60_000))]
+  expect(most).toHaveLength(FAILING_ACCOUNTS_MAX)
+  expect(most[0]).toEqual([
+    'acct_before',
+    { requests: 40, refused: 0, failed: 40, code: 'upstream_error' },
+  ])
+  expect(most.map(([accountId]) => accountId)).not.toContain('')
   expect(reads - all).toBeLessThan(reads - before)
   await db.destroy()
   const connection = new DatabaseSync(bench.file)
   const plans = [...asked]
-    .filter((text) => /from refusals|as failures from/.test(text))
+    .filter((text) => /from refusals|as failures from|1 as requests from requests/.test(text))
     .map((text) => stepsOf(connection, text))
   expect([...new Set(plans)]).toEqual([
     expect.stringContaining('INDEX refusals_hours (hour=?)'),
     expect.stringContaining('COVERING INDEX requests_failed (id>? AND id<?)'),
     expect.stringContaining('PRIMARY KEY (account_id=? AND hour>?)'),
     expect.stringContaining('PRIMARY KEY (account_id=? AND hour>?)'),
+    expect.stringContaining('COVERING INDEX requests_failed (id>? AND id<?)'),
+    expect.stringContaining('PRIMARY KEY (step=? AND number=?)'),
   ])
   connection.close()
   await bench.close()
