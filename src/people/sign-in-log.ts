@@ -31,14 +31,15 @@ const PRUNED_EVERY_MS = DAY_MS
 const FAILED_MAX = 20
 /** How many of these can be from one client address: a flood from it leaves room for those from others. */
 const FAILED_OF_ADDRESS_MAX = 5
-/** When that many are recorded, one more is after this time, with the number of the others: a flood shows that it goes on. */
+/** Once that many are recorded, another is recorded only after this time, with the number of the others: a flood shows that it goes on. */
 const FAILED_AFTER_MS = 5 * MINUTE_MS
 
 /** Failed attempts at the sign-in of one operator, in the present hour. */
 interface Failures {
   readonly hour: number
-  /** The client addresses of the recorded ones, one for each. */
+  /** The client addresses of the recorded ones, one for each, without those of {@link FAILED_AFTER_MS}. */
   readonly recordedOf: string[]
+  /** The time of the last record. */
   recordedAtMs: number
   unrecorded: number
 }
@@ -115,7 +116,7 @@ export class SignInLog {
       counted.unrecorded++
       return null
     }
-    counted.recordedOf.push(address)
+    if (!isMany) counted.recordedOf.push(address)
     counted.recordedAtMs = nowMs
     const before = counted.unrecorded
     counted.unrecorded = 0
