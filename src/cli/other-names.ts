@@ -1,4 +1,4 @@
-/** Commands that other programs have, and the task here. A name that is a command or close to one is not needed. */
+/** Commands that other programs have, and what to use here. */
 export const OTHER_NAMES: readonly {
   readonly names: readonly string[]
   readonly meant: string
@@ -21,7 +21,7 @@ export const OTHER_NAMES: readonly {
   {
     names: ['restore'],
     meant:
-      'a backup is a whole store, and `DATABASE_URL=sqlite:<file> tollgate serve` serves from it',
+      'a backup is a whole store: stop the server, put a copy of the backup in the place of the store, and run `tollgate serve`',
   },
   {
     names: ['invite', 'member', 'members', 'operator', 'people'],
@@ -53,5 +53,4 @@ export const OTHER_NAMES: readonly {
     meant: '`tollgate doctor` checks the settings, the store and the upstreams',
   },
   { names: ['migrate'], meant: '`tollgate serve` migrates the store when it starts' },
-  { names: ['export'], meant: '`tollgate copy` copies a store' },
 ]

@@ -166,7 +166,11 @@ function explainUsage(command: Command): void {
     if (command.commands.length > 0 && word !== undefined && !isKnown) refuseUnknown(command, word)
   })
   command.exitOverride(({ exitCode, code, message }) => {
-    throw new CommanderError(exitCode, code, `${message}${usageHint(command, { code, message })}`)
+    const meant = command.parent === null ? meantBy({ code, message }) : null
+    // Commander finds names that look alike, such as `copy` for `code`.
+    const text = meant === null ? message : message.replace(/\n\(Did you mean .*/s, '')
+    const hint = meant ?? usageHint(command, { code, message })
+    throw new CommanderError(exitCode, code, `${text}${hint}`)
   })
 }
 
@@ -182,15 +186,15 @@ function usageHint(
     return command.registeredArguments.length === 0 ? '' : ' Quote text that has spaces.'
   }
   if (code !== 'commander.unknownCommand') return ''
-  const meant = command.parent === null ? meantBy(message) : undefined
-  if (meant !== undefined) return `: ${meant}`
   return message.includes('Did you mean') ? '' : commandsHint(command)
 }
 
-/** By position: Commander's message, which quotes the unknown command. */
-function meantBy(message: string): string | undefined {
+/** The hint at the command that a word of other programs is meant for; null: it is none. Commander's message quotes the word. */
+function meantBy({ code, message }: Pick<CommanderError, 'code' | 'message'>): string | null {
+  if (code !== 'commander.unknownCommand') return null
   const [, word = ''] = /'(.*?)'/.exec(message) ?? []
-  return OTHER_NAMES.find(({ names }) => names.includes(word))?.meant
+  const found = OTHER_NAMES.find(({ names }) => names.includes(word))
+  return found === undefined ? null : `: ${found.meant}`
 }
 
 function commandsHint(command: Command): string {
