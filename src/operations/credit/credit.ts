@@ -121,8 +121,10 @@ async function addCredit(
   by: OperatorAction | null,
 ): Promise<Answered> {
   const verdict = await parts.ledger.addCredit(input, by).catch(async (cause: unknown) => {
-    // It may have expired while the command waited.
-    await refusePastExpiry(parts, input)
+    // It may have expired while the command waited. Of another failure, the first cause says more than what follows it.
+    await refusePastExpiry(parts, input).catch((refusal: unknown) => {
+      throw refusal instanceof Problem ? refusal : cause
+    })
     throw cause
   })
   switch (verdict.kind) {
