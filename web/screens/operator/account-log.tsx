@@ -1,6 +1,6 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { actionsQuery } from '../../api/operator.ts'
+import { actionsQuery, usersQuery } from '../../api/operator.ts'
 import { dayOf } from '../../format/time.ts'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -12,9 +12,11 @@ const SHOWN = 5
 export function AccountLog({ accountId }: { accountId: string }) {
   const query = useInfiniteQuery(actionsQuery({ account: accountId }, SHOWN))
   const actions = query.data?.pages[0]?.data
-  const shared = namesakes(
-    (actions ?? []).map(({ user_id, user_name }) => ({ id: user_id, name: user_name })),
-  )
+  const users = useQuery(usersQuery).data?.data ?? []
+  const shared = namesakes([
+    ...users,
+    ...(actions ?? []).map(({ user_id, user_name }) => ({ id: user_id, name: user_name })),
+  ])
   return (
     <section className="card" aria-label="Audit log" aria-busy={actions === undefined}>
       <header>
