@@ -43,6 +43,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         tokenId: null,
         tokenName: null,
         userName: 'Ada',
+        userEmail: 'a@b.example',
         accountName: 'one',
         action: 'addCredit',
         accountId: 'acct_1',
