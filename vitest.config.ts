@@ -58,8 +58,8 @@ export default defineConfig({
   test: {
     reporters: ['default', new TallyReporter()],
     sequence: { sequencer: SlowFirst },
-    // One more than two cores: some tests wait for a deadline or a process, and the others fill the time.
-    maxWorkers: 3,
+    // Two more than two cores: some tests wait for a deadline or a process, and the others fill the time.
+    maxWorkers: 4,
     projects: [
       {
         test: {
