@@ -44,7 +44,7 @@ test('credit and codes can expire at any time that the clock of the database has
 test('free credit that expires while it waits for its account is refused with the reason', async () => {
   const { id } = await world.account()
   const { db } = world.gateway.store
-  const expiresAtMs = Date.now() + 200
+  const expiresAtMs = Date.now() + 1_000
   const expires_at = new Date(expiresAtMs).toISOString()
   const free = { kind: 'free', amount: 1_000, expires_at, reference: 'late' }
   const { added } = await db.transaction().execute(async (trx) => {

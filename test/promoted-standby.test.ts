@@ -214,7 +214,7 @@ describe('a standby is promoted', () => {
     expect(await schemaOf('migrating')).toBe(PROGRAM_SCHEMA)
   })
 
-  test('after the commit of a migration that was not confirmed: the migration is complete, and the next start serves', async () => {
+  test('after the commit of a migration that was not confirmed: the migration is complete, and the next start opens the store', async () => {
     expect(migrated).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
     expect(await schemaOf('migrated')).toBe(PROGRAM_SCHEMA)
     await startAgain('migrated')

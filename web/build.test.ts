@@ -37,7 +37,7 @@ test('with --if-stale a build of the same sources is kept', async () => {
   expect(statSync(stamp).mtimeMs).toBe(mtimeMs)
 })
 
-test('a build of other sources is made again, and is the same with any NODE_ENV in its environment', async () => {
+test('a build of other sources is made again, and is the same with another NODE_ENV in its environment', async () => {
   expect(usual.some((name) => name.endsWith('.js'))).toBe(true)
   writeFileSync(join(folder, 'usual', 'stamp.json'), '{"stamp":"other sources"}')
   rmSync(join(folder, 'usual', 'index.html'))

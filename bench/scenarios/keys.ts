@@ -26,7 +26,7 @@ export const KEYS: Scenario = {
       targets,
       workload: await chatWorkload(await bench.simulator(), textBody()),
       clients: 32,
-      // Each key calls once before, so that both gateways know their callers.
+      // In a whole run each key calls once before, so that both gateways know their callers.
       warmUp: 10_000,
       requests: { full: 10_000, quick: 500 },
     })

@@ -100,7 +100,7 @@ export class MailDoor {
     }
     await removeExpiredLinks(db, nowMs)
     const user = await db.transaction().execute(async (trx) => {
-      // The user may have changed to another address since, or be removed: no link may follow the end of the earlier ones.
+      // The user may have changed to another address since, or be removed: no link may be made after the earlier ones were ended.
       await lockPassword(trx, found?.id ?? '')
       const still = await findUser(trx, email)
       const userId = still !== null && still.id === found?.id ? still.id : null

@@ -67,15 +67,13 @@ const asking = { ...VISITOR, email: ADA.email }
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   beforeEach(() => open(create))
 
-  test('a link and a code that the earlier address asks for while the change is confirmed sign no one in', async () => {
+  test('a link and its code that the earlier address asks for while the change is confirmed are of no user', async () => {
     const confirm = await beginChange()
-    const ticket = await doorDuring(confirm).askSignIn(asking)
+    await doorDuring(confirm).askSignIn(asking)
     expect(letters.map(({ to }) => to)).toEqual([NEW, ADA.email])
     const links = await place.store.db.selectFrom('links').selectAll().execute()
     const open = links.filter(({ kind, used_at_ms }) => kind === 'sign_in' && used_at_ms === null)
     expect(open).toMatchObject([{ user_id: null, ticket_hash: expect.any(String) }])
-    const presented = { ticket, code: '000000' }
-    await expect(place.people.signInByCode(presented, VISITOR)).rejects.toThrow()
   })
 
   test('a link that the earlier address asks for while the change is confirmed sets no password', async () => {

@@ -183,10 +183,11 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     await bench.bury()
     /** The requests that were cut off at these upstreams. */
     const killedAt = async (...upstreams: readonly UpstreamName[]): Promise<RequestRow[]> => {
-      const rows = await bench.requests()
-      return rows.filter(
+      const rows = (await bench.requests()).filter(
         ({ id, upstream }) => killedIds.has(id) && upstreams.some((name) => name === upstream),
       )
+      expect(rows).toHaveLength(2 * upstreams.length)
+      return rows
     }
     const cut = (await bench.requests()).filter(({ id }) => !before.has(id))
     const killedIds = new Set(cut.map(({ id }) => id))
