@@ -167,17 +167,19 @@ export async function openPage(context: BrowserContext): Promise<{
 const ALL_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 // Rules about colours alone.
 const COLOR_RULES = ['color-contrast', 'link-in-text-block']
+// Where one of them says yes, these are asked.
+const COLOR_LOOKS = ['isHardToRead', 'hasStrayText'] as const
 // Rules about sizes and places alone.
 const LAYOUT_RULES = ['target-size', 'scrollable-region-focusable']
 const NO_MISFITS = { over: 0, cut: [] }
 
 /** Nothing on the page is too wide, or breaks WCAG 2.2 AA or axe's best practice. */
 export async function expectGoodPage(page: Page): Promise<void> {
-  const looks = await lookAt(page, 'misfits', 'isHardToReach', 'isHardToRead')
+  const looks = await lookAt(page, 'misfits', 'isHardToReach', ...COLOR_LOOKS)
   expect(looks.misfits).toEqual(NO_MISFITS)
   const needless = [
     ...(looks.isHardToReach ? [] : LAYOUT_RULES),
-    ...(looks.isHardToRead ? [] : COLOR_RULES),
+    ...(COLOR_LOOKS.some((name) => looks[name]) ? [] : COLOR_RULES),
   ]
   expect(await violationsOf(page, ALL_RULES, needless)).toEqual([])
 }
@@ -192,8 +194,9 @@ export async function expectUsable(page: Page): Promise<void> {
 
 /** A page that was good in one theme can be read in the other. */
 export async function expectReadable(page: Page): Promise<void> {
-  const { isHardToRead } = await lookAt(page, 'isHardToRead')
-  if (isHardToRead) expect(await violationsOf(page, COLOR_RULES)).toEqual([])
+  const looks = await lookAt(page, ...COLOR_LOOKS)
+  if (COLOR_LOOKS.some((name) => looks[name]))
+    expect(await violationsOf(page, COLOR_RULES)).toEqual([])
 }
 
 /** A page that was good in one window fits a narrower one, and can be used there. */

@@ -1,9 +1,10 @@
 import type { Page } from 'playwright-core'
 import { isHardToReach } from './reach.ts'
 import { isHardToRead } from './read.ts'
+import { hasStrayText, STRAY_HELPERS } from './stray.ts'
 
 /** Quick looks at a page, each a function that runs in it. */
-const LOOKS = { settled, misfits, isHardToReach, isHardToRead }
+const LOOKS = { settled, misfits, isHardToReach, isHardToRead, hasStrayText }
 
 type Looks = typeof LOOKS
 
@@ -13,7 +14,9 @@ export function lookAt<Name extends keyof Looks>(
   ...names: readonly Name[]
 ): Promise<{ readonly [Each in Name]: Awaited<ReturnType<Looks[Each]>> }> {
   const looks = names.map((name) => `${name}: await (${LOOKS[name]})()`)
-  return page.evaluate(`(async () => ({ ${looks.join(', ')} }))()`)
+  return page.evaluate(
+    `(async () => { ${STRAY_HELPERS.join('\n')}\nreturn { ${looks.join(', ')} } })()`,
+  )
 }
 
 /** Waits until the page has moved what depends on its size. */

@@ -126,3 +126,85 @@ test.for(FAULTS)('%s is found in %s', async ([rule, , spoil], { page, server }) 
   const complaint = expectGoodPage(page).catch(({ actual }) => String(actual))
   expect(await complaint).toContain(rule)
 })
+
+/** By position: axe's rule, what breaks it, and a part that does. */
+const PLANTED = [
+  [
+    'color-contrast',
+    'a text that what holds it moves before a painted part',
+    `<div data-style="background: #777; height: 40px"></div>
+    <div data-style="position: relative; height: 0">
+      <div data-style="position: absolute; top: -30px"><div>Moved</div></div>
+    </div>`,
+  ],
+  [
+    'color-contrast',
+    'a text before what a moved part holds',
+    `<div data-style="position: relative">
+      <div data-style="position: absolute; inset: 0"><div data-style="background: #777; height: 40px"></div></div>
+      <div data-style="position: relative">Before</div>
+    </div>`,
+  ],
+  [
+    'color-contrast',
+    'a text that a margin moves',
+    `<div data-style="background: #777; height: 40px"></div><div data-style="margin-top: -30px">Moved</div>`,
+  ],
+  [
+    'color-contrast',
+    'a text that an offset moves',
+    `<div data-style="background: #777; height: 40px"></div>
+    <div data-style="position: relative; top: -30px">Moved</div>`,
+  ],
+  [
+    'color-contrast',
+    'a text that a property of its own moves',
+    `<div data-style="background: #777; height: 40px"></div><div data-style="translate: 0 -30px">Moved</div>`,
+  ],
+  [
+    'color-contrast',
+    'a text in the cell of a painted part',
+    `<div data-style="display: grid">
+      <div data-style="grid-area: 1 / 1; background: #777; height: 40px"></div><div data-style="grid-area: 1 / 1">Cell</div>
+    </div>`,
+  ],
+  [
+    'color-contrast',
+    'a text below the window',
+    `<div data-style="height: 3000px"></div>
+    <div data-style="background: #777; height: 40px"></div><div data-style="margin-top: -30px">Below</div>`,
+  ],
+  [
+    'color-contrast',
+    'a text that is moved out of the painted part that holds it',
+    `<div data-style="height: 80px">
+      <div data-style="background: #222; color: #eee; height: 30px"><div data-style="translate: 0 40px">Out</div></div>
+    </div>`,
+  ],
+] as const
+
+test('axe is asked about each part that lies elsewhere than what holds it', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/forgot`)
+  const text = page.getByText('You get an email with a link.')
+  await text.waitFor()
+  const missed: string[] = []
+  for (const [rule, name, html] of PLANTED) {
+    const planted = await text.evaluateHandle((before, inner) => {
+      const part = document.createElement('div')
+      part.innerHTML = inner
+      // The policy of the page lets scripts set styles, but no attributes.
+      for (const styled of part.querySelectorAll<HTMLElement>('[data-style]'))
+        styled.style.cssText = styled.dataset['style'] ?? ''
+      before.after(part)
+      return part
+    }, html)
+    const complaint = await expectGoodPage(page).catch(({ actual }) => String(actual))
+    if (complaint?.includes(rule) !== true) missed.push(`${rule}: ${name}`)
+    await planted.evaluate((part) => part.remove())
+  }
+  expect(missed).toEqual([])
+  await expectGoodPage(page)
+})

@@ -45,21 +45,6 @@ export function isHardToRead(): boolean {
   const shown = [...document.body.querySelectorAll('*')].filter((element) =>
     element.checkVisibility({ visibilityProperty: true }),
   )
-  // What is moved out of its place may be behind texts that it doesn't hold.
-  const moved = shown.filter((element) => {
-    const { position, transform, backgroundColor, backgroundImage } = getComputedStyle(element)
-    const isPainted = backgroundImage !== 'none' || colorOf(backgroundColor)?.[3] !== 0
-    return isPainted && (/absolute|fixed|sticky/.test(position) || transform !== 'none')
-  })
-  const isOver = (element: Element, other: Element) => {
-    if (element.contains(other) || other.contains(element)) return false
-    const [a, b] = [element.getBoundingClientRect(), other.getBoundingClientRect()]
-    const [left, right] = [Math.max(a.left, b.left), Math.min(a.right, b.right)]
-    const [top, bottom] = [Math.max(a.top, b.top), Math.min(a.bottom, b.bottom)]
-    if (left >= right || top >= bottom) return false
-    const stack = document.elementsFromPoint((left + right) / 2, (top + bottom) / 2)
-    return stack.indexOf(element) < stack.indexOf(other) || !stack.includes(other)
-  }
   const isText = (node: Node) => node.nodeType === Node.TEXT_NODE && /\S/.test(node.nodeValue ?? '')
   const isInline = (element: Element) => getComputedStyle(element).display.startsWith('inline')
   const hasInlineText = (part: Node): boolean =>
@@ -76,7 +61,7 @@ export function isHardToRead(): boolean {
     if (!isField && ![...element.childNodes].some(isText)) return false
     if (element.closest(':disabled, [aria-disabled="true"]') !== null) return false
     const style = getComputedStyle(element)
-    if (isFaint(style.color, element) || moved.some((other) => isOver(element, other))) return true
+    if (isFaint(style.color, element)) return true
     if (isField) return isFaint(getComputedStyle(element, '::placeholder').color, element)
     if (!element.matches('a[href]') || style.textDecorationLine !== 'none') return false
     let block = element.parentElement
