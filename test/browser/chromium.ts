@@ -168,7 +168,7 @@ const ALL_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best
 // Rules about colours alone.
 const COLOR_RULES = ['color-contrast', 'link-in-text-block']
 // Where one of them says yes, these are asked.
-const COLOR_LOOKS = ['isHardToRead', 'hasStrayText'] as const
+const COLOR_LOOKS = ['isHardToRead', 'hasLinkLikeText', 'hasStrayText'] as const
 // Rules about sizes and places alone.
 const LAYOUT_RULES = ['target-size', 'scrollable-region-focusable']
 const NO_MISFITS = { over: 0, cut: [] }

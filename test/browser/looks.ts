@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core'
+import { hasLinkLikeText } from './links.ts'
 import { isHardToReach } from './reach.ts'
 import { isHardToRead } from './read.ts'
 import { hasStrayText, STRAY_HELPERS } from './stray.ts'
 
 /** Quick looks at a page, each a function that runs in it. */
-const LOOKS = { settled, misfits, isHardToReach, isHardToRead, hasStrayText }
+const LOOKS = { settled, misfits, isHardToReach, isHardToRead, hasLinkLikeText, hasStrayText }
 
 type Looks = typeof LOOKS
 

@@ -181,6 +181,16 @@ const PLANTED = [
       <div data-style="background: #222; color: #eee; height: 30px"><div data-style="translate: 0 40px">Out</div></div>
     </div>`,
   ],
+  [
+    'color-contrast',
+    'a text in a part that has a colour but no box',
+    `<div data-style="display: contents; background: #222; color: #eee"><div>Boxless</div></div>`,
+  ],
+  [
+    'link-in-text-block',
+    'a link whose text is in a part of it',
+    `<div data-style="color: #333">See <a href="#x" data-style="color: #545a66; font: inherit; text-decoration: none; padding-right: 4em"><span>there</span></a> or here.</div>`,
+  ],
 ] as const
 
 test('axe is asked about each part that lies elsewhere than what holds it', async ({

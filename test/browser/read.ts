@@ -1,12 +1,12 @@
 /**
- * Whether axe could find a text that stands out too little from what is behind it, or a link from the text around it. It
- * takes a few milliseconds, where axe's own look takes more than all its other rules together. Where it says yes, axe
- * decides: it trips on each colour that it can't work out from a text and the elements that hold it, and on large texts
- * as on small ones. Runs in the page.
+ * Whether axe could find a text that stands out too little from the elements that hold it. It takes a few milliseconds,
+ * where axe's own look takes more than all its other rules together. Where it says yes, axe decides: it trips on each
+ * colour that it can't work out, and on large texts as on small ones. Runs in the page.
  */
 export function isHardToRead(): boolean {
   type Color = readonly [red: number, green: number, blue: number, alpha: number]
   const CONTRAST_MIN = 4.5
+  const CLEAR: Color = [0, 0, 0, 0]
   const colorOf = (text: string): Color | null => {
     const [, space, list = ''] = /^(rgba?\(|color\(srgb )([\d., /e-]+)\)$/.exec(text) ?? []
     if (space === undefined) return null
@@ -28,11 +28,13 @@ export function isHardToRead(): boolean {
   const backdropOf = (element: Element | null): Color | null => {
     const known = backdrops.get(element)
     if (known !== undefined || element === null) return known ?? null
-    const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element)
-    const own = colorOf(backgroundColor)
+    const style = getComputedStyle(element)
+    const isPainted = style.display !== 'contents' && style.visibility === 'visible'
+    const own = isPainted ? colorOf(style.backgroundColor) : CLEAR
     const under = backdropOf(element.parentElement)
-    const isPlain = own !== null && backgroundImage === 'none' && opacity === '1'
-    const backdrop = isPlain && under !== null ? blend(own, under) : null
+    const isPlain =
+      style.backgroundImage === 'none' && style.opacity === '1' && style.mixBlendMode === 'normal'
+    const backdrop = isPlain && own !== null && under !== null ? blend(own, under) : null
     backdrops.set(element, backdrop)
     return backdrop
   }
@@ -42,30 +44,21 @@ export function isHardToRead(): boolean {
     const [light, dark] = [lightness(blend(color, backdrop)), lightness(backdrop)]
     return (Math.max(light, dark) + 0.05) / (Math.min(light, dark) + 0.05) < CONTRAST_MIN
   }
-  const shown = [...document.body.querySelectorAll('*')].filter((element) =>
-    element.checkVisibility({ visibilityProperty: true }),
+  // What has no box of its own is seen where what holds it is.
+  const isSeen = (element: Element): boolean =>
+    getComputedStyle(element).display === 'contents' && element.parentElement !== null
+      ? isSeen(element.parentElement)
+      : element.checkVisibility()
+  const shown = [...document.body.querySelectorAll('*')].filter(
+    (element) => getComputedStyle(element).visibility === 'visible' && isSeen(element),
   )
   const isText = (node: Node) => node.nodeType === Node.TEXT_NODE && /\S/.test(node.nodeValue ?? '')
-  const isInline = (element: Element) => getComputedStyle(element).display.startsWith('inline')
-  const hasInlineText = (part: Node): boolean =>
-    [...part.childNodes].some(
-      (child) =>
-        isText(child) ||
-        (child instanceof Element &&
-          !child.matches('a[href]') &&
-          isInline(child) &&
-          hasInlineText(child)),
-    )
   return shown.some((element) => {
+    if (element.closest(':disabled, [aria-disabled="true"]') !== null) return false
     const isField = element.matches('input, select, textarea')
     if (!isField && ![...element.childNodes].some(isText)) return false
-    if (element.closest(':disabled, [aria-disabled="true"]') !== null) return false
-    const style = getComputedStyle(element)
-    if (isFaint(style.color, element)) return true
-    if (isField) return isFaint(getComputedStyle(element, '::placeholder').color, element)
-    if (!element.matches('a[href]') || style.textDecorationLine !== 'none') return false
-    let block = element.parentElement
-    while (isInline(element) && block !== null && isInline(block)) block = block.parentElement
-    return isInline(element) && block !== null && hasInlineText(block)
+    const { color, textShadow } = getComputedStyle(element)
+    if (textShadow !== 'none' || isFaint(color, element)) return true
+    return isField && isFaint(getComputedStyle(element, '::placeholder').color, element)
   })
 }
