@@ -15,26 +15,40 @@ export function isHardToReach(): boolean {
       getComputedStyle(element).position === 'fixed' &&
       element.getBoundingClientRect().top > innerHeight / 2,
   )
+  // What the scroll of the page doesn't move alone, or not at all.
+  const stays = (element: Element | null): boolean => {
+    if (element === null || element === document.body) return false
+    const { position, overflowY } = getComputedStyle(element)
+    const isScroller = /auto|scroll/.test(overflowY) && element.scrollHeight > element.clientHeight
+    return isScroller || /fixed|sticky/.test(position) || stays(element.parentElement)
+  }
   const boxes = [...within.querySelectorAll(targets)]
     .filter((element) => element.checkVisibility({ visibilityProperty: true }))
     .flatMap((element) => {
-      const downPixels = bars.some((bar) => bar.contains(element)) ? scrollable : 0
-      return [...element.getClientRects()].map(({ x, y, width, height }) => ({
-        element,
-        rect: new DOMRect(x, y + downPixels, width, height),
-      }))
+      const isInBar = bars.some((bar) => bar.contains(element))
+      const moved = bars.length === 0 || isInBar || !stays(element) ? [scrollable] : [scrollable, 0]
+      return [...element.getClientRects()].map((rect) => ({ element, rect, isInBar, moved }))
     })
-  const isHard = boxes.some(({ element, rect: { left, right, top, bottom, width, height } }) =>
-    boxes.some(({ element: other, rect }) => {
-      if (element.contains(other) || other.contains(element)) return false
-      const isCovered =
-        left < rect.right && rect.left < right && top < rect.bottom && rect.top < bottom
-      if (isCovered || (width >= 24 && height >= 24)) return isCovered
-      const x = (left + right) / 2
-      const y = (top + bottom) / 2
-      const across = Math.max(rect.left - x, 0, x - rect.right)
-      const down = Math.max(rect.top - y, 0, y - rect.bottom)
-      return Math.hypot(across, down) < 24
+  /** Whether two boxes are too near each other, when the first is this many pixels further down. */
+  const isNear = (box: DOMRect, other: DOMRect, downPixels: number) => {
+    const { left, right, width, height } = box
+    const [top, bottom] = [box.top + downPixels, box.bottom + downPixels]
+    const isCovered =
+      left < other.right && other.left < right && top < other.bottom && other.top < bottom
+    if (isCovered || (width >= 24 && height >= 24)) return isCovered
+    const x = (left + right) / 2
+    const y = (top + bottom) / 2
+    const across = Math.max(other.left - x, 0, x - other.right)
+    const down = Math.max(other.top - y, 0, y - other.bottom)
+    return Math.hypot(across, down) < 24
+  }
+  const isHard = boxes.some(({ element, rect, isInBar, moved }) =>
+    boxes.some((other) => {
+      if (element.contains(other.element) || other.element.contains(element)) return false
+      if (isInBar === other.isInBar) return isNear(rect, other.rect, 0)
+      return isInBar
+        ? other.moved.some((pixels) => isNear(rect, other.rect, pixels))
+        : moved.some((pixels) => isNear(rect, other.rect, -pixels))
     }),
   )
   const isFocusable = (element: Element) =>

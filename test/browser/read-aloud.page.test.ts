@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { expectGoodPage } from './chromium.ts'
+import { lookAt } from './looks.ts'
 import { test } from './page-test.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 
@@ -191,6 +192,37 @@ const PLANTED = [
     'a link whose text is in a part of it',
     `<div data-style="color: #333">See <a href="#x" data-style="color: #545a66; font: inherit; text-decoration: none; padding-right: 4em"><span>there</span></a> or here.</div>`,
   ],
+  [
+    'target-size',
+    'a list that stays in the window under a bar that does',
+    `<div data-style="height: 3000px"></div>
+    <div data-style="position: fixed; top: 0; bottom: 24px; left: 0; display: flex; align-items: end"><button type="button" data-style="height: 40px; width: 80px; padding: 0">List</button></div>
+    <div data-style="position: fixed; bottom: 0; left: 0"><button type="button" data-style="height: 50px; width: 80px; padding: 0">Bar</button></div>`,
+  ],
+] as const
+
+const BAR = `<div data-style="height: 3000px"></div>
+  <div data-style="position: fixed; bottom: 0; left: 0"><button type="button" data-style="height: 50px; width: 80px">Bar</button></div>`
+
+/** As above, by the quick look that sees it: axe is blind to these. */
+const PLANTED_FOR_LOOKS = [
+  [
+    'isHardToRead',
+    'a faint text of a part without a box',
+    `<div data-style="display: contents; color: #bbb">Faint</div>`,
+  ],
+  [
+    'isHardToReach',
+    'a list that scrolls under a bar',
+    `<div data-style="position: absolute; top: 0; left: 0; height: 100vh; overflow: auto">
+      <button type="button" data-style="height: 200vh; width: 80px">List</button></div>${BAR}`,
+  ],
+  [
+    'isHardToReach',
+    'a list that sticks to the window under a bar',
+    `<div data-style="position: sticky; top: 0; height: 0">
+      <button type="button" data-style="height: 100vh; width: 80px; position: absolute; top: 0; left: -50vw; width: 50vw">List</button></div>${BAR}`,
+  ],
 ] as const
 
 test('axe is asked about each part that lies elsewhere than what holds it', async ({
@@ -201,8 +233,8 @@ test('axe is asked about each part that lies elsewhere than what holds it', asyn
   const text = page.getByText('You get an email with a link.')
   await text.waitFor()
   const missed: string[] = []
-  for (const [rule, name, html] of PLANTED) {
-    const planted = await text.evaluateHandle((before, inner) => {
+  const plant = (html: string) =>
+    text.evaluateHandle((before, inner) => {
       const part = document.createElement('div')
       part.innerHTML = inner
       // The policy of the page lets scripts set styles, but no attributes.
@@ -211,9 +243,17 @@ test('axe is asked about each part that lies elsewhere than what holds it', asyn
       before.after(part)
       return part
     }, html)
+  for (const [rule, name, html] of PLANTED) {
+    const planted = await plant(html)
     const complaint = await expectGoodPage(page).catch(({ actual }) => String(actual))
     if (complaint?.includes(rule) !== true) missed.push(`${rule}: ${name}`)
     await planted.evaluate((part) => part.remove())
+  }
+  for (const [look, name, html] of PLANTED_FOR_LOOKS) {
+    const planted = await plant(html)
+    if (!(await lookAt(page, look))[look]) missed.push(`${look}: ${name}`)
+    await planted.evaluate((part) => part.remove())
+    if ((await lookAt(page, look))[look]) missed.push(`${look}: the page itself`)
   }
   expect(missed).toEqual([])
   await expectGoodPage(page)
