@@ -39,8 +39,16 @@ function smallTargets(page: Page, pixelsMin: number): Promise<readonly string[]>
 /** Chips of states whose colour is all that they have, and tabs whose names are wider than they are. */
 function unreadable(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
+    const isShown = (part: Element) => part.checkVisibility({ visibilityProperty: true })
+    // A word that is for screen readers alone is a pixel wide.
+    const hasWords = (part: Element): boolean =>
+      isShown(part) &&
+      part.getBoundingClientRect().width >= 2 &&
+      [...part.childNodes].some((child) =>
+        child instanceof Element ? hasWords(child) : /\S/.test(child.nodeValue ?? ''),
+      )
     const wordless = [...document.querySelectorAll('.chip')].filter(
-      (chip) => chip.textContent.trim() === '',
+      (chip) => isShown(chip) && !hasWords(chip),
     )
     const covered = [...document.querySelectorAll('.tabs a')].filter((tab) => {
       const range = document.createRange()
@@ -66,5 +74,17 @@ test.for([
       small.push([path, [...(await smallTargets(page, pixelsMin)), ...(await unreadable(page))]])
     }
     expect(small.filter(([, targets]) => targets.length > 0)).toEqual([])
+    await page.evaluate(() => {
+      for (const hidden of ['none', 'vh']) {
+        const [chip, word] = [document.createElement('span'), document.createElement('span')]
+        chip.className = 'chip'
+        word.className = hidden
+        word.hidden = hidden === 'none'
+        word.textContent = hidden
+        chip.append(word)
+        document.querySelector('main')?.append(chip)
+      }
+    })
+    expect(await unreadable(page)).toEqual(['chip none', 'chip vh'])
   },
 )
