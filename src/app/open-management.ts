@@ -228,6 +228,8 @@ function openKnownTokens(
     db: store.db,
     clock,
     hasRevoked: (adminTokenId) => takenAccess?.hasRevoked(adminTokenId) ?? false,
+    // Its own passes try again what fails here.
+    onGone: async () => takenAccess?.catchUp().catch(() => {}),
     onFailure,
   })
   const readings = new Passes({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openStore } from '../store/open-store.ts'
 import { createMadeSqliteFile } from '../store/testing/test-databases.ts'
 import { systemClock } from '../vocabulary/clock.ts'
-import { createAdminToken } from './admin-tokens.ts'
+import { createAdminToken, revokeAdminToken } from './admin-tokens.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { IDS } from './testing/place.ts'
 
@@ -14,6 +14,7 @@ test('a token whose revocation the database has lost is refused before it is rev
   const tokens = new KnownTokens({
     ...parts,
     hasRevoked: (adminTokenId) => revoked.has(adminTokenId),
+    onGone: async () => {},
     onFailure: () => {},
   })
   const { adminToken, text } = await createAdminToken(
@@ -22,6 +23,37 @@ test('a token whose revocation the database has lost is refused before it is rev
   )
   expect(await tokens.find(text)).toMatchObject({ id: adminToken.id })
   revoked.add(adminToken.id)
+  expect(await tokens.find(text)).toBeNull()
+  await store.close()
+  await database.remove()
+})
+
+test('a token that another process has revoked is refused only when its revocation is remembered', async () => {
+  const database = await createMadeSqliteFile()
+  const store = await openStore({ url: database.url })
+  const parts = { db: store.db, clock: systemClock }
+  const remembered = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const tokens = new KnownTokens({
+    ...parts,
+    hasRevoked: () => false,
+    onGone: () => {
+      gone.resolve()
+      return remembered.promise
+    },
+    onFailure: () => {},
+  })
+  const { adminToken, text } = await createAdminToken(
+    { ...parts, ids: IDS },
+    { name: 'shop', scopes: ['read'], expiresAtMs: null, madeBy: null, by: null },
+  )
+  expect(await tokens.find(text)).toMatchObject({ id: adminToken.id })
+  await revokeAdminToken(parts, { adminTokenId: adminToken.id, by: null })
+  const reading = tokens.readChanges()
+  await gone.promise
+  expect(await tokens.find(text)).toMatchObject({ id: adminToken.id })
+  remembered.resolve()
+  await reading
   expect(await tokens.find(text)).toBeNull()
   await store.close()
   await database.remove()

@@ -19,6 +19,8 @@ const ROWS_MS = 60_000
 interface KnownTokensInput extends DbWithClock {
   /** Whether a token was revoked, also if the database has lost that. */
   readonly hasRevoked: (adminTokenId: string) => boolean
+  /** Called when known tokens are gone, before they are refused. Resolves when their revocations are remembered. */
+  readonly onGone: () => Promise<void>
   /** Called when the last use of a token could not be written. */
   readonly onFailure: (cause: unknown) => void
 }
@@ -27,7 +29,7 @@ interface KnownTokensInput extends DbWithClock {
  * The valid admin tokens, in memory. Another process may just have created an unknown token, so it waits for a reading
  * that begins after it arrived; there are at most ten such readings in a second, however many tokens clients send. A token
  * that another process has revoked is refused after the next `readChanges`, and one that this process has revoked after
- * `reread`. A token whose revocation the database has lost since is not found.
+ * `reread`. A token whose revocation the database has lost since it was first refused is not found.
  */
 export class KnownTokens {
   readonly #input: KnownTokensInput
@@ -116,13 +118,21 @@ export class KnownTokens {
     const isRecent = nowMs >= this.#rowsReadAtMs && nowMs < this.#rowsReadAtMs + ROWS_MS
     const isKnown = this.#version !== null && version === this.#version && isRecent
     const tokens = isKnown ? null : await this.#readTokens(nowMs)
+    const byHash = new Map(tokens?.map((token) => [token.tokenHash, token]))
+    // A database that goes back after the first refusal must not let them in again.
+    if (tokens !== null && this.#hasLost(byHash)) await this.#input.onGone()
     // These rows may be older than a change of this process.
     if (timesForgotten !== this.#timesForgotten) return
     this.#version = version
     this.#readAtMs = nowMs
     if (tokens === null) return
     this.#rowsReadAtMs = nowMs
-    this.#byHash = new Map(tokens.map((token) => [token.tokenHash, token]))
+    this.#byHash = byHash
+  }
+
+  #hasLost(byHash: ReadonlyMap<string, AdminTokenRow>): boolean {
+    for (const tokenHash of this.#byHash.keys()) if (!byHash.has(tokenHash)) return true
+    return false
   }
 
   /** The tokens that have not expired and are not revoked. */
