@@ -39,14 +39,6 @@ const PAGE_LIMITS: GateSettings = {
   unbackedRequestsPerMinuteMax: 0,
 }
 
-interface PageParts extends HttpParts {
-  /** The address of the page in browsers, without `/app`. */
-  readonly pageUrl: () => string
-  readonly sellsCredit: boolean
-  /** Null: no email is sent. */
-  readonly postLetter: Outbox['post'] | null
-}
-
 /** The parts of the page; null if it is off. Nothing of it is loaded or opened before its first call. */
 export function openPage(
   { config, configured: { mode }, log, clock, ids, passwords, closing }: Wiring,
@@ -59,7 +51,13 @@ export function openPage(
     pageUrl,
     sellsCredit,
     postLetter,
-  }: PageParts,
+  }: HttpParts & {
+    /** The address of the page in browsers, without `/app`. */
+    readonly pageUrl: () => string
+    readonly sellsCredit: boolean
+    /** Null: no email is sent. */
+    readonly postLetter: Outbox['post'] | null
+  },
 ): Omit<PageInput, 'bodyTimeoutMs'> | null {
   if (config.TOLLGATE_PAGE === 'off') return null
   const { db } = store

@@ -32,7 +32,8 @@ export function registerMetricsRoute(
   })
 }
 
-interface MetricsServerInput {
+/** Listens. Rejects if the port is taken. */
+export async function openMetricsServer(input: {
   readonly page: MetricsPage
   /** The probes of this process, which need no token: processes that share a port answer there for one another. */
   readonly health: Health
@@ -41,10 +42,7 @@ interface MetricsServerInput {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
-}
-
-/** Listens. Rejects if the port is taken. */
-export async function openMetricsServer(input: MetricsServerInput) {
+}) {
   const { page, health, metricsToken, host, port } = input
   const isAllowed = metricsToken === null ? () => true : bearerCheck(metricsToken)
   const server = http.createServer({ requestTimeout: 10_000 }, (asked, reply) => {

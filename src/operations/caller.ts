@@ -16,19 +16,16 @@ export type Caller =
 /** A person or program with an admin token, or with the command line, which is recorded as a token is. */
 interface AdminCaller {
   readonly kind: 'admin'
-  readonly token: TokenCaller
-}
-
-/** The token of an admin's call. */
-interface TokenCaller {
-  /** Null: the token of the settings, or the command line. */
-  readonly id: string | null
-  readonly name: string
-  readonly scopes: readonly AdminScope[]
-  /** Null: it does not expire. */
-  readonly expiresAtMs: number | null
-  /** The id under which a change is recorded. */
-  readonly actionId: string
+  readonly token: {
+    /** Null: the token of the settings, or the command line. */
+    readonly id: string | null
+    readonly name: string
+    readonly scopes: readonly AdminScope[]
+    /** Null: it does not expire. */
+    readonly expiresAtMs: number | null
+    /** The id under which a change is recorded. */
+    readonly actionId: string
+  }
 }
 
 /** A user who is signed in to the page, for an account: a member of it, or an operator. */

@@ -6,15 +6,6 @@ type Answer = Parameters<LookupFunction>[2]
 /** Asks the system for the addresses of a name, as `dns.lookup` does. */
 type AskSystem = (hostname: string, asked: LookupOptions, answer: Answer) => void
 
-interface SharedLookupInput {
-  /** Default: `dns.lookup`. */
-  readonly ask?: AskSystem
-  /** How long a name whose addresses are known is waited for. */
-  readonly slowMs?: number
-  /** How long addresses can stand in for an answer that does not come. */
-  readonly knownForMs?: number
-}
-
 /** One name, with the options that it is asked for with. */
 interface Name {
   /** The connections that wait for the answer; null: nothing is asked at the moment. */
@@ -35,7 +26,14 @@ export function sharedLookup({
   ask = systemLookup,
   slowMs = 1_000,
   knownForMs = 10 * 60_000,
-}: SharedLookupInput = {}): LookupFunction {
+}: {
+  /** Default: `dns.lookup`. */
+  readonly ask?: AskSystem
+  /** How long a name whose addresses are known is waited for. */
+  readonly slowMs?: number
+  /** How long addresses can stand in for an answer that does not come. */
+  readonly knownForMs?: number
+} = {}): LookupFunction {
   const names = new Map<string, Name>()
   return (hostname, asked, answer) => {
     const question = [hostname, asked.family, asked.hints, asked.all, asked.order].join(' ')

@@ -148,14 +148,6 @@ export interface SessionAnswer {
   readonly agent: string | null
 }
 
-interface MeAnswerInput extends Pick<MeAnswer, 'mode' | 'sells_credit' | 'base_url'> {
-  readonly signedIn: SignedIn
-  readonly memberships: readonly Membership[]
-  readonly hasPassword: boolean
-  readonly factorRequired: boolean
-  readonly factorKinds: readonly FactorKind[]
-}
-
 /** The user as the page shows it. */
 export function meAnswer({
   signedIn,
@@ -166,7 +158,13 @@ export function meAnswer({
   factorKinds,
   sells_credit,
   base_url,
-}: MeAnswerInput): MeAnswer {
+}: Pick<MeAnswer, 'mode' | 'sells_credit' | 'base_url'> & {
+  readonly signedIn: SignedIn
+  readonly memberships: readonly Membership[]
+  readonly hasPassword: boolean
+  readonly factorRequired: boolean
+  readonly factorKinds: readonly FactorKind[]
+}): MeAnswer {
   const { user, sessionId, hasFactor } = signedIn
   return {
     object: 'me',

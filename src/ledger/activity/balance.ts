@@ -89,16 +89,15 @@ export async function getBalance(
   }
 }
 
-/** The requests of one upstream and state, with or without an id to ask it by. */
-interface HeldRow {
-  readonly held_upstream: string | null
-  readonly held_generation_id: string | null
-  readonly held_ended_at_ms: number | null
-  readonly held_requests: number | string | null
-  readonly held_micros: number | null
-}
-
-function heldOf(rows: readonly HeldRow[]): HeldCredit {
+function heldOf(
+  rows: readonly {
+    readonly held_upstream: string | null
+    readonly held_generation_id: string | null
+    readonly held_ended_at_ms: number | null
+    readonly held_requests: number | string | null
+    readonly held_micros: number | null
+  }[],
+): HeldCredit {
   return {
     requests: rows.reduce((sum, row) => sum + Number(row.held_requests), 0),
     heldMicros: micros(rows.reduce((sum, row) => sum + Number(row.held_micros), 0)),
