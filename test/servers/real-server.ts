@@ -111,7 +111,8 @@ async function served({ folder, program, args, port, line }: Program): Promise<R
     env: { PATH, HOME, LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
   })
   const ended = once(child, 'exit')
-  const log = new MemoryLog()
+  // Python may load for a minute before it says anything.
+  const log = new MemoryLog({ quietMs: 5 * 60_000 })
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on('line', (text) => log.write(text))
   }
