@@ -50,7 +50,7 @@ test.each([
   expect(await check({ authorities })).toEqual({
     paths: [],
     notes:
-      'tollgate: NODE_EXTRA_CA_CERTS is company.pem, which is no readable file of certificates: name a PEM file of certificate authorities\n',
+      'tollgate: NODE_EXTRA_CA_CERTS is company.pem, which is not a readable file of certificates: name a PEM file of certificate authorities\n',
   })
 })
 

@@ -12,7 +12,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 export function trustAuthorities(file: string): string | null {
   const certificates = textOf(file)?.match(CERTIFICATE) ?? null
   if (certificates === null) {
-    return `NODE_EXTRA_CA_CERTS is ${file}, which is no readable file of certificates: name a PEM file of certificate authorities`
+    return `NODE_EXTRA_CA_CERTS is ${file}, which is not a readable file of certificates: name a PEM file of certificate authorities`
   }
   const unread = certificates.findIndex((certificate) => !isReadable(certificate))
   if (unread !== -1) {

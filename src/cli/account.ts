@@ -307,7 +307,7 @@ function readPercent(text: string): number {
   const [, whole, places = ''] = /^(\d{1,3})(?:\.(\d{1,2}))?%?$/.exec(text.trim()) ?? []
   const hundredths = Number(whole + places.padEnd(2, '0'))
   if (whole === undefined || hundredths > FEE_BASIS_POINTS_MAX) {
-    throw new UsageFailure('must be 0 to 100 percent, such as 5 or 2.25: at most two places')
+    throw new UsageFailure('must be 0 to 100 percent, such as 2.25: at most two decimal places')
   }
   return hundredths
 }

@@ -66,7 +66,7 @@ export async function spendToken(upstream: Upstream, input: SpendInput): Promise
   const reading = answer === null ? null : wire.readAnswer(answer)
   if (httpStatus !== 200) return { isOk: false, words: `${of} was refused with ${httpStatus}` }
   if (reading?.kind !== 'success') {
-    return { isOk: false, words: `${of} answered 200 with a body that is no answer` }
+    return { isOk: false, words: `${of} answered 200 with a body that cannot be used` }
   }
   return { isOk: isCharged(reading.reported), words: `${of} ${costWords(reading.reported)}` }
 }

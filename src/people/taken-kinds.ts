@@ -79,11 +79,8 @@ const CHANGED: Readonly<Record<string, TakenKind>> = {
     words: 'the revocation of an admin token',
     action: 'revokeAdminToken',
   },
-  'accounts.disabled': {
-    words: 'that an account was suspended or resumed',
-    action: 'changeAccount',
-  },
-  'api_keys.disabled': { words: 'that an API key was disabled or enabled', action: 'changeKey' },
+  'accounts.disabled': { words: 'the new state of an account', action: 'changeAccount' },
+  'api_keys.disabled': { words: 'the new state of an API key', action: 'changeKey' },
   'api_keys.expires_at_ms': { words: 'the new expiry of an API key', action: 'changeKey' },
   'api_keys.display_prefix': {
     words: 'the rotation of an API key',
@@ -93,13 +90,13 @@ const CHANGED: Readonly<Record<string, TakenKind>> = {
   'api_keys.deleted_at_ms': { words: 'the deletion of an API key', action: 'deleteKey' },
   'credit_codes.revoked_at_ms': { words: 'the revocation of a credit code', action: 'revokeCode' },
   'webhooks.events': { words: 'the new events of a webhook', action: 'changeWebhook' },
-  'webhooks.disabled': { words: 'that a webhook was disabled or enabled', action: 'changeWebhook' },
+  'webhooks.disabled': { words: 'the new state of a webhook', action: 'changeWebhook' },
   'webhooks.url': {
     words: 'the new address of a webhook',
     became: 'the webhook is disabled',
     action: 'changeWebhook',
   },
-  'settings.value': { words: 'that maintenance was turned on or off', action: 'setMaintenance' },
+  'settings.value': { words: 'a change of maintenance mode', action: 'setMaintenance' },
 }
 
 /** The words for a change that took access, and the operation that does the same. */

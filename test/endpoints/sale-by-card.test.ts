@@ -223,7 +223,7 @@ test('a payment in another currency adds no credit when it is approved: the answ
   const approved = await admin.post(`/v1/admin/purchases/${String(id)}/credit`, {})
   expect(approved).toEqual(refusal(409, 'purchase_not_held'))
   expect(textOf(objectAt(approved.json, 'error'), 'message')).toBe(
-    'This purchase is on hold. Its payment has no money that can be credited, such as one in another currency. Refund it where it was paid, or dismiss the purchase.',
+    'This purchase is on hold. Its payment cannot be credited, for example because it is in another currency. Refund it where it was paid, or dismiss the purchase.',
   )
   expect((await listed()).json).toEqual(held.json)
   expect(await purchases(apiKey)).toMatchObject({ data: [], pending: [{ state: 'held' }] })

@@ -148,7 +148,7 @@ process.stdout.write(text)`,
     name: 'Claude Code',
     group: 'Agents',
     language: 'sh',
-    place: 'Run it in the terminal that it is started from.',
+    place: 'Run these lines in a terminal: the last one starts it.',
     speaks: 'messages',
     lines: ({
       baseUrl,
@@ -164,7 +164,7 @@ export ANTHROPIC_DEFAULT_HAIKU_MODEL=${smallModel}
 ${contextTokens === null ? '' : `export CLAUDE_CODE_MAX_CONTEXT_TOKENS=${contextTokens}\n`}export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
 claude`,
     notes: [
-      'Its helpers run on the haiku model: a cheaper one there saves credit.',
+      'Its helpers use the haiku model: a cheaper model there saves credit.',
       'It assumes 1,000,000 tokens of context for a model that it does not know.',
     ],
   },

@@ -17,7 +17,7 @@ export function RoundedNote({ columns }: RoundedNoteProps) {
   if (!isOff) return null
   return (
     <p className="pager">
-      Amounts are rounded to cents. Sums are of the exact amounts, which the CSV has.
+      Amounts are rounded to cents. Sums are computed from the exact amounts, which are in the CSV.
     </p>
   )
 }

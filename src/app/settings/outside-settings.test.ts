@@ -54,7 +54,7 @@ test.each([
   'javascript:alert(1)',
 ])('an issuer must be an address with TLS, and no more than that: %s', (issuer) => {
   expect(() => readConfig({ ...OIDC, OIDC_ISSUER: issuer })).toThrow(
-    /OIDC_ISSUER (?:is ".*": it )?must be an address of https/,
+    /OIDC_ISSUER (?:is ".*": it )?must be an https address/,
   )
 })
 

@@ -35,7 +35,7 @@ export const PAGE_SETTINGS = {
     ),
     schema: fitting(
       isPublicUrl,
-      'must be an address without a path, of https, or of http on a loopback address, such as https://gate.example.com',
+      'must be an https address, or an http address on loopback, without a path, such as https://gate.example.com',
     ).transform((text) => text && new URL(text).origin),
   },
 } as const satisfies Record<string, Setting<unknown>>
@@ -45,7 +45,7 @@ function contactUrlOf(text: string): string {
   if (/^[^\s@:?]+@[^\s@:?]+$/.test(text)) return `mailto:${text}`
   if (URL.canParse(text) && new URL(text).protocol === 'https:') return new URL(text).href
   throw new Error(
-    'must be an email address or an address of https, such as help@example.com or https://example.com/help',
+    'must be an email address or an https address, such as help@example.com or https://example.com/help',
   )
 }
 
@@ -117,7 +117,7 @@ function providerUrlLike(example: string): (text: string) => string {
       return text
     }
     throw new Error(
-      `must be an address of https, or of http on a loopback address, without a query, such as ${example}`,
+      `must be an https address, or an http address on loopback, without a query, such as ${example}`,
     )
   }
 }

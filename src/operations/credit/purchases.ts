@@ -185,7 +185,7 @@ const CREDITED = 'Only a purchase that is on hold or below the minimum can be cr
 const DISMISSED = 'Only a purchase on hold can be dismissed.'
 
 const NO_MONEY =
-  'Its payment has no money that can be credited, such as one in another currency. Refund it where it was paid, or dismiss the purchase.'
+  'Its payment cannot be credited, for example because it is in another currency. Refund it where it was paid, or dismiss the purchase.'
 
 /** By position: the purchase, and why it can't be decided so. */
 function notHeld({ state }: PurchaseRow, reason: string): Problem {

@@ -182,7 +182,7 @@ function test({ store, ids, clock }: OperationParts) {
       if (added === null) {
         throw new Problem('service_unavailable', {
           message:
-            'Too many messages are waiting for this webhook. Try again once some of them were delivered.',
+            'Too many messages are waiting for this webhook. Try again once some of them have been delivered.',
         })
       }
       return deliveryAnswer(added)

@@ -129,7 +129,7 @@ async function enterAsNew(
 function notTheirs(): Problem {
   return new Problem('not_invited', {
     message:
-      'This invitation is for another email address than the one that you signed in with. Open it again, and join with a password.',
+      'This invitation is for a different email address. Open it again, and join with a password.',
   })
 }
 

@@ -119,8 +119,8 @@ function KeyStep() {
       </header>
       <CodeLines lines={keyLine(PASTE_HERE)} />
       <p className="pager">
-        In the terminal or the settings of the program. Keys are for servers: never put one into a
-        web page or an app.
+        Run this line with your key in the terminal of your program, or set the variable in its
+        settings. Keys are for servers: never put one into a web page or an app.
       </p>
     </section>
   )

@@ -79,8 +79,8 @@ function Insecure() {
   const service = useServiceName()
   return (
     <p className="problem mt-4" role="note">
-      This address has no TLS, so browsers keep no session for it. Open {service} over https, and
-      set <span className="mono">TOLLGATE_PUBLIC_URL</span> to that address.
+      This address has no TLS, so you can’t sign in here. Open {service} over https, and set{' '}
+      <span className="mono">TOLLGATE_PUBLIC_URL</span> to that address.
     </p>
   )
 }

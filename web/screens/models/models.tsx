@@ -78,7 +78,7 @@ export function ModelsScreen() {
           <MoreRows rows={first} noun="model" />
           {(query.isPending || (found ?? []).length > 0) && (
             <p className="pager">
-              Prices in dollars per million tokens: what this account is charged.
+              The prices that this account is charged, in dollars per million tokens.
             </p>
           )}
         </ListCard>
