@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { OTHER_NAMES } from './other-names.ts'
+import { OTHER_NAMES } from './program.ts'
 import { openCommandLine } from './testing/command-line.ts'
 import { faultOf, program } from './testing/fault-of.ts'
 import { examplesOf, SHOWN_COMMANDS } from './testing/helps.ts'

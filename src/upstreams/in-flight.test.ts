@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openInFlight } from './in-flight.ts'
+import { openInFlight } from './upstream.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -4,12 +4,12 @@ import Pool from 'undici/lib/dispatcher/pool.js'
 import type { WireFormat } from '../formats/format.ts'
 import { parseUpstreamJson } from '../json/body.ts'
 import type { JsonValue } from '../json/walk.ts'
-import type { FairQueue } from '../vocabulary/fair-queue.ts'
+import { FairQueue } from '../vocabulary/fair-queue.ts'
 import type { Picos } from '../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import { Attempt, type AttemptObserver, type AttemptRequest } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
-import { openInFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 import type { FetchGenerationInput, GenerationAnswer, KeyUsageAnswer } from './provider-records.ts'
 import { sharedLookup } from './shared-lookup.ts'
@@ -249,4 +249,31 @@ function* slices(unsent: Buffer[]): Generator<Buffer> {
       yield part.subarray(start, start + BODY_SLICE_BYTES)
     }
   }
+}
+
+const WAITING_MAX = 256
+// One key leaves most of the queue to others, even if its own limit of requests in flight is higher.
+const WAITING_OF_KEY_MAX = 64
+const RETRY_AFTER_SECONDS = 1
+
+/** The calls that an upstream has at once, and those that wait for a place. API keys take turns. */
+export function openInFlight({
+  inFlightMax,
+  queueTimeoutMs,
+}: {
+  /** The most calls that may run at once. */
+  readonly inFlightMax: number
+  /** How long a call waits for a place. */
+  readonly queueTimeoutMs: number
+}): FairQueue {
+  return new FairQueue({
+    placesMax: inFlightMax,
+    lanes: [{ waitingMax: WAITING_MAX, waitingOfOwnerMax: WAITING_OF_KEY_MAX }],
+    waitTimeoutMs: queueTimeoutMs,
+    refusal: () =>
+      new Problem('service_unavailable', {
+        message: 'This model has too many requests at once. Try again in a moment.',
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      }),
+  })
 }
