@@ -2,8 +2,9 @@ import type { EntryKind } from './money.ts'
 import { type ReversalCause, reversalCauseOf } from './purchase.ts'
 
 /** An entry or a line of a statement, as the API has it. A negative amount, in micro-dollars, removes credit. */
-interface NamedEntry extends Readonly<Record<'amount', number>> {
+interface NamedEntry {
   readonly kind: EntryKind
+  readonly amount: number
   readonly reference: string | null
 }
 

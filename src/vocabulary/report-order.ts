@@ -1,7 +1,10 @@
 /** The figures, as the API names them, that rows of a report can be sorted by; a margin of null is not known. */
-type SortedFigures = Readonly<
-  Record<'requests' | 'charge' | 'cost', number> & Record<'margin', number | null>
->
+interface SortedFigures {
+  readonly requests: number
+  readonly charge: number
+  readonly cost: number
+  readonly margin: number | null
+}
 
 /** The columns that rows of a report can be sorted by. */
 export const REPORT_COLUMNS = ['requests', 'charged', 'cost', 'margin'] as const
