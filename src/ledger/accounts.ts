@@ -17,12 +17,7 @@ export async function getAccount(
   db: Kysely<Tables>,
   accountId: string,
 ): Promise<AccountRow | null> {
-  const row = await db
-    .selectFrom('accounts')
-    .selectAll()
-    .where('id', '=', accountId)
-    .executeTakeFirst()
-  return row === undefined ? null : ACCOUNTS.read(row)
+  return ACCOUNTS.readOne(db.selectFrom('accounts').selectAll().where('id', '=', accountId))
 }
 
 /** Filters a list of accounts; undefined fields filter nothing. */

@@ -146,13 +146,13 @@ export const NEW_PLAYGROUND_KEY: KeySpending = {
 
 /** Null if there is no such key, or it was deleted. */
 export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<ApiKeyRow | null> {
-  const row = await db
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('id', '=', apiKeyId)
-    .where('deleted_at_ms', 'is', null)
-    .executeTakeFirst()
-  return row === undefined ? null : API_KEYS.read(row)
+  return API_KEYS.readOne(
+    db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('id', '=', apiKeyId)
+      .where('deleted_at_ms', 'is', null),
+  )
 }
 
 /**
@@ -262,20 +262,20 @@ export async function listLimitedKeys(
   db: Kysely<Tables>,
   accountId: string,
 ): Promise<readonly ApiKeyRow[]> {
-  const rows = await db
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('deleted_at_ms', 'is', null)
-    .where(({ eb, or }) =>
-      or([
-        eb('credit_limit_micros', 'is not', null),
-        eb('allowance_micros', 'is not', null),
-        eb('expires_at_ms', 'is not', null),
-      ]),
-    )
-    .orderBy('id', 'desc')
-    .limit(LIMITED_KEYS_MAX)
-    .execute()
-  return rows.map((row) => API_KEYS.read(row))
+  return API_KEYS.readAll(
+    db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('deleted_at_ms', 'is', null)
+      .where(({ eb, or }) =>
+        or([
+          eb('credit_limit_micros', 'is not', null),
+          eb('allowance_micros', 'is not', null),
+          eb('expires_at_ms', 'is not', null),
+        ]),
+      )
+      .orderBy('id', 'desc')
+      .limit(LIMITED_KEYS_MAX),
+  )
 }

@@ -27,8 +27,7 @@ export async function getCreditCode(
   creditCodeId: string,
 ): Promise<CreditCodeRow | null> {
   const query = db.selectFrom('credit_codes').selectAll().where('id', '=', creditCodeId)
-  const row = await query.executeTakeFirst()
-  return row === undefined ? null : CREDIT_CODES.read(row)
+  return CREDIT_CODES.readOne(query)
 }
 
 /** One page of codes, newest first. */

@@ -41,22 +41,21 @@ export async function listDepositsOf(
   db: Kysely<Tables>,
   { accountId, source }: Pick<PurchaseRow, 'accountId' | 'source'>,
 ): Promise<readonly PurchaseRow[]> {
-  const rows = await db
-    .selectFrom('purchases')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    // The source ends with the place of the deposit. Literals, because the index is chosen by the text of the query.
-    .where(sql<boolean>`rtrim(source, '0123456789') = ${source.replace(/\d+$/, '')}`)
-    .where(sql<boolean>`price_units is null`)
-    .execute()
-  return rows.map((row) => PURCHASES.read(row))
+  return PURCHASES.readAll(
+    db
+      .selectFrom('purchases')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      // The source ends with the place of the deposit. Literals, because the index is chosen by the text of the query.
+      .where(sql<boolean>`rtrim(source, '0123456789') = ${source.replace(/\d+$/, '')}`)
+      .where(sql<boolean>`price_units is null`),
+  )
 }
 
 type PurchaseQuery = SelectQueryBuilder<Tables, 'purchases', Selectable<Tables['purchases']>>
 
 async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {
-  const row = await query.executeTakeFirst()
-  return row === undefined ? null : PURCHASES.read(row)
+  return PURCHASES.readOne(query)
 }
 
 /**
@@ -97,20 +96,19 @@ const OPEN_MAX = 10_000
 export async function listOpen(db: Kysely<Tables>): Promise<readonly PurchaseRow[]> {
   // A literal, because the index of pending purchases is chosen by the text of the query.
   const isOpen = sql<boolean>`state = 'open'`
-  const rows = await db.selectFrom('purchases').selectAll().where(isOpen).limit(OPEN_MAX).execute()
-  return rows.map((row) => PURCHASES.read(row))
+  return PURCHASES.readAll(db.selectFrom('purchases').selectAll().where(isOpen).limit(OPEN_MAX))
 }
 
 /** The purchases whose dispute is open: the first ten thousand. */
 export async function listDisputed(db: Kysely<Tables>): Promise<readonly PurchaseRow[]> {
-  const rows = await db
-    .selectFrom('purchases')
-    .selectAll()
-    .where(IS_REVERSED)
-    .where(REVERSED_AS.disputed)
-    .limit(OPEN_MAX)
-    .execute()
-  return rows.map((row) => PURCHASES.read(row))
+  return PURCHASES.readAll(
+    db
+      .selectFrom('purchases')
+      .selectAll()
+      .where(IS_REVERSED)
+      .where(REVERSED_AS.disputed)
+      .limit(OPEN_MAX),
+  )
 }
 
 // Literals, because the index of pending purchases is chosen by the text of the query.
@@ -129,15 +127,15 @@ export async function listPending(
   db: Kysely<Tables>,
   accountId: string,
 ): Promise<readonly PurchaseRow[]> {
-  const rows = await db
-    .selectFrom('purchases')
-    .selectAll()
-    .where(IS_PENDING)
-    .where('account_id', '=', accountId)
-    .orderBy('id', 'desc')
-    .limit(PENDING_MAX)
-    .execute()
-  return rows.map((row) => PURCHASES.read(row))
+  return PURCHASES.readAll(
+    db
+      .selectFrom('purchases')
+      .selectAll()
+      .where(IS_PENDING)
+      .where('account_id', '=', accountId)
+      .orderBy('id', 'desc')
+      .limit(PENDING_MAX),
+  )
 }
 
 // A literal, because the index of refunded and disputed purchases is chosen by the text of the query.
@@ -183,14 +181,14 @@ export async function listReversals(
   const references = Array.from({ length: reversals }, (_, place) =>
     reversalReferences(id, place + 1),
   ).flat()
-  const rows = await db
-    .selectFrom('entries')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('reference', 'in', references)
-    .orderBy('number')
-    .execute()
-  return rows.map((row) => ENTRIES.read(row))
+  return ENTRIES.readAll(
+    db
+      .selectFrom('entries')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('reference', 'in', references)
+      .orderBy('number'),
+  )
 }
 
 /** A change of a purchase's credit by a refund or dispute, with its purchase and account as they are now. */

@@ -17,14 +17,14 @@ export async function listStoreGaps(
   db: Kysely<Tables>,
   sinceMs: number,
 ): Promise<readonly StoreGapRow[]> {
-  const rows = await db
-    .selectFrom('store_gaps')
-    .selectAll()
-    .where('found_at_ms', '>=', sinceMs)
-    .orderBy('found_at_ms', 'desc')
-    .orderBy('id')
-    .execute()
-  return rows.map((row) => STORE_GAPS.read(row))
+  return STORE_GAPS.readAll(
+    db
+      .selectFrom('store_gaps')
+      .selectAll()
+      .where('found_at_ms', '>=', sinceMs)
+      .orderBy('found_at_ms', 'desc')
+      .orderBy('id'),
+  )
 }
 
 // A gateway believes for an hour that its newest commit must be in the store, and while its machine sleeps the hour

@@ -137,13 +137,15 @@ export class KnownTokens {
 
   /** The tokens that have not expired and are not revoked. */
   async #readTokens(nowMs: number): Promise<readonly AdminTokenRow[]> {
-    const rows = await this.#input.db
-      .selectFrom('admin_tokens')
-      .selectAll()
-      .where('revoked_at_ms', 'is', null)
-      .where(({ eb, or }) => or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]))
-      .execute()
-    return rows.map((row) => ADMIN_TOKENS.read(row))
+    return ADMIN_TOKENS.readAll(
+      this.#input.db
+        .selectFrom('admin_tokens')
+        .selectAll()
+        .where('revoked_at_ms', 'is', null)
+        .where(({ eb, or }) =>
+          or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]),
+        ),
+    )
   }
 
   #noteUse(adminToken: AdminTokenRow, nowMs: number): void {

@@ -92,8 +92,7 @@ export async function listInvitations(
   accountId: string | null,
 ): Promise<readonly LinkRow[]> {
   const open = invitationsTo(db, { accountId, nowMs: clock.nowMs() })
-  const rows = await open.selectAll().orderBy('id', 'desc').execute()
-  return rows.map((row) => LINKS.read(row))
+  return LINKS.readAll(open.selectAll().orderBy('id', 'desc'))
 }
 
 /** Ends an invitation to an account. False: there is none, or it was accepted or has expired. */

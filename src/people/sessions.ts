@@ -133,15 +133,15 @@ export class Sessions {
 
   /** The sessions of a user that have not ended, newest first, without ones that wait for a second factor. */
   async list({ user, hasFactor }: SignedIn): Promise<readonly SessionRow[]> {
-    const rows = await this.#db
-      .selectFrom('sessions')
-      .selectAll()
-      .where('user_id', '=', user.id)
-      .$if(hasFactor, (query) => query.where('factor_passed_at_ms', 'is not', null))
-      .where('expires_at_ms', '>', this.#clock.nowMs())
-      .orderBy('id', 'desc')
-      .execute()
-    return rows.map((row) => SESSIONS.read(row))
+    return SESSIONS.readAll(
+      this.#db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('user_id', '=', user.id)
+        .$if(hasFactor, (query) => query.where('factor_passed_at_ms', 'is not', null))
+        .where('expires_at_ms', '>', this.#clock.nowMs())
+        .orderBy('id', 'desc'),
+    )
   }
 
   /** Ends one of a user's sessions. False if the user has no such session. */

@@ -27,20 +27,15 @@ function mayEnter(build: ExpressionBuilder<Tables, 'users'>) {
 
 /** Null if no user has this email address, in whichever case it is written. */
 export async function findUser(db: Kysely<Tables>, email: string): Promise<UserRow | null> {
-  const row = await db
-    .selectFrom('users')
-    .selectAll()
-    .where('email', '=', email.toLowerCase())
-    .where(mayEnter)
-    .executeTakeFirst()
-  return row === undefined ? null : USERS.read(row)
+  return USERS.readOne(
+    db.selectFrom('users').selectAll().where('email', '=', email.toLowerCase()).where(mayEnter),
+  )
 }
 
 /** Null if there is no such user. */
 export async function getUser(db: Kysely<Tables>, userId: string): Promise<UserRow | null> {
   const users = db.selectFrom('users').selectAll().where(mayEnter)
-  const row = await users.where('id', '=', userId).executeTakeFirst()
-  return row === undefined ? null : USERS.read(row)
+  return USERS.readOne(users.where('id', '=', userId))
 }
 
 /** A user among all. */
@@ -187,14 +182,14 @@ export async function findIdentity(
   db: Kysely<Tables>,
   { issuer, subject }: { readonly issuer: string; readonly subject: string },
 ): Promise<UserRow | null> {
-  const row = await db
-    .selectFrom('users')
-    .innerJoin('sign_ins', 'sign_ins.user_id', 'users.id')
-    .selectAll('users')
-    .where('sign_ins.provider', '=', issuer)
-    .where('sign_ins.provider_user_id', '=', subject)
-    .executeTakeFirst()
-  return row === undefined ? null : USERS.read(row)
+  return USERS.readOne(
+    db
+      .selectFrom('users')
+      .innerJoin('sign_ins', 'sign_ins.user_id', 'users.id')
+      .selectAll('users')
+      .where('sign_ins.provider', '=', issuer)
+      .where('sign_ins.provider_user_id', '=', subject),
+  )
 }
 
 /** A user's password as it is stored. */

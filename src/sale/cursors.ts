@@ -7,12 +7,9 @@ export async function readCursor(
   db: Kysely<Tables>,
   source: string,
 ): Promise<SaleCursorRow | null> {
-  const row = await db
-    .selectFrom('sale_cursors')
-    .selectAll()
-    .where('source', '=', source)
-    .executeTakeFirst()
-  return row === undefined ? null : SALE_CURSORS.read(row)
+  return SALE_CURSORS.readOne(
+    db.selectFrom('sale_cursors').selectAll().where('source', '=', source),
+  )
 }
 
 /**

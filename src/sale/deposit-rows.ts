@@ -182,21 +182,21 @@ export async function listConfirming(
   db: Kysely<Tables>,
   accountId: string,
 ): Promise<readonly ConfirmingDeposit[]> {
-  const rows = await db
-    .selectFrom('confirming_deposits')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    // Deposits up to the cursor are already credited: the look that removes them has not ended.
-    .where(
-      sql<boolean>`block > coalesce(
+  return CONFIRMING_DEPOSITS.readAll(
+    db
+      .selectFrom('confirming_deposits')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      // Deposits up to the cursor are already credited: the look that removes them has not ended.
+      .where(
+        sql<boolean>`block > coalesce(
         (select cast(position as bigint) from sale_cursors
           where source = 'chain:' || cast(chain_id as text) || ':waits:' || method),
         (select cast(position as bigint) from sale_cursors
           where source = 'chain:' || cast(chain_id as text)), -1)`,
-    )
-    .orderBy('block', 'desc')
-    .orderBy('log_index', 'desc')
-    .limit(CONFIRMING_MAX)
-    .execute()
-  return rows.map((row) => CONFIRMING_DEPOSITS.read(row))
+      )
+      .orderBy('block', 'desc')
+      .orderBy('log_index', 'desc')
+      .limit(CONFIRMING_MAX),
+  )
 }

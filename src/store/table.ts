@@ -245,6 +245,17 @@ export class Table<
     this.changedRecord = compile(columns, recordText(changed))
     this.changedValues = compile(columns, valuesText(changed))
   }
+
+  /** The first row that a query of whole rows finds; null: none. */
+  async readOne(query: { executeTakeFirst(): Promise<StoredRow | undefined> }) {
+    const row = await query.executeTakeFirst()
+    return row === undefined ? null : this.read(row)
+  }
+
+  /** The rows that a query of whole rows finds. */
+  async readAll(query: { execute(): Promise<readonly StoredRow[]> }) {
+    return (await query.execute()).map((row) => this.read(row))
+  }
 }
 
 interface Place extends NamedColumn, Column {

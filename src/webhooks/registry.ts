@@ -50,8 +50,7 @@ export function createWebhook(
 
 /** Every webhook, the oldest first. */
 export async function listWebhooks(db: Kysely<Tables>): Promise<readonly WebhookRow[]> {
-  const rows = await db.selectFrom('webhooks').selectAll().orderBy('id').execute()
-  return rows.map((row) => WEBHOOKS.read(row))
+  return WEBHOOKS.readAll(db.selectFrom('webhooks').selectAll().orderBy('id'))
 }
 
 /** Null if there is no such webhook. */
@@ -59,12 +58,7 @@ export async function getWebhook(
   db: Kysely<Tables>,
   webhookId: string,
 ): Promise<WebhookRow | null> {
-  const row = await db
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('id', '=', webhookId)
-    .executeTakeFirst()
-  return row === undefined ? null : WEBHOOKS.read(row)
+  return WEBHOOKS.readOne(db.selectFrom('webhooks').selectAll().where('id', '=', webhookId))
 }
 
 interface WebhookChange {

@@ -53,12 +53,12 @@ export async function newestLike(
   },
 ): Promise<readonly RequestRow[]> {
   const read = async (table: RequestTable, more: RequestFilter = {}) => {
-    const rows = await requestsLike(db, { table, ...filter, ...more })
-      .where('id', '>=', fromId)
-      .orderBy('id', 'desc')
-      .limit(limit)
-      .execute()
-    return rows.map((row) => REQUESTS.read(row))
+    return REQUESTS.readAll(
+      requestsLike(db, { table, ...filter, ...more })
+        .where('id', '>=', fromId)
+        .orderBy('id', 'desc')
+        .limit(limit),
+    )
   }
   if (wantsOnlyUnsettled(filter)) return read('all_requests')
   // Two reads, because PostgreSQL without statistics sorts all requests of an account before it merges two tables. A
@@ -158,6 +158,5 @@ export async function getRequest(
   requestId: string,
 ): Promise<RequestRow | null> {
   const query = db.selectFrom('all_requests').selectAll().where('id', '=', requestId)
-  const row = await query.executeTakeFirst()
-  return row === undefined ? null : REQUESTS.read(row)
+  return REQUESTS.readOne(query)
 }

@@ -121,8 +121,7 @@ export async function findCredit(
     .selectAll()
     .where('account_id', '=', accountId)
     .where('reference', '=', reference)
-  const row = await query.executeTakeFirst()
-  return row === undefined ? null : ENTRIES.read(row)
+  return ENTRIES.readOne(query)
 }
 
 /** Paid credit that was added, and how often, by the kinds of the entries that added it. */

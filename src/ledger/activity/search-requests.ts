@@ -165,12 +165,12 @@ export async function findGeneration(
     .where('id', '<', idAt((beganMs ?? nowMs) + ID_AGE_MS_MAX))
     .orderBy('id', 'desc')
     .$if(beganMs === null, (query) => query.limit(RECENT_MAX))
-  const row = await db
-    .selectFrom(near.as('near'))
-    .selectAll()
-    .where('generation_id', '=', generationId)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row === undefined ? null : REQUESTS.read(row)
+  return REQUESTS.readOne(
+    db
+      .selectFrom(near.as('near'))
+      .selectAll()
+      .where('generation_id', '=', generationId)
+      .orderBy('id', 'desc')
+      .limit(1),
+  )
 }

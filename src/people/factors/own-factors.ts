@@ -68,14 +68,14 @@ export async function listPasskeys(
     readonly host?: string | null
   },
 ): Promise<readonly PasskeyRow[]> {
-  const rows = await db
-    .selectFrom('passkeys')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .$if(host !== null, (query) => query.where('host', '=', host))
-    .orderBy('id')
-    .execute()
-  return rows.map((row) => PASSKEYS.read(row))
+  return PASSKEYS.readAll(
+    db
+      .selectFrom('passkeys')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .$if(host !== null, (query) => query.where('host', '=', host))
+      .orderBy('id'),
+  )
 }
 
 /** How many of a user's recovery codes were not used. */

@@ -88,14 +88,14 @@ async function begunSince(
   db: Kysely<Tables>,
   { accountId, sinceMs }: { readonly accountId: string; readonly sinceMs: number },
 ) {
-  const rows = await db
-    .selectFrom('purchases')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('created_at_ms', '>', sinceMs)
-    .where('price_units', 'is not', null)
-    .execute()
-  return rows.map((row) => PURCHASES.read(row))
+  return PURCHASES.readAll(
+    db
+      .selectFrom('purchases')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('created_at_ms', '>', sinceMs)
+      .where('price_units', 'is not', null),
+  )
 }
 
 async function isDisputed(db: Kysely<Tables>, accountId: string): Promise<boolean> {

@@ -85,12 +85,9 @@ export class PlayCard implements CardProvider {
   }
 
   async #read(checkoutId: string) {
-    const row = await this.#db
-      .selectFrom('play_checkouts')
-      .selectAll()
-      .where('id', '=', checkoutId)
-      .executeTakeFirst()
-    return row === undefined ? null : PLAY_CHECKOUTS.read(row)
+    return PLAY_CHECKOUTS.readOne(
+      this.#db.selectFrom('play_checkouts').selectAll().where('id', '=', checkoutId),
+    )
   }
 
   /** Pays an open page with play money; returns the source to look at. Null: it is not open. */
