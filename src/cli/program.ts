@@ -101,10 +101,10 @@ upstream is configured. Settings are read from the environment and from .env
 (docs/config.md).
 In a checkout, type \`npx tollgate\` instead of \`tollgate\`.
 
-For an account, API key, admin token, user, webhook or credit code, type its ID
-or what the help of the command names: the name of an account, the email address
-of a user. If several have it, the command changes nothing and lists them with
-their IDs.
+For an account, API key, admin token, user, webhook or credit code, type its ID,
+or another name that the help of the command lists: the name of an account, the
+email address of a user. If several have that name, the command changes nothing
+and lists them with their IDs.
 
 On a terminal, lists cut long names to fit, leave out empty columns, and
 continue a long row on an indented line. In a pipe, nothing is cut or left out,

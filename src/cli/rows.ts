@@ -146,7 +146,7 @@ export const MODEL_OPTIONS: readonly Taken[] = [
 /** The option of notes on an account or a key. */
 export const METADATA_OPTION: Taken = {
   flags: '--metadata <key=value>',
-  words: 'a note; repeat the option for more. They replace all earlier notes; none removes them',
+  words: 'a note; repeat the option for more. A change replaces all notes; none removes them',
   to: 'body.metadata',
   readAll: readPairs,
 }
@@ -155,7 +155,7 @@ export const METADATA_OPTION: Taken = {
 export const BILLING_OPTION: Taken = {
   flags: '--billing <key=value>',
   words:
-    'the buyer on its receipts: name=…, address=… or tax_id=…; repeat the option for more. They replace all earlier ones; none removes them',
+    'the buyer on its receipts: name=…, address=… or tax_id=…; repeat the option for more. A change replaces all three; none removes them',
   to: 'body.billing',
   readAll: readPairs,
 }

@@ -26,7 +26,7 @@ const ADDRESSES = shownRows(depositAddressShape, {
 /** `tollgate sale`: the sale of credit, and whether payments are read. */
 export const SALE_COMMANDS: CommandGroup = {
   name: 'sale',
-  words: 'show the sale of credit; compare payments with their provider; search a chain again',
+  words: 'show sales of credit; compare payments with their provider; search a chain again',
   commands: [
     {
       name: 'status',
