@@ -142,11 +142,35 @@ describe('requests that are sent ahead of their turn', () => {
 })
 
 describe('bytes that are not HTTP', () => {
-  test('in the middle of a stream are not answered into it', async () => {
+  test('behind requests that have no answer yet are refused after their answers', async () => {
+    const nonsenseHasCome = Promise.withResolvers<void>()
+    const to = await startJourneyWorld({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        await nonsenseHasCome.promise
+        socket.write(OK)
+        await answerOk(socket)
+      },
+    })
+    const socket = dial(to, `${posted(CHAT_BODY).repeat(2)}nonsense\r\n\r\n`)
+    await expect.poll(() => to.clients[0]?.socket?.bytesRead).toBe(socket.bytesWritten)
+    nonsenseHasCome.resolve()
+    const text = await received(socket, () => false)
+    expect(text.match(/HTTP\/1\.1 \d+|"gen-1"|"bad_request"|connection: close/g)).toEqual([
+      ...['HTTP/1.1 200', '"gen-1"', 'HTTP/1.1 200', '"gen-1"'],
+      ...['HTTP/1.1 400', 'connection: close', '"bad_request"'],
+    ])
+    expect(to.ended).toHaveLength(2)
+  })
+
+  test('in the middle of a stream are refused after it', async () => {
+    const nonsenseHasCome = Promise.withResolvers<void>()
     const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         socket.write(STREAM_HEAD + EVENT)
+        await nonsenseHasCome.promise
+        socket.end('data: [DONE]\n\n')
       },
     })
     const socket = dial(to, posted(STREAM_BODY))
@@ -155,18 +179,12 @@ describe('bytes that are not HTTP', () => {
       if (text === '') socket.write('\x16\x03\x01 this is no HTTP\r\n\r\n')
       text += String(part)
     })
+    await expect.poll(() => text).not.toBe('')
+    await expect.poll(() => to.clients[0]?.socket?.bytesRead).toBe(socket.bytesWritten)
+    nonsenseHasCome.resolve()
     await once(socket, 'close')
-    expect(count(text, /HTTP\/1\.1/g)).toBe(1)
-    expect(text).not.toContain('bad_request')
-    expect(await to.onlyRequest()).toMatchObject({ errorCode: 'client_gone', state: 'provisional' })
-  })
-
-  test('behind a request that has no answer yet do not become its answer', async () => {
-    const to = await startJourneyWorld({ upstream: (socket) => socket.resume() })
-    const socket = dial(to, `${posted(STREAM_BODY)}nonsense\r\n\r\n`)
-    const text = await received(socket, () => false)
-    expect(text).toBe('')
-    await to.upstream.destroy()
+    expect(text).toMatch(/\[DONE\][\s\S]*HTTP\/1\.1 400 [\s\S]*"bad_request"/)
+    expect(count(text, /HTTP\/1\.1/g)).toBe(2)
   })
 
   test('in a chunked body are answered 400 in the envelope', async () => {

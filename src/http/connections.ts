@@ -243,8 +243,8 @@ export class Connections {
 
   /**
    * Handles bytes that Node's parser refuses. In the middle of a body, the reading of that body ends with an
-   * error, and the code that serves the request answers it. Elsewhere this answers, unless that would write
-   * into another response. The rest of the refused bytes raise this again and are dropped.
+   * error, and the code that serves the request answers it. Elsewhere this answers, after the requests before
+   * these bytes. The rest of the refused bytes raise this again and are dropped.
    */
   refuse(error: RefusedBytes, socket: Socket): void {
     if (this.#refused.has(socket)) return
@@ -254,17 +254,23 @@ export class Connections {
       return
     }
     const latest = this.#unanswered.get(socket)
-    if (latest === undefined) {
-      socket.write(this.#refusalOf(error))
-      const timer = setTimeout(() => socket.destroy(), DRAIN_TIMEOUT_MS)
-      socket.once('end', () => socket.destroy())
-      socket.once('close', () => clearTimeout(timer))
-    } else if (latest.clientRequest.complete) {
-      socket.destroySoon()
+    if (latest === undefined) this.#answerRefused(error, socket)
+    else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroySoon()
+    else if (latest.clientRequest.complete) {
+      dropBytes(socket)
+      latest.client.once('close', () => this.#answerRefused(error, socket))
     } else {
       latest.client.once('close', () => socket.destroySoon())
       latest.clientRequest.breakOff(problemOf(error))
     }
+  }
+
+  #answerRefused(error: RefusedBytes, socket: Socket): void {
+    if (!socket.writable) return
+    socket.write(this.#refusalOf(error))
+    const timer = setTimeout(() => socket.destroy(), DRAIN_TIMEOUT_MS)
+    socket.once('end', () => socket.destroy())
+    socket.once('close', () => clearTimeout(timer))
   }
 
   /** The whole response to a head that can't be read. */
@@ -291,10 +297,7 @@ export class Connections {
   #takeNoMore(socket: Socket, last: ServerResponse): void {
     this.#refused.add(socket)
     last.setHeader('connection', 'close')
-    // From here on Node's parser gets nothing: it would keep each head as a request.
-    socket.removeAllListeners('data')
-    socket.on('data', () => {})
-    socket.once('end', () => socket.end())
+    dropBytes(socket)
   }
 
   #add(unanswered: Unanswered): void {
@@ -309,6 +312,13 @@ export class Connections {
       if (!clientRequest.complete) boundRest(clientRequest)
     })
   }
+}
+
+/** From here on Node's parser gets nothing: it would keep each head as a request. */
+function dropBytes(socket: Socket): void {
+  socket.removeAllListeners('data')
+  socket.on('data', () => {})
+  socket.once('end', () => socket.end())
 }
 
 /** Ends the connection of an answered request whose body does not end in time. */
