@@ -9,7 +9,9 @@ import { WEBHOOK_DELIVERIES } from '../store/webhook-tables.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
+import { raiseConditions } from './conditions.ts'
 import { changeWebhook, createWebhook, getWebhook } from './registry.ts'
+import { reportedMark } from './subjects.ts'
 import { eventsSoFar } from './testing/events.ts'
 import { noteConditions, Watcher } from './watcher.ts'
 
@@ -285,6 +287,39 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     at(startMs + 122 * MINUTE_MS)
     await look()
     expect(await reportedLimits()).toEqual([95, 100, 96])
+  })
+
+  test('fifty conditions are reported to two webhooks in as many statements as one to one', async () => {
+    let statements = 0
+    const db = bench.store.db.withPlugin({
+      transformQuery({ node }) {
+        statements++
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const raise = async (numbers: readonly number[]) => {
+      statements = 0
+      const raised = numbers.map((number) => {
+        const subject = { subjectId: `key_${number}`, mark: reportedMark(`key_${number % 40}`) }
+        return {
+          event: EVENT,
+          ...subject,
+          sinceMs: nowMs,
+          fields: { credit_limit: number },
+        } as const
+      })
+      await raiseConditions({ db, ids, nowMs }, raised)
+      return statements
+    }
+    await makeWebhook()
+    const ofOne = await raise([79])
+    const webhookId = await makeWebhook()
+    const numbers = Array.from({ length: 50 }, (_, number) => number)
+    // One statement more ends those that wait: of conditions with the same mark, one is reported.
+    expect(await raise(numbers)).toBe(ofOne + 1)
+    expect(new Set((await reportedLimits(webhookId)).map((number) => number % 40)).size).toBe(39)
+    expect(await reportedLimits(webhookId)).toHaveLength(39)
   })
 })
 

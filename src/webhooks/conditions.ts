@@ -1,9 +1,9 @@
 import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import { WEBHOOK_CONDITIONS, type WebhookRow } from '../store/webhook-tables.ts'
+import { WEBHOOK_CONDITIONS } from '../store/webhook-tables.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
-import { addMessage } from './deliveries.ts'
+import { addMessages, withRoom } from './deliveries.ts'
 import { eventsOf, keepWebhooks, listWebhooks } from './registry.ts'
 import { subscribedMark } from './subjects.ts'
 
@@ -25,16 +25,18 @@ export interface Raised {
 /** More would keep requests from writing for long. */
 const RAISED_AT_ONCE = 50
 
+interface RaiseInput {
+  readonly db: Kysely<Tables>
+  readonly ids: IdSource
+  readonly nowMs: number
+}
+
 /**
- * Sends webhooks conditions, each once for as long as it holds, also where several processes see it: the messages
- * are made in the transaction that notes the condition. A repeat does nothing.
+ * Sends webhooks conditions of one event, each once for as long as it holds, also where several processes see it: the
+ * messages are made in the transaction that notes the condition. A repeat does nothing.
  */
 export async function raiseConditions(
-  {
-    db,
-    ids,
-    nowMs,
-  }: { readonly db: Kysely<Tables>; readonly ids: IdSource; readonly nowMs: number },
+  { db, ...input }: RaiseInput,
   raised: readonly Raised[],
 ): Promise<void> {
   // In one order: processes that raise the same wait for each other's rows.
@@ -42,7 +44,7 @@ export async function raiseConditions(
   for (let from = 0; from < inOrder.length; from += RAISED_AT_ONCE) {
     const some = inOrder.slice(from, from + RAISED_AT_ONCE)
     await db.transaction().execute(async (trx) => {
-      const noted = await trx
+      const rows = await trx
         .insertInto('webhook_conditions')
         .values(
           some.map(({ event, subjectId, sinceMs }) =>
@@ -52,53 +54,50 @@ export async function raiseConditions(
         .onConflict((conflict) => conflict.columns(['event', 'subject_id']).doNothing())
         .returning('subject_id as subjectId')
         .execute()
-      if (noted.length === 0) return
-      const notedIds = new Set(noted.map(({ subjectId }) => subjectId))
-      await keepWebhooks(trx)
-      const webhooks = (await listWebhooks(trx)).filter(({ disabled }) => !disabled)
-      for (const each of some) {
-        if (notedIds.has(each.subjectId)) await report(trx, { ids, nowMs, webhooks, ...each })
-      }
+      const notedIds = new Set(rows.map(({ subjectId }) => subjectId))
+      const noted = some.filter(({ subjectId }) => notedIds.has(subjectId))
+      const [first] = noted
+      if (first !== undefined) await report({ ...input, db: trx }, { event: first.event, noted })
     })
   }
 }
 
-/** Makes the messages about a condition that was just noted, and writes its mark if there are any. */
+/**
+ * Makes the messages about conditions that were just noted, and writes their marks. Each statement is for all of
+ * them: other processes wait for these rows until the end.
+ */
 async function report(
-  trx: Transaction<Tables>,
-  {
-    ids,
-    nowMs,
-    webhooks,
-    ...raised
-  }: Raised & {
-    readonly ids: IdSource
-    readonly nowMs: number
-    readonly webhooks: readonly WebhookRow[]
-  },
+  { db: trx, ids, nowMs }: RaiseInput & { readonly db: Transaction<Tables> },
+  { event, noted }: { readonly event: WebhookEvent; readonly noted: readonly Raised[] },
 ): Promise<void> {
-  const { event, subjectId, mark, sinceMs, fields } = raised
-  const subscribed = webhooks.filter((webhook) => eventsOf(webhook).includes(event))
-  const marks = subscribed.map(({ id }) => subscribedMark(id))
-  const marked = await heldOf(trx, { event, subjectIds: marks })
-  // A time that is a little ahead is of a webhook that was made or enabled since `nowMs` was read.
-  const isEarlier = (atMs: number) => atMs <= sinceMs || isFarAhead({ atMs, nowMs })
-  const receivers = subscribed.filter(
-    ({ id, createdAtMs }) =>
-      isEarlier(createdAtMs) && isEarlier(marked.get(subscribedMark(id)) ?? -Infinity),
+  await keepWebhooks(trx)
+  const subscribed = (await listWebhooks(trx)).filter(
+    (webhook) => !webhook.disabled && eventsOf(webhook).includes(event),
   )
-  if (receivers.length === 0) return
-  if (mark !== undefined && !(await takeMark(trx, { event, mark, nowMs }))) {
-    // Another process has reported one with this mark meanwhile: this one is found again, and waits.
-    await endConditions(trx, { event, subjectIds: [subjectId] })
-    return
-  }
-  let isMade = false
-  for (const webhook of receivers) {
-    const message = await addMessage(trx, { ids, nowMs, webhook, event, fields })
-    isMade ||= message !== null
-  }
-  if (mark !== undefined && !isMade) await endConditions(trx, { event, subjectIds: [mark] })
+  const webhooks = await withRoom(trx, subscribed)
+  const marked = await heldOf(trx, {
+    event,
+    subjectIds: webhooks.map(({ id }) => subscribedMark(id)),
+  })
+  const due = noted.flatMap((raised) => {
+    // A time that is a little ahead is of a webhook that was made or enabled since `nowMs` was read.
+    const isEarlier = (atMs: number) => atMs <= raised.sinceMs || isFarAhead({ atMs, nowMs })
+    const receivers = webhooks.filter(
+      ({ id, createdAtMs }) =>
+        isEarlier(createdAtMs) && isEarlier(marked.get(subscribedMark(id)) ?? -Infinity),
+    )
+    return receivers.length === 0 ? [] : [{ ...raised, receivers }]
+  })
+  const marks = due.flatMap(({ mark }) => (mark === undefined ? [] : [mark]))
+  const taken = await takeMarks(trx, { event, marks, nowMs })
+  const reported = due.filter(({ mark }) => mark === undefined || taken.delete(mark))
+  // One with the same mark has been reported: these are found again, and wait.
+  const others = due.filter((each) => !reported.includes(each))
+  await endConditions(trx, { event, subjectIds: others.map(({ subjectId }) => subjectId) })
+  const messages = reported.flatMap(({ receivers, fields }) =>
+    receivers.map((webhook) => ({ ids, nowMs, webhook, event, fields })),
+  )
+  await addMessages(trx, messages)
 }
 
 /** How long after a report the next one with the same mark waits. */
@@ -152,34 +151,38 @@ interface NewMark {
   readonly nowMs: number
 }
 
-/** Writes a mark; false: there is one that keeps conditions waiting. */
-async function takeMark(
+interface Marks {
+  readonly event: WebhookEvent
+  readonly marks: readonly string[]
+  readonly nowMs: number
+}
+
+/** Writes marks, and returns those that were written: the others keep conditions waiting. */
+async function takeMarks(
   trx: Transaction<Tables>,
-  { event, mark, nowMs }: NewMark,
-): Promise<boolean> {
+  { event, marks, nowMs }: Marks,
+): Promise<Set<string>> {
+  if (marks.length === 0) return new Set()
+  // In one order, as above.
+  const rows = [...new Set(marks)]
+    .sort()
+    .map((subjectId) => WEBHOOK_CONDITIONS.record({ event, subjectId, sinceMs: nowMs }))
   const taken = await trx
     .insertInto('webhook_conditions')
-    .values(WEBHOOK_CONDITIONS.record({ event, subjectId: mark, sinceMs: nowMs }))
+    .values(rows)
     .onConflict((conflict) =>
       conflict
         .columns(['event', 'subject_id'])
         .doUpdateSet({ since_ms: nowMs })
         .where(isOldMark(nowMs)),
     )
-    .returning('subject_id')
-    .executeTakeFirst()
-  return taken !== undefined
+    .returning('subject_id as mark')
+    .execute()
+  return new Set(taken.map(({ mark }) => mark))
 }
 
 /** Removes the marks among these that keep nothing waiting any more; another process may have written one just now. */
-export async function endMarks(
-  db: Kysely<Tables>,
-  {
-    event,
-    marks,
-    nowMs,
-  }: { readonly event: WebhookEvent; readonly marks: readonly string[]; readonly nowMs: number },
-): Promise<void> {
+export async function endMarks(db: Kysely<Tables>, { event, marks, nowMs }: Marks): Promise<void> {
   if (marks.length === 0) return
   await db
     .deleteFrom('webhook_conditions')

@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import type { Tables } from '../store/schema.ts'
 import {
@@ -51,31 +51,53 @@ interface NewMessage {
 
 /** Adds a message for a webhook. Null if too many wait for it. */
 export async function addMessage(
-  db: Kysely<Tables> | Transaction<Tables>,
-  { ids, nowMs, webhook, event, fields }: NewMessage,
+  db: Kysely<Tables>,
+  message: NewMessage,
 ): Promise<WebhookDeliveryRow | null> {
-  const waiting = await db
-    .selectFrom('webhook_deliveries')
-    .select('id')
-    .where('webhook_id', '=', webhook.id)
-    .where('state', '=', 'waiting')
-    .orderBy('next_attempt_at_ms')
-    .offset(WAITING_MAX - 1)
-    .limit(1)
-    .executeTakeFirst()
-  if (waiting !== undefined) return null
-  const row: WebhookDeliveryRow = {
-    ...WEBHOOK_DELIVERIES.start,
-    id: ids.next('msg'),
-    webhookId: webhook.id,
-    event,
-    body: JSON.stringify({ type: event, timestamp: new Date(nowMs).toISOString(), data: fields }),
-    state: 'waiting',
-    nextAttemptAtMs: nowMs,
-    createdAtMs: nowMs,
-  }
-  await db.insertInto('webhook_deliveries').values(WEBHOOK_DELIVERIES.record(row)).execute()
+  const [webhook] = await withRoom(db, [message.webhook])
+  if (webhook === undefined) return null
+  const [row = null] = await addMessages(db, [message])
   return row
+}
+
+/** The webhooks among these for which not too many messages wait. */
+export async function withRoom<Webhook extends Pick<WebhookRow, 'id'>>(
+  db: Kysely<Tables>,
+  webhooks: readonly Webhook[],
+): Promise<readonly Webhook[]> {
+  if (webhooks.length === 0) return []
+  const ids = webhooks.map(({ id }) => id)
+  const full = await db
+    .selectFrom('webhook_deliveries')
+    .select('webhook_id')
+    .where('webhook_id', 'in', ids)
+    .where('state', '=', 'waiting')
+    .groupBy('webhook_id')
+    .having(({ fn }) => fn.countAll(), '>=', WAITING_MAX)
+    .execute()
+  return webhooks.filter(({ id }) => !full.some((row) => row.webhook_id === id))
+}
+
+/** Adds messages for webhooks, however many wait for these. */
+export async function addMessages(
+  db: Kysely<Tables>,
+  messages: readonly NewMessage[],
+): Promise<readonly WebhookDeliveryRow[]> {
+  const rows = messages.map(
+    ({ ids, nowMs, webhook, event, fields }): WebhookDeliveryRow => ({
+      ...WEBHOOK_DELIVERIES.start,
+      id: ids.next('msg'),
+      webhookId: webhook.id,
+      event,
+      body: JSON.stringify({ type: event, timestamp: new Date(nowMs).toISOString(), data: fields }),
+      state: 'waiting',
+      nextAttemptAtMs: nowMs,
+      createdAtMs: nowMs,
+    }),
+  )
+  const records = rows.map((row) => WEBHOOK_DELIVERIES.record(row))
+  if (rows.length > 0) await db.insertInto('webhook_deliveries').values(records).execute()
+  return rows
 }
 
 /** A page of the messages to a webhook, newest first. */
