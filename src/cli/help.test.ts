@@ -98,7 +98,7 @@ describe('a mistake of a newcomer', () => {
     [['help', 'begin'], "unknown command 'begin': the commands are serve, doctor"],
     [['start'], "unknown command 'start': `tollgate serve` starts the gateway"],
     [['models', 'list'], "unknown command 'models': `tollgate catalog list` shows the models"],
-    [['refund', 'Ada', '5'], '`tollgate credit add <account> -5 --reference refund-1` removes'],
+    [['refund', 'Ada', '5'], 'a refund at the card provider removes the credit of the payment;'],
     [['restore', 'one.db'], 'put a copy of the backup in the place of the store'],
     [['fee', '--help'], '`tollgate account update <account> --fee 12` sets the fee'],
     [['help', 'invite'], '`tollgate user --help` shows how to list and invite people'],

@@ -240,7 +240,7 @@ export const OTHER_NAMES: readonly {
   {
     names: ['refund', 'chargeback'],
     meant:
-      '`tollgate credit add <account> -5 --reference refund-1` removes credit; pay the money back at the card provider',
+      'a refund at the card provider removes the credit of the payment; `tollgate credit add <account> -5 --reference removal-1` removes other credit',
   },
   {
     names: ['restore'],
@@ -261,7 +261,8 @@ export const OTHER_NAMES: readonly {
   },
   {
     names: ['receipt', 'receipts', 'invoice', 'invoices', 'payment', 'payments'],
-    meant: '`tollgate purchase list` shows the purchases with their receipts',
+    meant:
+      '`tollgate purchase list` shows the purchases; their receipts are on the page, under Credit',
   },
   {
     names: ['log', 'logs', 'history'],
