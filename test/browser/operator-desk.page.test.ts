@@ -129,7 +129,7 @@ const CODE_SCREENS: readonly Screen[] = [
       await page.getByText('The code can be redeemed until it is revoked.').waitFor()
       await page.getByRole('button', { name: 'Create a code of $25.00' }).click()
     },
-    text: 'Copy it now: it is shown only once, and only its SHA-256 is stored.',
+    text: 'Copy it now: it is shown only once.',
   },
   {
     name: 'op-code-revoke',

@@ -11,7 +11,7 @@ interface MadeSecretProps {
   readonly text: string
   /** The noun for it: "code". */
   readonly noun: string
-  /** Its purpose, and how it is kept. Default: only its SHA-256 is stored. */
+  /** Its purpose, and how to keep it. Default: copy it now. */
   readonly words?: string
   /** Whether it was copied together with other lines. Default: no. */
   readonly wasCopied?: boolean
@@ -23,7 +23,7 @@ export function MadeSecret({
   title,
   text,
   noun,
-  words = 'Copy it now: it is shown only once, and only its SHA-256 is stored.',
+  words = 'Copy it now: it is shown only once.',
   wasCopied = false,
   onDone,
 }: MadeSecretProps) {

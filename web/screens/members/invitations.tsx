@@ -118,5 +118,5 @@ function linkWords(
 ): string {
   const advice = isOperator ? ': set TOLLGATE_PUBLIC_URL' : ''
   const reach = isLocal(url) ? ` It works only on this machine${advice}.` : ''
-  return `Send this link to ${email}. It is shown only once, and only its SHA-256 is stored.${reach}`
+  return `Send this link to ${email}. It is shown only once.${reach}`
 }

@@ -119,7 +119,7 @@ function WebhookForm({ before, title, submit, change, onClose }: WebhookFormProp
         maxLength={TEXT_CHARS_MAX.webhookUrl}
         autoComplete="off"
         error={refusal.at('url')}
-        hint="Messages are posted there. It must begin with https:// and be on the internet, unless a setting allows its network."
+        hint="Messages are posted to this address. It must begin with https:// and be public, unless TOLLGATE_WEBHOOK_NETWORKS allows its network."
       />
       <fieldset className="fld">
         <legend className="mb-1">Events</legend>

@@ -13,8 +13,7 @@ export function RecoveryCodes({ codes, onDone, onCopied = () => {} }: RecoveryCo
     <>
       <p>
         Keep these ten codes away from your phone, printed or in a password manager. Each signs you
-        in once in place of your second factor. They are shown only once; only their SHA-256 is
-        stored.
+        in once in place of your second factor. They are shown only once.
       </p>
       <ul className="codes mono" aria-label="Recovery codes">
         {codes.map((code) => (
