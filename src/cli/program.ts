@@ -261,8 +261,7 @@ export const OTHER_NAMES: readonly {
   },
   {
     names: ['receipt', 'receipts', 'invoice', 'invoices', 'payment', 'payments'],
-    meant:
-      '`tollgate purchase list` shows the purchases; their receipts are on the page, under Credit',
+    meant: '`tollgate purchase list` shows the purchases; the page has their receipts',
   },
   {
     names: ['log', 'logs', 'history'],
