@@ -95,7 +95,7 @@ export function testLetter({
     subject: 'Test email from your gateway',
     parts: [
       words(
-        'Your gateway can send email. This is the test email that you asked for. Links in its emails open the page at the address below.',
+        'Your gateway can send email. This is the test email that you asked for. Links in its emails begin with the address below.',
       ),
       { kind: 'link', words: 'Open the page', url: `${pageUrl}/app/` },
     ],
@@ -272,7 +272,7 @@ export function invitationLetter({
     parts: [
       words(`${by} to ${what}. The link works once, until ${momentText(expiresAtMs)}.`),
       { kind: 'link', words: 'Join', url },
-      words('If you did not expect this, do nothing.'),
+      words('If you did not expect this invitation, ignore this email.'),
     ],
   })
 }
