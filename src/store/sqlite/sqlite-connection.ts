@@ -7,13 +7,14 @@ export interface SqliteConnectionInput {
   readonly file: string
   /** The identity of the file, by `fileIdentity` when the server opened its store. Default: any file at the path. */
   readonly identity?: string | undefined
-  /** How long a statement waits for another connection's lock. Default 5,000. */
+  /** How long a statement waits for another connection's lock. Default {@link BUSY_TIMEOUT_MS_DEFAULT}. */
   readonly busyTimeoutMs?: number | undefined
   /** Default false. */
   readonly readOnly?: boolean
 }
 
-const BUSY_TIMEOUT_MS_DEFAULT = 5_000
+/** How long a statement waits for another connection's lock, in milliseconds. */
+export const BUSY_TIMEOUT_MS_DEFAULT = 5_000
 const LOG_AGAIN_MS = 5
 
 /**

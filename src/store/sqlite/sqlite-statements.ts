@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { NotSent } from '../store-failure.ts'
+import { isBusy, NotSent } from '../store-failure.ts'
 import {
+  BUSY_TIMEOUT_MS_DEFAULT,
   checkpointAndClose,
   openSqliteConnection,
   type SqliteConnectionInput,
@@ -24,6 +25,11 @@ export interface SqlResult {
 // Each shape of query is a separate statement; filters make many shapes, and each keeps memory.
 const STATEMENTS_MAX = 256
 
+// A statement behind one that has waited for a lock in vain would wait as long, and all behind it too, also those that
+// only read.
+const HURRIED_FOR_MS = 10_000
+const HURRIED_BUSY_TIMEOUT_MS = 250
+
 const COLLECT_AFTER_MS = 3_000
 
 class StatementRunner implements JobRunner<SqlJob, SqlResult> {
@@ -31,8 +37,12 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   readonly #isReadOnly: boolean
   readonly #requireSameFiles: ReturnType<typeof sameFilesCheck>
   readonly #statements = new Map<string, StatementSync>()
+  readonly #busyTimeoutMs: number
+  /** Until then statements hardly wait for a lock; null: they wait as usual. */
+  #hurriedUntilMs: number | null = null
 
   constructor(input: SqliteConnectionInput) {
+    this.#busyTimeoutMs = input.busyTimeoutMs ?? BUSY_TIMEOUT_MS_DEFAULT
     this.#connection = openSqliteConnection(input)
     this.#isReadOnly = input.readOnly ?? false
     this.#requireSameFiles = sameFilesCheck(input)
@@ -41,6 +51,22 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   run({ sql, parameters }: SqlJob): SqlResult {
     // A transaction must end, wherever its file is.
     if (sql !== 'rollback') this.#requireSameFiles(NotSent)
+    if (this.#hurriedUntilMs !== null && performance.now() >= this.#hurriedUntilMs) {
+      this.#waitForLocks(this.#busyTimeoutMs)
+      this.#hurriedUntilMs = null
+    }
+    try {
+      return this.#run({ sql, parameters })
+    } catch (error) {
+      if (isBusy(error) && this.#hurriedUntilMs === null) {
+        this.#waitForLocks(Math.min(HURRIED_BUSY_TIMEOUT_MS, this.#busyTimeoutMs))
+        this.#hurriedUntilMs = performance.now() + HURRIED_FOR_MS
+      }
+      throw error
+    }
+  }
+
+  #run({ sql, parameters }: SqlJob): SqlResult {
     const statement = this.#prepare(sql)
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
     return { rows: [], changes: Number(statement.run(...parameters).changes) }
@@ -49,6 +75,10 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   close(): void {
     if (this.#isReadOnly) this.#connection.close()
     else checkpointAndClose(this.#connection)
+  }
+
+  #waitForLocks(busyTimeoutMs: number): void {
+    this.#connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
   }
 
   #prepare(sql: string): StatementSync {
