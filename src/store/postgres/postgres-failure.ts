@@ -21,7 +21,9 @@ const MEANINGS: readonly (readonly [RegExp, Meaning])[] = [
   [/^40(001|P01)$/, 'lostRace'],
   [/^55P03$/, 'rowLocked'],
   [/^57014$/, 'cancelled'],
-  // Cardinality, data, constraints, syntax and rights, checks of views, limits of the program, PL/pgSQL.
+  // A right was taken from the user of the database: no statement is at fault, and it works once the right is back.
+  [/^42501$/, 'away'],
+  // Cardinality, data, constraints, syntax, checks of views, limits of the program, PL/pgSQL.
   [/^(21|22|23|42|44|54|P0)/, 'refused'],
 ]
 

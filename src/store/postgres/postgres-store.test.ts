@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { SchemaMismatch } from '../migrate.ts'
 import { MIGRATIONS, type Migration, PROGRAM_SCHEMA } from '../migrations/migrations.ts'
 import { type OpenStoreInput, openStore } from '../open-store.ts'
+import type { Tables } from '../schema.ts'
 import { readSetting, settingOnce, writeSetting } from '../settings.ts'
 import type { Store } from '../store.ts'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
@@ -205,6 +206,20 @@ test('a refused statement and a failed database are distinguished', async () => 
   const elsewhere = new URL(database.url)
   elsewhere.pathname = '/no_such_database'
   await expect(openStore({ url: elsewhere.href })).rejects.toBeInstanceOf(StoreUnavailable)
+})
+
+test('a database that denies its user a right has failed, and serves once it grants it', async () => {
+  const { db } = await open()
+  const write = (to: Kysely<Tables>) => writeSetting(to, { name: 'upstream', value: 'x' })
+  const denied = db.transaction().execute(async (trx) => {
+    await sql`set local role pg_monitor`.execute(trx)
+    await write(trx)
+  })
+  await expect(denied).rejects.toMatchObject({
+    name: 'StoreUnavailable',
+    message: expect.stringContaining('permission denied for table settings'),
+  })
+  await write(db)
 })
 
 test('a connection that was cut is replaced by the next statement', async () => {
