@@ -2,8 +2,9 @@ import { type Logger, pino } from 'pino'
 import { providerWords } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import { CLIENT_LEFT } from '../journey/client-answer.ts'
+import { StoreUnavailable } from '../store/store-failure.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import { PROBLEMS } from '../vocabulary/problem.ts'
+import { PROBLEMS, type Problem } from '../vocabulary/problem.ts'
 
 // One write for each line took an eighth of a request's time on the event loop; one for each batch takes none.
 // A killed process loses the lines of at most this time.
@@ -144,9 +145,9 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
     else if (record.isUncounted) log.warn(line, UNCOUNTED)
     else if (problem === null) log.info(line, 'request')
     else if (problem.code === 'internal_error') {
-      log.error({ ...line, cause: faultOf(problem.cause) }, 'request failed')
+      log.error({ ...line, cause: reasonOf(problem) }, 'request failed')
     } else if (PROBLEMS[problem.code].owner === 'platform') {
-      log.warn({ ...line, cause: faultOf(problem.cause) }, 'request failed')
+      log.warn({ ...line, cause: reasonOf(problem) }, 'request failed')
     } else {
       const cause = systemCodeOf(problem.cause) ?? providerWords(problem.cause)
       log.info(cause === null ? line : { ...line, cause }, 'request')
@@ -164,11 +165,16 @@ function systemCodeOf(cause: unknown): string | null {
   return typeof code === 'string' && /^[A-Z_0-9]+$/.test(code) ? code : systemCodeOf(cause.cause)
 }
 
+/** The log's field for why the gateway failed: the fields of the problem's cause, or else the message of the answer. */
+export function reasonOf({ cause, message }: Problem): object | string {
+  return faultOf(cause) ?? message
+}
+
 /**
  * The log's fields of a cause: its name and stack frames. Its message is left out, because it may quote what
- * a client or a provider sent. Null if it is no error.
+ * a client or a provider sent, unless the store failed. Null if it is no error.
  */
-export function faultOf(cause: unknown): object | null {
+function faultOf(cause: unknown): object | null {
   if (!(cause instanceof Error)) return null
   const { stack = '', message } = cause
   // The message precedes the frames and may have lines that look like frames. If the stack does not have this
@@ -176,5 +182,6 @@ export function faultOf(cause: unknown): object | null {
   const messageAt = stack.indexOf(message)
   const trace = messageAt < 0 ? '' : stack.slice(messageAt + message.length)
   const frames = trace.split('\n').filter((line) => line.startsWith('    at '))
-  return { name: cause.name, frames: frames.slice(0, 8).map((line) => line.trim()) }
+  const said = cause instanceof StoreUnavailable ? { message } : {}
+  return { name: cause.name, ...said, frames: frames.slice(0, 8).map((line) => line.trim()) }
 }

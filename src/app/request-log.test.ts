@@ -5,6 +5,7 @@ import { NOTHING_SENT } from '../formats/fields.ts'
 import { problemForProviderError } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { JourneyRecord } from '../journey/journey-parts.ts'
+import { StoreUnavailable } from '../store/store-failure.ts'
 import { readProviderError } from '../upstreams/openrouter/provider-error.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { requestLogger } from './log.ts'
@@ -136,6 +137,17 @@ test.each([
     expect(JSON.stringify(line)).not.toContain('quotes')
   },
 )
+
+test('a request that the store failed has the reason of the store, and one that was refused has the message of its answer', () => {
+  const causeOf = (input: ConstructorParameters<typeof Problem>[1]) =>
+    lineOf({}, { problem: new Problem('service_unavailable', input), httpStatus: 503 })
+  const cause = new StoreUnavailable('db:5432: canceling statement due to lock timeout')
+  expect(causeOf({ cause })).toMatchObject({
+    cause: { name: 'StoreUnavailable', message: cause.message },
+  })
+  const message = 'This model has too many requests at once.'
+  expect(causeOf({ message })).toMatchObject({ cause: message })
+})
 
 test('an internal fault is logged as an error, by its name and stack frames alone', () => {
   const line = lineOf({ fault: new TypeError('quotes what a provider sent') })

@@ -4,7 +4,7 @@ import type { EnvelopeFamily, WireFormat } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import type { OperationSection } from '../operations/operations.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { PROBLEMS, Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { Access } from './access.ts'
 import { answerProblem, problemOf, STORE_AWAY } from './answer-problem.ts'
@@ -131,7 +131,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
       return
     }
     const problem = problemOf(error, STORE_AWAY)
-    if (problem.code === 'internal_error') input.onFailure(request.id, problem)
+    if (PROBLEMS[problem.code].owner === 'platform') input.onFailure(request.id, problem)
     answerProblem({
       clientRequest: request.raw,
       client: reply.raw,

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, expect, test } from 'vitest'
 import { startWorld } from '../world.ts'
 import { Management, textOf } from './management.ts'
@@ -226,4 +228,18 @@ test('the error says whether the admin token is wrong or missing', async () => {
   expect(await messageOf({ ...call, token: null })).toBe(
     'Send an admin token as `Authorization: Bearer <token>`.',
   )
+})
+
+test('a call that the store failed is in the log with the reason', async () => {
+  const blocker = new DatabaseSync(join(management.world.folder, 'store.db'))
+  blocker.exec('begin immediate')
+  const failed = await management.post('/v1/admin/webhooks', { url: 'https://example.org/' })
+  blocker.close()
+  expect(failed.httpStatus).toBe(503)
+  const line = await management.world.logged(String(failed.headers['x-request-id']))
+  expect(JSON.parse(line)).toMatchObject({
+    level: 40,
+    msg: 'request failed',
+    cause: { name: 'StoreUnavailable', message: 'database is locked' },
+  })
 })
