@@ -93,6 +93,14 @@ export async function openStillWindow(browser: Browser, look: Look): Promise<Bro
   return context
 }
 
+/**
+ * Has each page of a window load the scripts of the screens that it shows, and not those of all others while the browser
+ * has nothing to do: these were most of the work of a test.
+ */
+export async function loadOnlyShown(window: BrowserContext): Promise<void> {
+  await window.addInitScript('globalThis.requestIdleCallback = () => 0')
+}
+
 /** Axe, as a page has it. */
 interface InPage {
   /** Starts axe, where the page has been told how. */

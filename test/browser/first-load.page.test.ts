@@ -4,7 +4,7 @@ import { openWindow } from './chromium.ts'
 import { test } from './page-test.ts'
 import { HELIX } from './stand-in-data.ts'
 
-/** How long a browser that has nothing of the page needs. */
+/** How long a browser that has nothing of the page needs, and what it loads then. */
 
 const FIRST_PAINT_MS_MAX = 1_000
 const USABLE_MS_MAX = 2_000
@@ -46,4 +46,15 @@ test('a first load paints within 1 s and can be used within 2 s, at best', async
   )
   expect(paintMs).toBeLessThanOrEqual(FIRST_PAINT_MS_MAX)
   expect(usableMs).toBeLessThanOrEqual(USABLE_MS_MAX)
+})
+
+test('the scripts of other screens are loaded while the browser has nothing to do', async ({
+  browser,
+  server,
+}) => {
+  await using context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  const page = await context.newPage()
+  const ofOther = page.waitForResponse(/\/assets\/members-/)
+  await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+  await ofOther
 })

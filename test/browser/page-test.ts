@@ -3,6 +3,7 @@ import { test as base } from 'vitest'
 import {
   addAxe,
   type Look,
+  loadOnlyShown,
   openBrowser,
   openPage,
   openStillWindow,
@@ -69,6 +70,7 @@ export const test = base
   .extend('ownPage', async ({ browser, server: _ }, { onCleanup }): Promise<Page> => {
     const window = await openStillWindow(browser, { width: 'desk', theme: 'light' })
     onCleanup(() => window.close())
+    await loadOnlyShown(window)
     return (await openPage(window)).page
   })
   /** Opens a page in a browser of its own, without a session, by default light and of a desk. It closes after the test. */
@@ -80,6 +82,7 @@ export const test = base
     return async (look: Partial<Look> = {}): Promise<Page> => {
       const window = await openWindow(browser, { width: 'desk', theme: 'light', ...look })
       windows.push(window)
+      await loadOnlyShown(window)
       return window.newPage()
     }
   })
@@ -87,6 +90,7 @@ export const test = base
 async function openWide(browser: Browser, width: Width): Promise<OpenedPage> {
   const window = await openStillWindow(browser, { width, theme: 'light' })
   await addAxe(window)
+  await loadOnlyShown(window)
   return openPage(window)
 }
 
