@@ -34,3 +34,12 @@ export interface DbWithClock {
 export interface DbWithIds extends DbWithClock {
   readonly ids: IdSource
 }
+
+/** Reads in one view of the store, in which later writes do not appear. */
+export function inOneView<Result>(
+  db: Kysely<Tables>,
+  read: (view: Kysely<Tables>) => Promise<Result>,
+): Promise<Result> {
+  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return view.execute(read)
+}

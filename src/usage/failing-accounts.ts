@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import { inOneView } from '../store/store.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { DAY_HOURS, requestIdsOf } from '../vocabulary/usage-step.ts'
 import { readPeriods } from './read-periods.ts'
@@ -63,9 +64,8 @@ async function readFailingAccounts(
   const accountIds = await lastToFail(db, day)
   if (accountIds.length === 0) return new Map()
   const refused = await readRefused(db, { accountIds, fromHour })
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  const groups = await view.execute((trx) =>
-    readPeriods(trx, {
+  const groups = await inOneView(db, (view) =>
+    readPeriods(view, {
       accountId: accountIds,
       apiKeyId: null,
       by: 'account',

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import { inOneView } from '../store/store.ts'
 import { ALLOWANCE_PERIODS, type AllowancePeriod, periodSpanAt } from '../vocabulary/allowance.ts'
 import { type Micros, micros } from '../vocabulary/money.ts'
 import { periodsBetween, planSums, type SumDetail } from './sum-plan.ts'
@@ -71,9 +72,8 @@ export async function readSpend(
       periodSpanAt({ allowancePeriod, allowanceTimeZone: 'UTC' }, nowMs).startsAtMs,
   )
   const boundsMs = [...new Set([...starts, nowMs + 1])].sort((a, b) => a - b)
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  const periods = await view.execute((trx) =>
-    readPeriods(trx, { accountId, apiKeyId, by: null, boundsMs }),
+  const periods = await inOneView(db, (view) =>
+    readPeriods(view, { accountId, apiKeyId, by: null, boundsMs }),
   )
   const since = (startMs: number | undefined): Micros =>
     micros(

@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { ENTRIES, type Entry, type Tables } from '../store/schema.ts'
+import { inOneView } from '../store/store.ts'
 import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { addMicros, type Micros, micros, subtractMicros } from '../vocabulary/money.ts'
@@ -49,8 +50,7 @@ export async function readStatement(
   db: Kysely<Tables>,
   query: StatementQuery,
 ): Promise<Statement | 'tooLong' | null> {
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  return view.execute((trx) => readView(trx, query))
+  return inOneView(db, (view) => readView(view, query))
 }
 
 async function readView(

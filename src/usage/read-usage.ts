@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import { inOneView } from '../store/store.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { type Comparison, comparedSpan, monthStart } from '../vocabulary/date-range.ts'
 import { addMicros, type Micros, micros, roundedCost, subtractMicros } from '../vocabulary/money.ts'
@@ -119,8 +120,7 @@ const SERIES_MAX_DEFAULT = 5
  * request belongs to the step in which its id was made. `db` is a read-only connection.
  */
 export function readUsage(db: Kysely<Tables>, query: UsageQuery): Promise<Usage> {
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  return view.execute((trx) => readView(trx, query))
+  return inOneView(db, (view) => readView(view, query))
 }
 
 /** The charges and costs of several accounts in whole UTC days, by account ID. An account without requests has none. */
@@ -133,9 +133,8 @@ export async function readAccounts(
 ): Promise<ReadonlyMap<string | null, Pick<UsageFigures, 'chargeMicros' | 'money'>>> {
   if (accountIds.length === 0) return new Map()
   const hours = hoursOf({ ...range, accountId: null, by: null, step: 'day' })
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const asked: ReadHours = { ...hours, accountId: accountIds, by: 'account' }
-  const { totals } = await view.execute((trx) => readSums(trx, asked, 'money'))
+  const { totals } = await inOneView(db, (view) => readSums(view, asked, 'money'))
   return new Map([...totals].map(([id, each]) => [id, figuresOf(each)]))
 }
 
@@ -150,8 +149,7 @@ export async function readUsageGroups(
     ...query
   }: UsageRange & { readonly by: UsageGrouping; readonly columns?: 'amounts' | 'money' },
 ): Promise<readonly UsageGroupFigures[]> {
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  const { totals } = await view.execute((trx) => readSums(trx, hoursOf(query), columns))
+  const { totals } = await inOneView(db, (view) => readSums(view, hoursOf(query), columns))
   return groupsOf(totals)
 }
 
@@ -163,9 +161,8 @@ export async function readUsageCells(
   db: Kysely<Tables>,
   query: UsageRange & { readonly by: UsageGrouping },
 ): Promise<readonly (UsageGroupFigures & { readonly stepMs: number })[]> {
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  const groups = await view.execute(async (trx) => {
-    const sums = await readSums(trx, hoursOf(query), 'all')
+  const groups = await inOneView(db, async (view) => {
+    const sums = await readSums(view, hoursOf(query), 'all')
     return sums.steps('all')
   })
   const steps = stepsOf(query, hoursOf(query))

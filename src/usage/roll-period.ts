@@ -1,4 +1,5 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { paced } from '../ledger/activity/entry-sums.ts'
 import { PROGRAM_SCHEMA } from '../store/migrations/migrations.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
@@ -137,14 +138,6 @@ export async function unrollHour(db: Kysely<Tables>, hour: number): Promise<bool
 
 /** Rolls a transaction back. */
 class WasPruned extends Error {}
-
-/** Runs a statement, and lets others have the store afterwards. */
-async function paced<T>({ pause }: RollInput, run: () => Promise<T>): Promise<T> {
-  const beganAtMs = performance.now()
-  const result = await run()
-  await pause(performance.now() - beganAtMs)
-  return result
-}
 
 const HOUR_GROUPS = sql.raw(GROUP_COLUMNS.hour.join(', '))
 const DAY_GROUPS = sql.raw(GROUP_COLUMNS.day.join(', '))

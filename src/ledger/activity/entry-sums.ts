@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
-import type { Store } from '../../store/store.ts'
+import { inOneView, type Store } from '../../store/store.ts'
 import { type Micros, micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { AuditFindings } from '../audit/audit.ts'
 import type { Difference } from '../audit/difference.ts'
@@ -35,10 +35,9 @@ export function placeBefore(
   db: Kysely<Tables>,
   asked: OfAccount & { readonly toMs: number },
 ): Promise<EntryPlace> {
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  return view.execute(async (trx) => {
-    const number = await newestBefore(trx, asked)
-    return { before: number + 1, balanceMicros: await balanceAfter(trx, { ...asked, number }) }
+  return inOneView(db, async (view) => {
+    const number = await newestBefore(view, asked)
+    return { before: number + 1, balanceMicros: await balanceAfter(view, { ...asked, number }) }
   })
 }
 
@@ -121,15 +120,9 @@ export async function sumEntries(
   { db, reports }: Pick<Store, 'db' | 'reports'>,
   pause: (tookMs: number) => Promise<void>,
 ): Promise<void> {
-  const paced = async <T>(run: () => Promise<T>): Promise<T> => {
-    const beganAtMs = performance.now()
-    const result = await run()
-    await pause(performance.now() - beganAtMs)
-    return result
-  }
-  for (const { accountId, entries, summed } of await paced(() => withoutSums(reports))) {
+  for (const { accountId, entries, summed } of await paced({ pause }, () => withoutSums(reports))) {
     for (let from = summed; from + ENTRIES_A_SUM <= entries; from += ENTRIES_A_SUM) {
-      await paced(() => addSum(db, { accountId, from, to: from + ENTRIES_A_SUM }))
+      await paced({ pause }, () => addSum(db, { accountId, from, to: from + ENTRIES_A_SUM }))
     }
   }
 }
@@ -180,4 +173,15 @@ export async function auditEntrySums(view: Kysely<Tables>, findings: AuditFindin
       ), 0) as recomputed from entry_sums as sums
     ) as compared where sum_micros <> recomputed`.execute(view)
   findings.found(rows.map((row) => ({ what: 'entry_sums.sum_micros', ...row })))
+}
+
+/** Runs a statement, and lets others have the store afterwards. */
+export async function paced<T>(
+  { pause }: { readonly pause: (tookMs: number) => Promise<void> },
+  run: () => Promise<T>,
+): Promise<T> {
+  const beganAtMs = performance.now()
+  const result = await run()
+  await pause(performance.now() - beganAtMs)
+  return result
 }

@@ -4,6 +4,7 @@ import type { RequestFilter } from '../../ledger/activity/activity.ts'
 import { type RequestSums, summarizeRequests } from '../../ledger/activity/request-figures.ts'
 import { getNamedKeys } from '../../ledger/api-keys.ts'
 import type { Tables } from '../../store/schema.ts'
+import { inOneView } from '../../store/store.ts'
 import { type CountedErrors, readErrors } from '../../usage/read-errors.ts'
 import { readPeriods } from '../../usage/read-periods.ts'
 import { addSums, NO_USAGE, type UsageSums } from '../../usage/sums.ts'
@@ -160,11 +161,10 @@ async function sumRolled(
     { length: Math.ceil((untilMs - sinceMs) / stepMs) },
     (_, step) => sinceMs + step * stepMs,
   )
-  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const query = { accountId, apiKeyId, modelId, endpoint, upstream }
-  const { periods, errors } = await view.execute(async (trx) => ({
-    periods: await readPeriods(trx, { ...query, by: null, boundsMs: [...startsMs, untilMs] }),
-    errors: failed === false ? NO_ERRORS : await readErrors(trx, { ...query, sinceMs, untilMs }),
+  const { periods, errors } = await inOneView(db, async (view) => ({
+    periods: await readPeriods(view, { ...query, by: null, boundsMs: [...startsMs, untilMs] }),
+    errors: failed === false ? NO_ERRORS : await readErrors(view, { ...query, sinceMs, untilMs }),
   }))
   const ofStep = new Map(periods.map(({ place, sums }) => [place, sums]))
   const all = periods.reduce((sum, { sums }) => addSums(sum, sums), NO_USAGE)

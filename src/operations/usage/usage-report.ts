@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { Reader } from '../../store/page-reads.ts'
 import type { Tables } from '../../store/schema.ts'
+import { inOneView } from '../../store/store.ts'
 import { readPeriods } from '../../usage/read-periods.ts'
 import { moneyOf, USAGE_GROUPINGS } from '../../usage/read-usage.ts'
 import type { SumRow } from '../../usage/sum-rows.ts'
@@ -174,16 +175,12 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
   if (input.step !== undefined && (input.by === 'day' || input.by === 'month')) {
     throw invalidParameter('step', '`step` needs a `by` other than day and month.')
   }
-  const view = store
-    .searches(input.reader)
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
+  const db = store.searches(input.reader)
   if (input.format === 'focus') {
     const charges = focusOf({ ...input, ...range })
-    return Readable.from(await view.execute(charges))
+    return Readable.from(await inOneView(db, charges))
   }
-  const report = await view.execute((trx) => readReport(trx, { ...input, ...range }))
+  const report = await inOneView(db, (view) => readReport(view, { ...input, ...range }))
   const body = { ...report, as_of: timeAnswer(nowMs) }
   const asCsv = input.format === 'csv' || (input.format === undefined && input.acceptsCsv)
   if (!asCsv) return body

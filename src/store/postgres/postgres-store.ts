@@ -14,7 +14,7 @@ import type { DatabaseLocation } from '../database-url.ts'
 import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import { openPageReads } from '../page-reads.ts'
 import type { Tables } from '../schema.ts'
-import type { Store } from '../store.ts'
+import { inOneView, type Store } from '../store.ts'
 import { ReadRefused } from '../store-failure.ts'
 import { type OpenPoolInput, openPostgresPool } from './postgres-connection.ts'
 import { isCancelled, keepsConnection, postgresFailure } from './postgres-failure.ts'
@@ -60,12 +60,7 @@ export async function openPostgresStore(
     reports,
     pages: pages.reads,
     searches: searches.reads,
-    snapshot: (read) =>
-      reports
-        .transaction()
-        .setIsolationLevel('repeatable read')
-        .setAccessMode('read only')
-        .execute(read),
+    snapshot: (read) => inOneView(reports, read),
     async close() {
       await Promise.all([db.destroy(), reports.destroy(), pages.close(), searches.close()])
     },
