@@ -1,5 +1,11 @@
 import type { JsonEdit } from '../json/edit.ts'
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
+import {
+  isJsonArray,
+  isJsonObject,
+  isTokenCount,
+  type JsonObject,
+  type JsonValue,
+} from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, invalidParameter, Problem } from '../vocabulary/problem.ts'
@@ -104,14 +110,10 @@ function elementKind(
   { takesParts }: TextsRules,
 ): ElementKind | null {
   if (typeof element === 'string') return 'text'
-  if (isTokenId(element)) return 'tokenId'
-  if (isJsonArray(element)) return element.every(isTokenId) ? 'tokenIds' : null
+  if (isTokenCount(element)) return 'tokenId'
+  if (isJsonArray(element)) return element.every(isTokenCount) ? 'tokenIds' : null
   if (takesParts && isJsonObject(element) && Array.isArray(element['content'])) return 'parts'
   return null
-}
-
-function isTokenId(value: JsonValue | undefined): boolean {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
 function expected({ takesParts }: TextsRules): string {

@@ -30,7 +30,8 @@ export function readRecord(value: unknown): Readonly<Record<string, unknown>> | 
   return isRecord(value) ? value : null
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Whether a value is an object: neither an array nor null. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

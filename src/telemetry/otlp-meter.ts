@@ -11,6 +11,7 @@ import {
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import type { EndedRequest } from '../http/inference.ts'
+import { promptTokensOf } from '../vocabulary/outcome.ts'
 import {
   type CollectorSettings,
   type ExportInput,
@@ -19,7 +20,7 @@ import {
   resourceAttributesOf,
   settledSoon,
 } from './otlp-export.ts'
-import { failureOf, promptTokensOf, type TracedUpstream } from './request-span.ts'
+import { failureOf, type TracedUpstream } from './request-span.ts'
 
 /** The collector of metrics, and how often they are sent. */
 export interface MeterSettings extends CollectorSettings {

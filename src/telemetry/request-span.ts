@@ -10,7 +10,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { EndedRequest } from '../http/inference.ts'
-import type { TokenUsage } from '../vocabulary/outcome.ts'
+import { promptTokensOf, type TokenUsage } from '../vocabulary/outcome.ts'
 
 /** The provider, as spans name it. */
 export interface TracedUpstream {
@@ -161,12 +161,6 @@ function timeToFirstChunk({ record, startedAtMs }: EndedRequest): number | undef
   const { stream, firstByteAtMs } = record
   if (!stream || firstByteAtMs === null) return undefined
   return Math.max(0, firstByteAtMs - startedAtMs) / MS_PER_SECOND
-}
-
-/** The input count of the conventions, which includes cache reads and cache writes. */
-export function promptTokensOf(usage: TokenUsage): number {
-  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
-  return inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens
 }
 
 function usageAttributes(usage: TokenUsage | null): Attributes {

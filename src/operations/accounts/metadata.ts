@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isRecord } from '../../json/walk.ts'
 import { isStorable } from '../fields.ts'
 
 const PAIRS_MAX = 16
@@ -17,12 +18,12 @@ export const metadataField = z
   .transform((value, checked): string | null => {
     const fault = value === null ? null : faultOf(value)
     if (fault !== null) checked.addIssue({ code: 'custom', message: fault })
-    return isObject(value) && Object.keys(value).length > 0 ? JSON.stringify(value) : null
+    return isRecord(value) && Object.keys(value).length > 0 ? JSON.stringify(value) : null
   })
   .optional()
 
 function faultOf(value: unknown): string | null {
-  if (!isObject(value)) return 'must be an object whose values are texts'
+  if (!isRecord(value)) return 'must be an object whose values are texts'
   const pairs = Object.entries(value)
   if (pairs.length > PAIRS_MAX) return `must have at most ${PAIRS_MAX} keys`
   for (const [place, [memberName, text]] of pairs.entries()) {
@@ -35,10 +36,6 @@ function faultOf(value: unknown): string | null {
     }
   }
   return null
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isText(value: unknown, charsMax: number): boolean {
