@@ -12,7 +12,8 @@ import { DIALECT, SERVED_FORMATS, VENDOR } from './rows.ts'
 
 /** A client's request on a row's path. */
 export interface SendInput {
-  readonly apiKey: string
+  /** Default the key of the file's payer. */
+  readonly apiKey?: string
   /** Default the row's own request; text is sent as it is. */
   readonly body?: object | string | Buffer
   /** Adds `stream: true`. Default false. */
@@ -41,6 +42,8 @@ const CREDIT_MICROS = 100_000_000
 /** A world that all tests of a file share, with their questions to it. */
 export class Bench {
   readonly world: World
+  /** The key of an account with credit, for all tests of a file; empty if the bench is not the file's. */
+  apiKey = ''
   readonly #payers: TestAccount[] = []
 
   private constructor(world: World) {
@@ -54,7 +57,10 @@ export class Bench {
   /** One for all tests of a file or a `describe`. */
   static ofFile(input: WorldInput = {}): Bench {
     const bench = new Bench(worldOfFile(benchInput(input)))
-    beforeAll(() => void bench.#withoutLookups())
+    beforeAll(async () => {
+      bench.#withoutLookups()
+      bench.apiKey = (await bench.payer()).apiKey
+    })
     return bench
   }
 
@@ -72,8 +78,8 @@ export class Bench {
   }
 
   /** Sends one request, and holds the answer to what every answer of an inference endpoint has. */
-  async send(row: FormatRow, input: SendInput): Promise<Answer> {
-    const { apiKey, fault, headers = {}, query = '' } = input
+  async send(row: FormatRow, input: SendInput = {}): Promise<Answer> {
+    const { apiKey = this.apiKey, fault, headers = {}, query = '' } = input
     if (fault !== undefined) this.world.simulator.script({ path: pathUpstream(row), ...fault })
     const sent = await request(this.world.url(row.path + query), {
       method: 'POST',

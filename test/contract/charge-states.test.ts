@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Fault, Omission } from '../../simulator/faults.ts'
 import { Bench } from './bench.ts'
 import {
@@ -11,12 +11,7 @@ import {
 import type { FormatRow } from './format-row.ts'
 import { ROWS } from './rows.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 
 const NO_ID: readonly Omission[] = ['id', 'generationHeader']
 const COUNT_NOTHING = { pattern: '"(\\w+_tokens)":\\d+', replacement: '"$1":0' }
@@ -72,7 +67,7 @@ const SUCCESSES: readonly SuccessCase[] = [
 
 /** The charge of the row's request if the simulator reports its cost, which equals the cost of its counts. */
 async function fullChargeMicros(row: FormatRow): Promise<number> {
-  const { toldMicros } = await bench.send(row, { apiKey })
+  const { toldMicros } = await bench.send(row)
   expect(toldMicros).toBeGreaterThan(0)
   return toldMicros ?? 0
 }
@@ -80,7 +75,7 @@ async function fullChargeMicros(row: FormatRow): Promise<number> {
 describe.each(ROWS)('$endpoint', (row) => {
   test.each(SUCCESSES)('an answer with $what', async (its) => {
     const charge = its.charge(row, await fullChargeMicros(row))
-    const answer = await bench.send(row, { apiKey, fault: its.fault })
+    const answer = await bench.send(row, { fault: its.fault })
     expect([answer.httpStatus, answer.toldMicros]).toEqual([200, charge.chargeMicros])
     await expectCharge(bench, answer, { ...charge, httpStatus: 200, errorCode: null })
   })
@@ -88,7 +83,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   if (row.streams !== null) {
     test.each(SUCCESSES)('a stream with $what', async (its) => {
       const charge = its.charge(row, await fullChargeMicros(row))
-      const answer = await bench.send(row, { apiKey, stream: true, fault: its.fault })
+      const answer = await bench.send(row, { stream: true, fault: its.fault })
       expect([answer.httpStatus, answer.toldMicros]).toEqual([200, null])
       await expectCharge(bench, answer, { ...charge, httpStatus: 200, errorCode: null })
     })
@@ -101,13 +96,13 @@ describe.each(ROWS)('$endpoint', (row) => {
     [1e-7, 0],
     [4.8e-7, 1],
   ])('a cost of $%d is charged as %i micro-dollars', async (costUsd, chargeMicros) => {
-    const answer = await bench.send(row, { apiKey, fault: { costUsd } })
+    const answer = await bench.send(row, { fault: { costUsd } })
     expect(answer.toldMicros).toBe(chargeMicros)
     expect((await bench.activity(answer))?.backedChargeMicros).toBe(chargeMicros)
   })
 
   test('a charge that may be corrected later can be looked up by its generation', async () => {
-    const answer = await bench.send(row, { apiKey })
+    const answer = await bench.send(row)
     const upstream = bench.world.simulator.requests.findLast(({ isInference }) => isInference)
     expect((await bench.activity(answer))?.generationId).toBe(
       row.hasGenerations ? upstream?.generationId : null,

@@ -1,16 +1,11 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DEFAULT_MARKER } from '../../simulator/faults.ts'
 import { Bench } from './bench.ts'
 import { expectCharge, RELEASED, reportedCharge } from './expect-charge.ts'
 import { STREAMED_ROWS } from './rows.ts'
 import { eventsOf } from './stream-event.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 
 /** The provider's error, and the error that clients get. */
 const CAUSES = [
@@ -26,7 +21,7 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
         "$code is reported in the gateway's words, and costs nothing",
         async ({ code, words }) => {
           const errorEvent = { ...fault, code, afterEvents: 2 }
-          const answer = await bench.send(row, { apiKey, stream: true, fault: { errorEvent } })
+          const answer = await bench.send(row, { stream: true, fault: { errorEvent } })
           expect(answer.httpStatus).toBe(200)
           const message = expect.stringMatching(/^\S.*\S$/)
           const expected = event({ ...words, message, requestId: answer.requestId })
@@ -41,7 +36,7 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
       if (carriesUsage) {
         test('its cost is charged nevertheless', async () => {
           const errorEvent = { ...fault, afterEvents: 2, withUsage: true }
-          const sent = { apiKey, stream: true, fault: { errorEvent, costUsd: 0.01 } }
+          const sent = { stream: true, fault: { errorEvent, costUsd: 0.01 } }
           await expectCharge(bench, await bench.send(row, sent), {
             ...reportedCharge(10_500, row),
             httpStatus: 200,
@@ -53,9 +48,9 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
   )
 
   test("an event that is not JSON is an error in the gateway's words, and its cost is charged", async () => {
-    const whole = await bench.send(row, { apiKey })
+    const whole = await bench.send(row)
     const fault = { answer: 'malformedJson' } as const
-    const answer = await bench.send(row, { apiKey, stream: true, fault })
+    const answer = await bench.send(row, { stream: true, fault })
     const [failure] = row.streams.failures
     const words = { code: 'upstream_error', type: 'api_error', requestId: answer.requestId }
     const events = eventsOf(answer.text)

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { listApiKeys } from '../../src/ledger/api-keys.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import type { TestAccount } from '../world.ts'
@@ -9,13 +9,7 @@ import { NAMES_COST, ROWS, VENDOR } from './rows.ts'
 
 /** The credit of a hold must be available: if the client set no cap, the gateway lowers it; otherwise it refuses. */
 
-let richKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  richKey = (await bench.payer()).apiKey
-})
-
 type Body = Readonly<Record<string, unknown>>
 
 const CAPS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
@@ -39,7 +33,7 @@ function sentCaps(): Body {
 
 /** The hold of such a request with enough credit, and the caps that are sent upstream. */
 async function whole(row: FormatRow, body: Body) {
-  const answer = await bench.send(row, { apiKey: richKey, body })
+  const answer = await bench.send(row, { body })
   expect(answer.httpStatus, answer.text).toBe(200)
   const granted = (await bench.activity(answer))?.backedGrantedMicros
   return { holdMicros: micros(granted ?? 0), caps: sentCaps() }
@@ -164,7 +158,7 @@ describe.each(LOWERED)('$endpoint', (row) => {
       expectHeldInFull(row, body))
   } else {
     test('tools that the provider runs are refused, because nothing counts them', async () => {
-      const answer = await bench.send(row, { apiKey: richKey, body })
+      const answer = await bench.send(row, { body })
       const expected = { httpStatus: 400, code: 'unsupported_parameter', param: 'tools' }
       expectError({ bench, row, answer }, expected)
     })
@@ -187,7 +181,7 @@ describe.each(KEPT)('$endpoint', (row) => {
 
   test('without a cap a model that lists no maximum needs one', async () => {
     const body = { ...uncapped(row), model: 'sim/uncapped' }
-    const answer = await bench.send(row, { apiKey: richKey, body })
+    const answer = await bench.send(row, { body })
     const param = row.hold.capParam
     expectError({ bench, row, answer }, { httpStatus: 400, code: 'output_cap_required', param })
   })

@@ -10,12 +10,10 @@ import { FORMATS, ROWS, STREAMED_ROWS, VENDOR } from './rows.ts'
 /** Stands in everything that the provider says and clients must not see. */
 const MARK = 'LEAK-6d20c3f8'
 
-let apiKey: string
 let secrets: readonly string[]
 
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
+beforeAll(() => {
   // The mark, words that the simulator puts around it, and what we know of the provider.
   const { port } = bench.world.simulator
   secrets = [MARK, '10.0.4.17', 'sk-or-v1', 'upstream-key', `127.0.0.1:${port}`]
@@ -58,7 +56,12 @@ async function expectNoLeak(
       body,
     })
     expect(leaked, JSON.stringify(fault)).toContain(MARK)
-    const bytes = await rawAnswer({ origin: gateway.address, path: row.path, apiKey, body })
+    const bytes = await rawAnswer({
+      origin: gateway.address,
+      path: row.path,
+      apiKey: bench.apiKey,
+      body,
+    })
     expect(bytes, JSON.stringify(fault)).toMatch(/^HTTP\/1\.1 \d{3} /)
     for (const secret of secrets) expect(bytes, JSON.stringify(fault)).not.toContain(secret)
   }

@@ -1,16 +1,11 @@
 import { request } from 'undici'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Bench, pathUpstream } from './bench.ts'
 import type { StreamedRow } from './format-row.ts'
 import { STREAMED_ROWS } from './rows.ts'
 import { eventsOf } from './stream-event.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 
 const WHOLE_EVENTS = /^.*\n\n/s
 
@@ -25,7 +20,7 @@ async function readInTwoParts(row: StreamedRow, firstEvents: number): Promise<nu
   const gate = bench.world.simulator.gate(gateName)
   const { statusCode, body } = await request(bench.world.url(row.path), {
     method: 'POST',
-    headers: { 'x-api-key': apiKey },
+    headers: { 'x-api-key': bench.apiKey },
     body: JSON.stringify({ ...row.body, stream: true }),
   })
   expect(statusCode).toBe(200)

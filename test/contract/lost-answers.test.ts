@@ -5,12 +5,7 @@ import { expectCharge, RELEASED, UNRESOLVED } from './expect-charge.ts'
 import { expectError } from './expect-error.ts'
 import { NAMES_COST, ROWS, STREAMED_ROWS } from './rows.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 
 const LOST = { httpStatus: 502, code: 'upstream_error' } as const
 
@@ -32,7 +27,7 @@ const LOSSES: readonly (readonly [string, Fault])[] = [
 
 describe.each(ROWS)('$endpoint', (row) => {
   test.each(LOSSES)('an answer that is %s is unresolved', async (_, fault) => {
-    const answer = await bench.send(row, { apiKey, fault })
+    const answer = await bench.send(row, { fault })
     expectError({ bench, row, answer }, LOST)
     const expected = { ...UNRESOLVED, httpStatus: 502, errorCode: 'upstream_error' }
     await expectCharge(bench, answer, expected)
@@ -49,7 +44,7 @@ const STREAM_LOSSES: readonly (readonly [string, Fault])[] = [
 
 describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
   test.each(STREAM_LOSSES)('an answer that is %s is not charged', async (_, fault) => {
-    const answer = await bench.send(row, { apiKey, stream: true, fault })
+    const answer = await bench.send(row, { stream: true, fault })
     expectError({ bench, row, answer }, LOST)
     // Without look-ups, nothing more is learned of an answer that began.
     const isUnknown = !NAMES_COST && !('cut' in fault)
@@ -65,7 +60,7 @@ describe('a provider that takes no connection', () => {
 
   test.each(ROWS)('$endpoint: costs nothing', async (row) => {
     for (const stream of row.streams === null ? [false] : [false, true]) {
-      const answer = await bench.send(row, { apiKey, stream })
+      const answer = await bench.send(row, { stream })
       expectError({ bench, row, answer }, LOST)
       const expected = { ...RELEASED, httpStatus: 502, errorCode: 'upstream_error' }
       await expectCharge(bench, answer, expected)
@@ -74,7 +69,7 @@ describe('a provider that takes no connection', () => {
 })
 
 test.each(ROWS)('$endpoint: requests run again as soon as it accepts connections', async (row) => {
-  const answer = await bench.send(row, { apiKey })
+  const answer = await bench.send(row)
   expect(answer.httpStatus, answer.text).toBe(200)
 })
 

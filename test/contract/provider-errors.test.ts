@@ -1,14 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { type ExpectedError, expectError } from './expect-error.ts'
 import { NAMES_COST, ROWS } from './rows.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 
 const UPSTREAM_ERROR = { httpStatus: 502, code: 'upstream_error' }
 const RATE_LIMITED = { httpStatus: 429, code: 'provider_rate_limited' }
@@ -50,7 +45,7 @@ describe.each(ROWS)('$endpoint', (row) => {
 
   test.each(STATUSES)('a %i becomes %j, and costs nothing', async (status, expected, keptType) => {
     for (const stream of modes) {
-      const answer = await bench.send(row, { apiKey, stream, fault: { status } })
+      const answer = await bench.send(row, { stream, fault: { status } })
       expectError({ bench, row, answer }, { ...expected, messagesType: keptType })
       expect(await bench.activity(answer)).toMatchObject({
         state: 'released',
@@ -65,7 +60,7 @@ describe.each(ROWS)('$endpoint', (row) => {
 
   test.each(STATUSES)('a %i without an error of the format is %j', async (status, expected) => {
     for (const errorBody of UNFORMATTED) {
-      const answer = await bench.send(row, { apiKey, fault: { status, errorBody } })
+      const answer = await bench.send(row, { fault: { status, errorBody } })
       expectError({ bench, row, answer }, expected)
     }
   })
@@ -83,7 +78,7 @@ describe.each(ROWS)('$endpoint', (row) => {
       [500, UPSTREAM_ERROR],
     ] as const) {
       const fault = { status, errorBody: 'empty', headers: { 'retry-after': sent } } as const
-      const answer = await bench.send(row, { apiKey, fault })
+      const answer = await bench.send(row, { fault })
       expectError({ bench, row, answer }, { ...expected, retryAfter })
     }
   })
@@ -98,7 +93,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   ] as const)(
     'an error of the kind %s says how to change the request',
     async (kind, code, says) => {
-      const answer = await bench.send(row, { apiKey, fault: { status: 400, kind } })
+      const answer = await bench.send(row, { fault: { status: 400, kind } })
       const param = /^`(.*)`$/.exec(says.source)?.[1] ?? null
       expectError(
         { bench, row, answer },
@@ -111,7 +106,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   testCost?.('a failed request that cost something is charged its cost and the fee', async () => {
     for (const stream of modes) {
       const fault = { status: 502, errorCostUsd: 0.01 }
-      const answer = await bench.send(row, { apiKey, stream, fault })
+      const answer = await bench.send(row, { stream, fault })
       expectError({ bench, row, answer }, UPSTREAM_ERROR)
       expect(await bench.activity(answer)).toMatchObject({
         state: row.hasGenerations ? 'provisional' : 'final',
@@ -123,7 +118,7 @@ describe.each(ROWS)('$endpoint', (row) => {
 
   test('an error in a 200 is an error', async () => {
     for (const answerFault of ['errorObject', 'failedAnswer'] as const) {
-      const answer = await bench.send(row, { apiKey, fault: { answer: answerFault, costUsd: 0 } })
+      const answer = await bench.send(row, { fault: { answer: answerFault, costUsd: 0 } })
       expectError({ bench, row, answer }, UPSTREAM_ERROR)
       expect(await bench.activity(answer)).toMatchObject({
         // Counts with an error are a cost that the provider reports.
@@ -137,7 +132,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   test('an error in a 200 has the status that it names', async () => {
     const rawBody = '{"error":{"code":429,"message":"slow down","type":"rate_limit_error"}}'
     for (const stream of modes) {
-      const answer = await bench.send(row, { apiKey, stream, fault: { rawBody } })
+      const answer = await bench.send(row, { stream, fault: { rawBody } })
       expectError({ bench, row, answer }, RATE_LIMITED)
       expect(await bench.activity(answer)).toMatchObject({ state: 'released' })
     }

@@ -6,11 +6,8 @@ import { ROWS } from './rows.ts'
 
 const HIGHER = { prompt: '0.0001', completion: '0.0004', image_output: '0.001', request: '0.01' }
 
-let apiKey: string
-
 const bench = Bench.ofFile({ settings: { TOLLGATE_ENDPOINTS_TIMEOUT_MS: '60000' } })
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
+beforeAll(() => {
   for (const { body } of ROWS) {
     bench.world.simulator.catalog.addProvider(body.model, { parameter: 'seed', pricing: HIGHER })
   }
@@ -19,7 +16,7 @@ afterAll(() => bench.expectExactLedger())
 
 describe.each(ROWS)('on $endpoint', (row) => {
   test("the hold covers the charge of the model's most expensive provider", async () => {
-    const answer = await bench.send(row, { apiKey, body: { ...row.body, seed: 7 } })
+    const answer = await bench.send(row, { body: { ...row.body, seed: 7 } })
     expect(answer.httpStatus, answer.text).toBe(200)
     const request = await bench.activity(answer)
     const chargeMicros = request?.backedChargeMicros ?? 0
@@ -32,8 +29,8 @@ describe.each(ROWS)('on $endpoint', (row) => {
     const fault = { omit: ['cost'] as const }
     const [steered, plain] = [{ ...row.body, seed: 7 }, row.body]
     const answers = [
-      await bench.send(row, { apiKey, body: steered, fault }),
-      await bench.send(row, { apiKey, body: plain, fault }),
+      await bench.send(row, { body: steered, fault }),
+      await bench.send(row, { body: plain, fault }),
     ]
     expect(answers.map(({ toldMicros }) => toldMicros)[0]).toBe(answers[1]?.toldMicros)
   })

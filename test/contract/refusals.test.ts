@@ -1,15 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { type ExpectedError, expectError } from './expect-error.ts'
 import type { FormatRow } from './format-row.ts'
 import { NAMES_COST, ROWS, VENDOR } from './rows.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 
 /** Sends it, and checks that the gateway refuses it without a call upstream or a row in Activity. */
 async function expectRefusal(
@@ -17,7 +12,7 @@ async function expectRefusal(
   { body, expected }: { readonly body: object | string; readonly expected: ExpectedError },
 ) {
   const forwarded = bench.forwardedCount
-  const answer = await bench.send(row, { apiKey, body })
+  const answer = await bench.send(row, { body })
   expectError({ bench, row, answer }, expected)
   expect(bench.forwardedCount).toBe(forwarded)
   expect(await bench.activity(answer)).toBeNull()
@@ -81,7 +76,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   const testMetadata = VENDOR === undefined || takesMetadata(row.endpoint) ? test : null
   testMetadata?.('metadata may say what it likes', async () => {
     const metadata = { Model: 'x', TYPE: 'y', Url: 'z' }
-    const answer = await bench.send(row, { apiKey, body: { ...row.body, metadata } })
+    const answer = await bench.send(row, { body: { ...row.body, metadata } })
     expect(answer.httpStatus, answer.text).toBe(200)
   })
 
@@ -119,7 +114,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     ['file-parser with hosted-ai', [parser('hosted-ai')]],
     ['file-parser with native', [parser('native')]],
   ])('the plugin %s is free', async (_, plugins) => {
-    const answer = await bench.send(row, { apiKey, body: { ...row.body, plugins } })
+    const answer = await bench.send(row, { body: { ...row.body, plugins } })
     expect(answer.httpStatus, answer.text).toBe(200)
   })
 })
@@ -146,9 +141,9 @@ describe.each(ROWS)('$endpoint, with a file', (row) => {
   } else {
     test('a model that reads none gets the free parser added', async () => {
       const healing = { id: 'response-healing' }
-      expect((await bench.send(row, { apiKey, body })).httpStatus).toBe(200)
+      expect((await bench.send(row, { body })).httpStatus).toBe(200)
       expect(upstreamPlugins()).toEqual(UPSTREAM_PARSER)
-      await bench.send(row, { apiKey, body: { ...body, plugins: [healing] } })
+      await bench.send(row, { body: { ...body, plugins: [healing] } })
       expect(upstreamPlugins()).toEqual([healing, ...UPSTREAM_PARSER])
     })
   }
@@ -156,7 +151,6 @@ describe.each(ROWS)('$endpoint, with a file', (row) => {
   const testParser = NAMES_COST ? test : null
   testParser?.("the free parser goes up in the provider's own word", async () => {
     const answer = await bench.send(row, {
-      apiKey,
       body: { ...body, plugins: [parser('hosted-ai')] },
     })
     expect(answer.httpStatus, answer.text).toBe(200)
@@ -167,7 +161,7 @@ describe.each(ROWS)('$endpoint, with a file', (row) => {
   const testFile = VENDOR === undefined || row.endpoint !== 'completions' ? test : null
   if (fileModel !== null) {
     testFile?.('a model that reads files gets it as it is', async () => {
-      const answer = await bench.send(row, { apiKey, body: { ...body, model: fileModel } })
+      const answer = await bench.send(row, { body: { ...body, model: fileModel } })
       expect(answer.httpStatus, answer.text).toBe(200)
       expect(upstreamPlugins()).toBeUndefined()
     })

@@ -1,14 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import type { FormatRow } from './format-row.ts'
 import { NAMES_COST, ROWS, VENDOR } from './rows.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 
 function lastUpstream() {
   const upstream = bench.world.simulator.requests.findLast(({ isInference }) => isInference)
@@ -34,7 +29,7 @@ describe.each(ROWS)('$endpoint', (row) => {
       before:
         '"x_unknown":{"b":1e2,"a":[ ],"caf\\u00e9":"\u00e9"},"seed":12345678901234567890, "temperature" : 1.0,\n\t',
     })
-    const answer = await bench.send(row, { apiKey, body: sent })
+    const answer = await bench.send(row, { body: sent })
     expect(answer.httpStatus, answer.text).toBe(200)
     const received = lastUpstream().body.toString()
     const user = /"user":("[^"]+")/.exec(received)?.[1] ?? ''
@@ -49,7 +44,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   test('the account tag is the same for every key of an account, and reveals nothing of the account', async () => {
     const other = await bench.payer()
     const tags: unknown[] = []
-    for (const key of [apiKey, apiKey, other.apiKey]) {
+    for (const key of [bench.apiKey, bench.apiKey, other.apiKey]) {
       await bench.send(row, { apiKey: key })
       tags.push(lastUpstream().json?.['user'])
     }
@@ -62,7 +57,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   test('of its headers, only the headers of its own format are sent upstream', async () => {
     const own = { 'compat-version': '2026-01-01', 'compat-beta': 'a-1,b-2', 'anthropic-beta': 'c' }
     const others = { 'x-forwarded-for': '10.0.0.1', cookie: 'a=b', 'openai-organization': 'org' }
-    await bench.send(row, { apiKey, headers: { ...own, ...others } })
+    await bench.send(row, { headers: { ...own, ...others } })
     const { headers } = lastUpstream()
     const sentOwn = Object.keys(own).filter((name) => headers[name] !== undefined)
     expect(sentOwn).toEqual(row.hasOwnHeaders ? Object.keys(own) : [])
@@ -70,7 +65,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect(Object.keys(others).filter((name) => headers[name] !== undefined)).toEqual([])
     const ownKey = VENDOR === 'anthropic' ? headers['x-api-key'] : headers.authorization
     expect(ownKey).toBe(VENDOR === 'anthropic' ? 'upstream-key' : 'Bearer upstream-key')
-    expect(JSON.stringify(headers)).not.toContain(apiKey)
+    expect(JSON.stringify(headers)).not.toContain(bench.apiKey)
   })
 
   test.each([
@@ -82,7 +77,6 @@ describe.each(ROWS)('$endpoint', (row) => {
     const others = { 'x-ratelimit-limit': '5', 'set-cookie': 'a=b', 'x-served-by': 'edge-4' }
     const fault = { ...(status === 200 ? {} : { status }), headers: { ...own, ...others } }
     const { headers, httpStatus } = await bench.send(row, {
-      apiKey,
       fault,
       stream: stream && row.streams !== null,
     })

@@ -1,16 +1,11 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { chargeOf, chargeOfCounts } from './charge.ts'
 import { numberAt, objectAt } from './json-reading.ts'
 import { FORMATS, NAMES_COST, ROWS, STREAMED_ROWS } from './rows.ts'
 import { eventsOf } from './stream-event.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 
 test('every format of the gateway has its row', () => {
   const endpoints = ROWS.map(({ endpoint, path }) => [endpoint, path])
@@ -19,7 +14,7 @@ test('every format of the gateway has its row', () => {
 
 describe.each(ROWS)('$endpoint', (row) => {
   test('answers whole, with its charge', async () => {
-    const answer = await bench.send(row, { apiKey })
+    const answer = await bench.send(row)
     expect(answer.httpStatus, answer.text).toBe(200)
     expect(answer.headers['content-type']).toBe('application/json')
     expect(row.output(answer.json).length).toBeGreaterThan(10)
@@ -47,7 +42,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   test("a whole answer is the provider's, byte for byte", async () => {
     const rawBody =
       '{"id" : "gen-1-x","caf\\u00e9":[ 1.0,1e2 ],"usage":{"cost":1.0e-5,"cost_details":{}}, "unknown":12345678901234567890}'
-    const answer = await bench.send(row, { apiKey, fault: { rawBody } })
+    const answer = await bench.send(row, { fault: { rawBody } })
     expect(answer.text).toBe(rawBody)
     expect(answer.toldMicros).toBe(NAMES_COST ? 11 : 0)
   })
@@ -58,12 +53,12 @@ describe.each(ROWS)('$endpoint', (row) => {
     ['text/plain', 'application/json'],
   ])('a content-type of %j is relayed as %j', async (contentType, expected) => {
     const fault = { headers: { 'content-type': contentType } }
-    const { headers } = await bench.send(row, { apiKey, fault })
+    const { headers } = await bench.send(row, { fault })
     expect(headers['content-type']).toBe(expected)
   })
 
   test('a query string is ignored', async () => {
-    const answer = await bench.send(row, { apiKey, query: '?beta=true&model=sim/none' })
+    const answer = await bench.send(row, { query: '?beta=true&model=sim/none' })
     expect(answer.httpStatus, answer.text).toBe(200)
     const last = bench.world.simulator.requests.findLast(({ isInference }) => isInference)
     expect(last?.query).toBe('')
@@ -72,8 +67,8 @@ describe.each(ROWS)('$endpoint', (row) => {
 
 describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
   test('has the same text, ends with its last event, and is charged the same', async () => {
-    const whole = await bench.send(row, { apiKey })
-    const streamed = await bench.send(row, { apiKey, stream: true })
+    const whole = await bench.send(row)
+    const streamed = await bench.send(row, { stream: true })
     expect(streamed.httpStatus, streamed.text).toBe(200)
     expect(streamed.headers['content-type']).toBe('text/event-stream')
     const events = eventsOf(streamed.text)
@@ -96,14 +91,14 @@ describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
     ['text/event-stream; note=x', 'text/event-stream'],
   ])('a content-type of %j is relayed as %j', async (contentType, expected) => {
     const fault = { headers: { 'content-type': contentType } }
-    const answer = await bench.send(row, { apiKey, stream: true, fault })
+    const answer = await bench.send(row, { stream: true, fault })
     expect(answer.headers['content-type']).toBe(expected)
     expect(eventsOf(answer.text).at(-1)?.kind).toBe(row.streams.last)
   })
 
   test('a provider that does not stream is relayed as a whole answer, with the charge', async () => {
     const rawBody = '{"id":"gen-1-whole","usage":{"cost":0.01}}'
-    const answer = await bench.send(row, { apiKey, stream: true, fault: { rawBody } })
+    const answer = await bench.send(row, { stream: true, fault: { rawBody } })
     expect([answer.httpStatus, answer.text, answer.toldMicros]).toEqual([
       200,
       rawBody,

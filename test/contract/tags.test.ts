@@ -1,15 +1,10 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { expectError } from './expect-error.ts'
 import { ROWS } from './rows.ts'
 
-let apiKey: string
-
 const bench = Bench.ofFile()
-beforeAll(async () => {
-  apiKey = (await bench.payer()).apiKey
-})
 afterAll(() => bench.expectExactLedger())
 
 const NINE = 'a,b,c,d,e,f,g,h,i'
@@ -17,7 +12,7 @@ const NINE = 'a,b,c,d,e,f,g,h,i'
 describe.each(ROWS)('$endpoint', (row) => {
   test('tags are stored with the request, each once, and the provider never sees them', async () => {
     const headers = { 'x-service-tags': ' nightly, team two ,nightly,, "q"' }
-    const answer = await bench.send(row, { apiKey, headers })
+    const answer = await bench.send(row, { headers })
     expect(answer.httpStatus, answer.text).toBe(200)
     expect((await bench.activity(answer))?.tags).toEqual(['nightly', 'team two', '"q"'])
     const upstream = bench.world.simulator.requests.findLast(({ isInference }) => isInference)
@@ -28,7 +23,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   test('a header that is sent twice counts as one list', async () => {
     const sent = await request(bench.world.url(row.path), {
       method: 'POST',
-      headers: ['authorization', `Bearer ${apiKey}`, 'x-service-tags', 'a', 'X-Service-Tags', 'b'],
+      headers: ['x-api-key', bench.apiKey, 'x-service-tags', 'a', 'X-Service-Tags', 'b'],
       body: JSON.stringify(row.body),
     })
     await sent.body.dump()
@@ -45,7 +40,7 @@ describe.each(ROWS)('$endpoint', (row) => {
   })
 
   test('a request without tags has none', async () => {
-    const answer = await bench.send(row, { apiKey })
+    const answer = await bench.send(row)
     expect((await bench.activity(answer))?.tags).toBeNull()
   })
 
@@ -56,7 +51,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     ['a tab inside a tag', 'a\tb'],
   ])('%s is refused before anything is held or forwarded', async (_what, tags) => {
     const forwarded = bench.forwardedCount
-    const answer = await bench.send(row, { apiKey, headers: { 'x-service-tags': tags } })
+    const answer = await bench.send(row, { headers: { 'x-service-tags': tags } })
     expectError(
       { bench, row, answer },
       { httpStatus: 400, code: 'invalid_parameter', param: 'x-service-tags' },
@@ -75,8 +70,8 @@ describe.each(ROWS)('$endpoint', (row) => {
 test('no log line has a tag', async () => {
   const [row] = ROWS
   if (row === undefined) throw new Error('no format is tried')
-  await bench.send(row, { apiKey, headers: { 'x-service-tags': 'about-a-person' } })
-  await bench.send(row, { apiKey, headers: { 'x-service-tags': `about-a-person,${NINE}` } })
+  await bench.send(row, { headers: { 'x-service-tags': 'about-a-person' } })
+  await bench.send(row, { headers: { 'x-service-tags': `about-a-person,${NINE}` } })
   await bench.world.gateway.settled()
   expect(bench.world.log.join('\n')).not.toContain('about-a-person')
 })
