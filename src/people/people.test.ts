@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore } from '../store/open-store.ts'
 import { lockWaits } from '../store/testing/lock-waits.ts'
@@ -14,13 +14,6 @@ import { findUser, lockPassword, setPasswordHash } from './users.ts'
 const OTHER = 'another horse battery'
 const THIRD = 'a third horse battery'
 
-let closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.toReversed()) await close()
-  closing = []
-})
-
 const NOT_SIGNED_IN = expect.objectContaining({ code: 'not_signed_in' })
 const WRONG = expect.objectContaining({ code: 'invalid_sign_in' })
 const BUSY = expect.objectContaining({ code: 'service_unavailable' })
@@ -31,9 +24,9 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
 
   beforeEach(async () => {
     const database = await create()
-    closing.push(() => database.remove())
+    onTestFinished(() => database.remove())
     place = await Place.open(database.url)
-    closing.push(() => place.close())
+    onTestFinished(() => place.close())
   })
 
   test('a password that is changed while it is checked does not sign in', async () => {
@@ -98,9 +91,9 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
 test('a sign-in waits for another process that is changing the password, and is refused', async () => {
   const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
   if (database === undefined) throw new Error('there is no PostgreSQL')
-  closing.push(() => database.remove())
+  onTestFinished(() => database.remove())
   const place = await Place.open(database.url)
-  closing.push(() => place.close())
+  onTestFinished(() => place.close())
   const { db } = place.store
   const user = await findUser(db, ADA.email)
   const changed = { userId: user?.id ?? '', passwordHash: 'another' }
@@ -121,11 +114,11 @@ test('a sign-in waits for another process that is changing the password, and is 
 test('of a setup link and an invitation that are accepted at the same time, one creates the first user', async () => {
   const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
   if (database === undefined) throw new Error('there is no PostgreSQL')
-  closing.push(() => database.remove())
+  onTestFinished(() => database.remove())
   const store = await openStore({ url: database.url })
-  closing.push(() => store.close())
+  onTestFinished(() => store.close())
   const ledger = createLedger({ location: store.location })
-  closing.push(() => ledger.close())
+  onTestFinished(() => ledger.close())
   await ledger.createAccount({ id: 'acct_1', name: 'one' })
   const parts = { db: store.db, clock: systemClock, ids: IDS }
   const membership = { accountId: 'acct_1', role: 'owner' } as const
@@ -153,9 +146,9 @@ test('of a setup link and an invitation that are accepted at the same time, one 
 
 test('a person with a link gets in after any number of wrong passwords', async () => {
   const database = await createMadeSqliteFile()
-  closing.push(() => database.remove())
+  onTestFinished(() => database.remove())
   const store = await openStore({ url: database.url })
-  closing.push(() => store.close())
+  onTestFinished(() => store.close())
   const people = peopleOf(store)
   const parts = { db: store.db, clock: systemClock, ids: IDS }
   const eve = { email: 'eve@example.org', isOperator: true, membership: null }
@@ -179,9 +172,9 @@ test('a person with a link gets in after any number of wrong passwords', async (
 
 test('after a reset the new password works at once, after any number of wrong passwords', async () => {
   const database = await createMadeSqliteFile()
-  closing.push(() => database.remove())
+  onTestFinished(() => database.remove())
   const place = await Place.open(database.url)
-  closing.push(() => place.close())
+  onTestFinished(() => place.close())
   for (let i = 0; i < 5; i++) await expect(place.signIn('wrong')).rejects.toThrow()
   await place.reset(await place.resetLink(), OTHER)
   await place.signIn(OTHER)
@@ -192,9 +185,9 @@ describe('while the server is busy', () => {
 
   beforeEach(async () => {
     const database = await createMadeSqliteFile()
-    closing.push(() => database.remove())
+    onTestFinished(() => database.remove())
     place = await Place.open(database.url)
-    closing.push(() => place.close())
+    onTestFinished(() => place.close())
   })
 
   test('a sign-in that is refused because too many wait does not count as a wrong password', async () => {

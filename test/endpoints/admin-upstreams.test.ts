@@ -1,25 +1,18 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openCommandLine } from '../../src/cli/testing/command-line.ts'
 import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { Management } from './management.ts'
 
-let closing: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const close of closing.toReversed()) await close()
-  closing = []
-})
-
 async function start(input: Parameters<typeof Management.start>[0] = {}): Promise<Management> {
   const admin = await Management.start(input)
-  closing.push(() => admin.close())
+  onTestFinished(() => admin.close())
   return admin
 }
 
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   test('an upstream has its requests, errors by code, first byte, list and last failure', async () => {
     const database = await create()
-    closing.push(() => database.remove())
+    onTestFinished(() => database.remove())
     const admin = await start({ settings: { DATABASE_URL: database.url } })
     const { text } = await admin.apiKey(await admin.account(5_000_000))
     await admin.chat(text)
@@ -95,7 +88,7 @@ test('the built-in simulator is not listed as an upstream, nor on the command li
   const { json } = await admin.get('/v1/admin/upstreams')
   expect(json).toEqual({ object: 'list', data: [], has_more: false, next_cursor: null })
   const line = openCommandLine()
-  closing.push(() => line.close())
+  onTestFinished(() => line.close())
   await line.run('account', 'create', 'one')
   expect(await line.run('upstream', 'list')).toEqual({
     exitCode: 0,

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld } from '../world.ts'
 import { type Browser, inviteGuest, setUpOperator } from './page-client.ts'
@@ -6,13 +6,6 @@ import { takeConnections } from './take-connections.ts'
 
 // As many as a user may have at once.
 const AT_ONCE = 16
-
-let closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.toReversed()) await close()
-  closing = []
-})
 
 /** Opens as many pages as a user may, and resolves once the gateway has all of them. */
 async function openPages(browser: Browser, path: string, onAnswer: () => void) {
@@ -33,15 +26,15 @@ async function openPages(browser: Browser, path: string, onAnswer: () => void) {
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   test('a user who opens sixteen overviews at once delays no page of another account', async () => {
     const database = await create()
-    closing.push(() => database.remove())
+    onTestFinished(() => database.remove())
     const world = await startWorld({ settings: { DATABASE_URL: database.url } })
-    closing.push(() => world.close())
+    onTestFinished(() => world.close())
     const large = await world.account()
     const { id: accountId } = await world.account()
     const greedy = await setUpOperator(world)
     const modest = await inviteGuest(world, { email: 'm@example.org', accountId, role: 'member' })
     const free = await takeConnections(world)
-    closing.push(free)
+    onTestFinished(free)
     const order: string[] = []
     const overview = (id: string): string => `accounts/${id}/overview`
     const { answered } = await openPages(greedy, overview(large.id), () => order.push('greedy'))

@@ -1,19 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { lookAtLink, makeLink, removeExpiredLinks } from '../../src/people/links.ts'
 import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World, type WorldInput } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
 
-let closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.toReversed()) await close()
-  closing = []
-})
-
 async function open(input: WorldInput = {}): Promise<World> {
   const world = await startWorld(input)
-  closing.push(() => world.close())
+  onTestFinished(() => world.close())
   return world
 }
 
@@ -119,7 +112,7 @@ test('a refused form leaves the setup link as it was, and names the field', asyn
 test('of two setup links that are used at the same time in two processes, one works', async () => {
   const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
   if (database === undefined) throw new Error('there is no PostgreSQL')
-  closing.push(() => database.remove())
+  onTestFinished(() => database.remove())
   const settings = { DATABASE_URL: database.url }
   const worlds = [await open({ settings }), await open({ settings })]
   const attempts = await Promise.all(

@@ -1,25 +1,18 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld } from '../world.ts'
 import { ADA, Browser, setUpOperator } from './page-client.ts'
 import { takeConnections } from './take-connections.ts'
 
-let closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.toReversed()) await close()
-  closing = []
-})
-
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   test('slow charts delay no sign-in, session, key or list of purchases', async () => {
     const database = await create()
-    closing.push(() => database.remove())
+    onTestFinished(() => database.remove())
     const world = await startWorld({ settings: { DATABASE_URL: database.url } })
-    closing.push(() => world.close())
+    onTestFinished(() => world.close())
     const { apiKey, id: accountId } = await world.account()
     const browser = await setUpOperator(world)
-    closing.push(await takeConnections(world))
+    onTestFinished(await takeConnections(world))
 
     expect((await browser.get('start')).json).toMatchObject({ signed_in: true })
     expect((await browser.get('me')).httpStatus).toBe(200)

@@ -7,9 +7,7 @@ const CONNECTIONS_OF_POSTGRES = 3
  * Takes every connection that the page reads lists and charts on until the returned function is called, which resolves
  * once they are given back. It may be called again.
  */
-export async function takeConnections({
-  gateway: { store },
-}: World): Promise<() => Promise<unknown>> {
+export async function takeConnections({ gateway: { store } }: World): Promise<() => Promise<void>> {
   const freed = Promise.withResolvers<void>()
   const taken: Promise<void>[] = []
   const count = store.location.kind === 'sqlite' ? 1 : CONNECTIONS_OF_POSTGRES
@@ -25,8 +23,8 @@ export async function takeConnections({
     taken.push(ended)
     await reached.promise
   }
-  return () => {
+  return async () => {
     freed.resolve()
-    return Promise.all(taken)
+    await Promise.all(taken)
   }
 }
