@@ -1,12 +1,12 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import type { Catalog } from './catalog.ts'
 import { control } from './control.ts'
 import { exchange } from './exchange.ts'
 import type { Fault } from './faults.ts'
 import { DEFAULT_GATE, type Gate } from './gates.ts'
 import type { Generations } from './generations.ts'
-import { keepPort } from './kept-port.ts'
 import type { RecordedRequest } from './recorder.ts'
 import { VENDORS, type VendorName } from './vendors.ts'
 import { World } from './world.ts'
@@ -147,4 +147,29 @@ function stop(server: Server): Promise<void> {
     server.close(() => resolve())
     server.closeAllConnections()
   })
+}
+
+/**
+ * Keeps a port at which nothing listens: clients that connect are refused, and the system gives the port to no other
+ * server, as it else does with one that it has named itself. The returned function lets go of it.
+ */
+async function keepPort({
+  host,
+  port,
+}: {
+  readonly host: string
+  readonly port: number
+}): Promise<() => void> {
+  // A connection has the port at its own end. It goes to a server that is there for nothing else.
+  const peer = createTcpServer((socket) => socket.on('error', () => {}))
+  await once(peer.listen(0, host), 'listening')
+  // The address is that of a server that listens at a port.
+  const { port: peerPort } = peer.address() as AddressInfo
+  const keeping = connect({ host, port: peerPort, localAddress: host, localPort: port })
+  await once(keeping, 'connect')
+  keeping.on('error', () => {})
+  return () => {
+    keeping.resetAndDestroy()
+    peer.close()
+  }
 }

@@ -15,8 +15,8 @@ import { upstreamSettings } from '../../upstreams/testing/upstream-settings.ts'
 import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts'
 import type { CommandSettings } from '../command-context.ts'
 import { type CommandLine, openCommandLine } from '../testing/command-line.ts'
+import { durationText } from './connection-checks.ts'
 import { clockFinding, diskFinding } from './doctor.ts'
-import { durationText } from './finding.ts'
 
 let simulator: Simulator
 let line: CommandLine | null

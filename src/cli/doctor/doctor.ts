@@ -26,8 +26,9 @@ import {
   checkSignIn,
   checkUpstreams,
   checkWebhooks,
+  durationText,
+  type Finding,
 } from './connection-checks.ts'
-import { durationText, type Finding } from './finding.ts'
 
 export interface DoctorInput extends CommandInput {
   readonly version: string
