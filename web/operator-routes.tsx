@@ -1,5 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router'
-import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
+import { BEHIND_SIGN_IN, screen, screensOf, signedIn } from './route-parts.tsx'
 import { readAllActivitySearch, readOperatorActivitySearch } from './screens/activity/search.ts'
 import { readOfferedSearch } from './screens/models/search.ts'
 import { readHomeSearch, readMarginSearch } from './screens/operator/margin-search.ts'
@@ -27,14 +27,7 @@ const operator = createRoute({
   },
 })
 
-/** A screen of operators. */
-function ofOperator<const Path extends string, Search>(
-  path: Path,
-  validateSearch: (search: Record<string, unknown>) => Search,
-  shown: ReturnType<typeof screen>,
-) {
-  return createRoute({ getParentRoute: () => operator, path, validateSearch, ...shown })
-}
+const ofOperator = screensOf(operator)
 
 const OPERATOR_SCREENS = [
   ofOperator(
@@ -125,14 +118,7 @@ const oneAccount = createRoute({
   ...screen(() => import('./screens/operator/account-frame.tsx'), 'AccountFrame'),
 })
 
-/** A tab of one account. */
-function ofAccount<const Path extends string, Search>(
-  path: Path,
-  validateSearch: (search: Record<string, unknown>) => Search,
-  shown: ReturnType<typeof screen>,
-) {
-  return createRoute({ getParentRoute: () => oneAccount, path, validateSearch, ...shown })
-}
+const ofAccount = screensOf(oneAccount)
 
 const ACCOUNT_TABS = [
   ofAccount(

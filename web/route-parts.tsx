@@ -1,9 +1,16 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { createRootRouteWithContext, redirect } from '@tanstack/react-router'
+import {
+  type AnyRoute,
+  createRootRouteWithContext,
+  createRoute,
+  redirect,
+} from '@tanstack/react-router'
 import type { Me } from './api/answers.ts'
 import { ApiError } from './api/client.ts'
 import { meQuery, startQuery } from './api/queries.ts'
-import { PageFailed } from './parts/page-failed.tsx'
+import { Brand } from './parts/icon.tsx'
+import { useServiceName } from './parts/service-name.tsx'
+import { Failed } from './parts/states.tsx'
 import { lazyScreen } from './shell/lazy-screen.tsx'
 import { Page } from './shell/page.tsx'
 import { ScreenFailed, ScreenNotFound } from './shell/screen-states.tsx'
@@ -32,6 +39,17 @@ export function screen(load: Loaded, name: string) {
     errorComponent: ({ error }: { readonly error: unknown }) => (
       <ScreenFailed error={asError(error)} />
     ),
+  }
+}
+
+/** By position: the screens' parent, and of a screen its path, the reader of its search, and what it shows. */
+export function screensOf<Parent extends AnyRoute>(parent: Parent) {
+  return function route<const Path extends string, Search>(
+    path: Path,
+    validateSearch: (search: Record<string, unknown>) => Search,
+    shown: ReturnType<typeof screen>,
+  ) {
+    return createRoute({ getParentRoute: () => parent, path, validateSearch, ...shown })
   }
 }
 
@@ -68,4 +86,25 @@ function asError(thrown: unknown): Error {
 
 function NotFound() {
   return <PageFailed error={new Error('Check the address, or choose a section.')} />
+}
+
+/** A page that could not be shown. */
+function PageFailed({ error }: { error: Error }) {
+  const service = useServiceName()
+  return (
+    <div className="door">
+      <main>
+        <a className="brand" href="/app/">
+          <Brand />
+        </a>
+        <h1 className="vh">{service}</h1>
+        <div className="card">
+          <Failed
+            what="The page could not be shown."
+            query={{ error, refetch: () => location.reload() }}
+          />
+        </div>
+      </main>
+    </div>
+  )
 }

@@ -4,7 +4,7 @@ import { accountsQuery } from './api/operator.ts'
 import { startQuery } from './api/queries.ts'
 import { parseSearch, stringifySearch } from './format/address.ts'
 import { operatorRoutes } from './operator-routes.tsx'
-import { BEHIND_SIGN_IN, meOrSignIn, root, screen, signedIn } from './route-parts.tsx'
+import { BEHIND_SIGN_IN, meOrSignIn, root, screen, screensOf, signedIn } from './route-parts.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
 import { readModelsSearch } from './screens/models/search.ts'
@@ -135,14 +135,7 @@ const profile = createRoute({
   }),
 })
 
-/** A screen of an account. */
-function ofAccount<const Path extends string, Search>(
-  path: Path,
-  validateSearch: (search: Record<string, unknown>) => Search,
-  shown: ReturnType<typeof screen>,
-) {
-  return createRoute({ getParentRoute: () => account, path, validateSearch, ...shown })
-}
+const ofAccount = screensOf(account)
 
 const ACCOUNT_SCREENS = [
   ofAccount(

@@ -36,10 +36,10 @@ export function AccountSettings() {
   )
 }
 
-/** Changes an account. By position: the account, and the title of the card that is saved. */
-function useChange({ id }: Account, title: string) {
+/** A section that is saved. By position: the account, its title, and the fields that show their own refusals. */
+function useSection({ id }: Account, title: string, ownFields: readonly string[]) {
   const queries = useQueryClient()
-  return useOperatorWrite(
+  const { mutate, error, isPending } = useOperatorWrite(
     (fields: Omit<Input<'changeAccount', 'operator'>, 'account_id'>) =>
       asOperator('changeAccount', { account_id: id, ...fields }),
     (account) => {
@@ -47,6 +47,13 @@ function useChange({ id }: Account, title: string) {
       showToast(`${title} saved.`)
     },
   )
+  const refusal = refusalOf(error, ownFields)
+  return {
+    change: mutate,
+    error,
+    refusal,
+    card: { title, isSaving: isPending, problem: refusal.rest },
+  }
 }
 
 /** A typed text as it is sent: null: none. */
@@ -57,9 +64,7 @@ function textOf(typed: string): string | null {
 type Typing = ChangeEvent<HTMLInputElement>
 
 function Contact({ account }: { readonly account: Account }) {
-  const title = 'Account'
-  const change = useChange(account, title)
-  const refusal = refusalOf(change.error, ['name', 'email', 'external_id'])
+  const { change, refusal, card } = useSection(account, 'Account', ['name', 'email', 'external_id'])
   const { name, email, external_id } = account
   const { texts, isChanged, type, forget } = useTyped({
     name,
@@ -80,15 +85,13 @@ function Contact({ account }: { readonly account: Account }) {
       ...(toEmail === email ? {} : { email: toEmail }),
       ...(toExternalId === external_id ? {} : { external_id: toExternalId }),
     }
-    change.mutate(changed, { onSuccess: forget })
+    change(changed, { onSuccess: forget })
   }
   return (
     <SettingsCard
-      title={title}
+      {...card}
       note="The name, the contact, and the ID of the account in another system."
-      isSaving={change.isPending}
       isChanged={isChanged}
-      problem={refusal.rest}
       onSave={save}
     >
       <Field label="Name" required maxLength={TEXT_CHARS_MAX.name} {...field('name')} />
@@ -105,9 +108,10 @@ function Contact({ account }: { readonly account: Account }) {
 }
 
 function Money({ account }: { readonly account: Account }) {
-  const title = 'Fee and alert'
-  const change = useChange(account, title)
-  const refusal = refusalOf(change.error, ['fee_basis_points', 'low_balance'])
+  const { change, refusal, card } = useSection(account, 'Fee and alert', [
+    'fee_basis_points',
+    'low_balance',
+  ])
   const { texts, isChanged, type, forget } = useTyped({
     fee: typedPercent(account.fee_basis_points),
     low: account.low_balance === null ? '' : typedMoney(account.low_balance),
@@ -117,18 +121,16 @@ function Money({ account }: { readonly account: Account }) {
   const lowMicros = low.trim() === '' ? null : (readMoney(low) ?? undefined)
   return (
     <SettingsCard
-      title={title}
+      {...card}
       note="The fee on the provider cost, and when low credit is reported."
-      isSaving={change.isPending}
       isChanged={isChanged}
-      problem={refusal.rest}
       onSave={() => {
         if (feeBps === undefined || lowMicros === undefined) return
         const changed = {
           ...(feeBps === account.fee_basis_points ? {} : { fee_basis_points: feeBps }),
           ...(lowMicros === account.low_balance ? {} : { low_balance: lowMicros }),
         }
-        change.mutate(changed, { onSuccess: forget })
+        change(changed, { onSuccess: forget })
       }}
     >
       <FeeField
@@ -153,31 +155,26 @@ function Money({ account }: { readonly account: Account }) {
 }
 
 function Terms({ account }: { readonly account: Account }) {
-  const title = 'Models, allowance and limits'
-  const change = useChange(account, title)
-  const refusal = refusalOf(change.error, [], isTermsField)
+  const { change, error, card } = useSection(account, 'Models, allowance and limits', [])
   const { terms, fields, isChanged, forget } = useTerms(account)
   const { isOpen: _, ...typed } = fields
   return (
     <SettingsCard
-      title={title}
+      {...card}
       note="They apply to all keys of the account together."
-      isSaving={change.isPending}
       isChanged={isChanged}
-      problem={refusal.rest}
+      problem={refusalOf(error, [], isTermsField).rest}
       onSave={() => {
-        if (terms !== null) change.mutate(changedTerms(account, terms), { onSuccess: forget })
+        if (terms !== null) change(changedTerms(account, terms), { onSuccess: forget })
       }}
     >
-      <TermsInputs of="account" {...typed} error={change.error} />
+      <TermsInputs of="account" {...typed} error={error} />
     </SettingsCard>
   )
 }
 
 function Billing({ account }: { readonly account: Account }) {
-  const title = 'Billing details'
-  const change = useChange(account, title)
-  const refusal = refusalOf(change.error, ['billing'])
+  const { change, refusal, card } = useSection(account, 'Billing details', ['billing'])
   const { billing } = account
   const { texts, isChanged, type, forget } = useTyped({
     name: billing?.name ?? '',
@@ -194,13 +191,12 @@ function Billing({ account }: { readonly account: Account }) {
   const save = () => {
     const { name, address, tax_id } = texts
     const sent = { name: textOf(name), address: textOf(address), tax_id: textOf(tax_id) }
-    change.mutate({ billing: sent }, { onSuccess: forget })
+    change({ billing: sent }, { onSuccess: forget })
   }
   return (
     <SettingsCard
-      title={title}
+      {...card}
       note="The buyer on receipts of purchases from now on. If empty, receipts have the name and email of the account."
-      isSaving={change.isPending}
       isChanged={isChanged}
       problem={refusal.at('billing') ?? refusal.rest}
       onSave={save}
@@ -214,22 +210,18 @@ function Billing({ account }: { readonly account: Account }) {
 
 function Metadata({ account }: { readonly account: Account }) {
   const id = useId()
-  const title = 'Metadata'
-  const change = useChange(account, title)
-  const refusal = refusalOf(change.error, ['metadata'])
+  const { change, refusal, card } = useSection(account, 'Metadata', ['metadata'])
   const { texts, isChanged, type, forget } = useTyped({ notes: typedMetadata(account.metadata) })
   const metadata = readMetadata(texts.notes)
   const error =
     metadata === null ? 'Type a name, a colon and a text on each line.' : refusal.at('metadata')
   return (
     <SettingsCard
-      title={title}
+      {...card}
       note="Your own notes. Members of the account can read them."
-      isSaving={change.isPending}
       isChanged={isChanged}
-      problem={refusal.rest}
       onSave={() => {
-        if (metadata !== null) change.mutate({ metadata }, { onSuccess: forget })
+        if (metadata !== null) change({ metadata }, { onSuccess: forget })
       }}
     >
       <div className="fld">

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import {
   COMPARISONS,
   type Comparison,
@@ -10,7 +10,9 @@ import type { Overview } from '../../api/answers.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
+import { KEY_VARIABLE } from '../../parts/client-lines.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
+import { Snippet } from '../../parts/snippet.tsx'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -19,7 +21,6 @@ import { AddCreditLink } from './add-credit-link.tsx'
 import { Attention } from './attention.tsx'
 import { CreditCard, GreyCreditCard } from './credit-card.tsx'
 import { Figures, GreyFigures } from './figures.tsx'
-import { FirstRequest } from './first-request.tsx'
 import { KeysBySpend } from './keys-by-spend.tsx'
 import { Spend } from './spend.tsx'
 
@@ -112,6 +113,36 @@ function FirstSteps({ items }: { readonly items: Overview['attention'] }) {
           <Attention items={others} />
         </div>
       )}
+    </>
+  )
+}
+
+/** An account without requests: how to send the first. Without credit, that comes first. */
+function FirstRequest({ hasCredit }: { readonly hasCredit: boolean }) {
+  const account = useAccountId()
+  return (
+    <>
+      <section className="card blank">
+        <h2>No requests yet</h2>
+        <p>
+          {hasCredit ? 'Create a key' : 'Add credit, create a key'}, put it into{' '}
+          <span className="mono">{KEY_VARIABLE}</span> and run the line below. The request appears
+          here and in Activity within seconds.
+        </p>
+        {!hasCredit && <p>Requests are refused until credit is added.</p>}
+        <span className="flex flex-wrap gap-2">
+          {!hasCredit && <AddCreditLink className="btn pri" />}
+          <Link
+            className={hasCredit ? 'btn pri' : 'btn'}
+            to="/$account/keys"
+            params={{ account }}
+            search={{ create: true }}
+          >
+            Create a key
+          </Link>
+        </span>
+      </section>
+      <Snippet title="Send a request" apiKey={null} />
     </>
   )
 }
