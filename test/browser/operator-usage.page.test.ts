@@ -194,3 +194,28 @@ test('an operator tries a model with the credit of an account of their choice, w
   await atPlayground(ACCOUNTS[1]?.id)
   await page.getByText('Requests are charged to the credit of Night Shift').waitFor()
 })
+
+test('the margin of one account by model is on the screen, in its CSV and in what its columns open', async ({
+  page,
+  server,
+}) => {
+  const ofOne = `account=${HELIX.id}`
+  await page.goto(`${server.address}/app/operator/usage?compare=before`)
+  await page.getByRole('button', { name: 'Account', exact: true }).click()
+  await page.getByRole('button', { name: HELIX.name, exact: true }).click()
+  await page.waitForURL(`**/usage?compare=before&${ofOne}&by=model`)
+  await page.getByRole('button', { name: `Account: ${HELIX.name}` }).waitFor()
+  const csv = page.getByRole('link', { name: 'CSV' })
+  expect(await csv.getAttribute('href')).toContain(ofOne)
+  expect(await csv.getAttribute('download')).toContain(HELIX.id.replace('_', '-'))
+  const asked = server.asked.filter((one) => one.includes(ofOne))
+  for (const call of ['operator/usage?', 'operator/usage/report?']) {
+    expect(asked.filter((one) => one.includes(call)).length).toBeGreaterThan(0)
+  }
+  await page.getByTitle('Show failed requests').click()
+  await page.waitForURL(`**/activity?**${ofOne}**`)
+  await page.goBack()
+  await page.getByRole('slider', { name: 'Spend by day' }).focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`**/activity?**${ofOne}**`)
+})

@@ -68,6 +68,16 @@ test('all requests of an hour, of a day by the hour and of a month by the day ha
   expect(requests).toBe(3)
 })
 
+test('operators have a chart of one account, which names no other', async () => {
+  const [, second] = accountIds
+  const { json } = await operator.get(`operator/usage?account=${second}`)
+  expect(json).toMatchObject({
+    account_id: second,
+    figures: { requests: 1 },
+    groups: [{ id: second }],
+  })
+})
+
 test('operators find requests by upstream and by key, list and counts alike', async () => {
   const [{ upstream } = { upstream: '' }] = (await read('?limit=1')).json['data'] as readonly {
     readonly upstream: string

@@ -256,10 +256,15 @@ export function deliveriesQuery(webhookId: string) {
 /** The usage of all accounts over time, with cost and margin. `compare`: null: no comparison. */
 export function operatorUsageQuery(
   span: TimeSpan,
-  { by, compare }: { readonly by: OperatorUsage['by']; readonly compare: Comparison | null },
+  input: {
+    readonly by: OperatorUsage['by']
+    readonly compare: Comparison | null
+    /** Default: all accounts. */
+    readonly account?: string | undefined
+  },
 ) {
   return {
-    ...read('getOperatorUsage', { ...momentsOf(span), by, compare }),
+    ...read('getOperatorUsage', { ...momentsOf(span), ...input }),
     placeholderData: keepPreviousData,
     refetchInterval: 2 * LIVE_MS,
   }

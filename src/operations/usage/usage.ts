@@ -20,7 +20,14 @@ import {
 } from '../../vocabulary/date-range.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { CHART_STEPS, type ChartStep } from '../../vocabulary/usage-step.ts'
-import { idField, momentField, timeAnswer, timeField, timeOrNull } from '../fields.ts'
+import {
+  idField,
+  idFilterField,
+  momentField,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from '../fields.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'
@@ -93,15 +100,16 @@ function showAll({ store, clock }: OperationParts) {
     method: 'GET',
     paths: { operator: '/app/api/operator/usage' },
     summary:
-      'The usage of all accounts over time, with provider cost and margin, by account, model, key, endpoint or upstream.',
+      'The usage of all accounts or of one over time, with provider cost and margin, by account, model, key, endpoint or upstream.',
     query: z.strictObject({
       ...usageQuery.shape,
       by: z.enum(OPERATORS_GROUPINGS).default('account'),
+      account: idFilterField('acct').optional(),
     }),
     answers: { 200: operatorUsageShape },
-    async run({ reader, query }) {
+    async run({ reader, query: { account = null, ...query } }) {
       return chartOf(store.searches(reader), {
-        accountId: null,
+        accountId: account,
         query,
         nowMs: clock.nowMs(),
         firstByteOf: 'totals',
@@ -320,9 +328,9 @@ const usageShape = z
   })
   .meta({ id: 'Usage' })
 
-/** The usage of all accounts over time. */
+/** The usage of all accounts, or of one, over time. */
 const operatorUsageShape = usageShape
-  .extend({ account_id: z.null(), by: z.enum(OPERATORS_GROUPINGS) })
+  .extend({ account_id: idField('acct').nullable(), by: z.enum(OPERATORS_GROUPINGS) })
   .meta({ id: 'OperatorUsage' })
 
 function usageAnswer(

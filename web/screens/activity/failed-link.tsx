@@ -1,5 +1,6 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { type DateRange, REFUSALS_KEPT_DAYS, searchOf } from '../../../src/vocabulary/date-range.ts'
+import { setFields, textOf } from '../../format/address.ts'
 import { count, percent } from '../../format/numbers.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useRequestSource } from './use-activity.ts'
@@ -18,8 +19,14 @@ interface FailedLinkProps {
 /** Links to the failed requests of a range, of the shown account or of all accounts. */
 export function FailedLink({ range, children }: FailedLinkProps) {
   const { account } = useParams({ strict: false })
+  // Usage and margin can be those of one account.
+  const { account: only } = useSearch({ strict: false })
   const paths = useAccountPaths()
-  const search = { ...searchOf(range), failed: true } as const
+  const search = {
+    ...searchOf(range),
+    ...setFields({ account: textOf(only) }),
+    failed: true,
+  } as const
   const look = { className: 'to-failed', title: `Show failed requests. ${FAILED_COUNTS}`, search }
   return account === undefined ? (
     <Link to="/operator/activity" {...look}>

@@ -1,4 +1,5 @@
-import type { DateRange } from '../../../src/vocabulary/date-range.ts'
+import { Link, useParams } from '@tanstack/react-router'
+import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { OperatorReport, TopUps } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted, percent, shortChange } from '../../format/numbers.ts'
@@ -31,6 +32,7 @@ interface MarginFiguresProps {
 /** Six figures of a period. */
 export function MarginFigures(props: MarginFiguresProps) {
   const { totals, before, topUps, range } = props
+  const { account } = useParams({ strict: false })
   const last = topUps === undefined ? freeOf(totals) : topUpsOf(topUps)
   return (
     <section className="card stats" aria-label="Figures of the period">
@@ -43,6 +45,15 @@ export function MarginFigures(props: MarginFiguresProps) {
           <p title={more}>
             {title === 'Failed' && totals.failed > 0 ? (
               <FailedLink range={range}>{note}</FailedLink>
+            ) : title === 'Margin' && account !== undefined ? (
+              <Link
+                className="to-failed"
+                title="Show the margin by model."
+                to="/operator/usage"
+                search={{ ...searchOf(range), by: 'model', account }}
+              >
+                {note}
+              </Link>
             ) : (
               note
             )}

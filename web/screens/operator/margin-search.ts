@@ -1,4 +1,4 @@
-import { setFields } from '../../format/address.ts'
+import { setFields, textOf } from '../../format/address.ts'
 import { type ComparedSearch, readComparedSearch } from '../../searches.ts'
 import { type MarginOrder, readMarginOrder } from './margin-order.ts'
 
@@ -17,9 +17,11 @@ export const GROUPS = [
 /** A grouping of the usage of all accounts. */
 export type Group = (typeof GROUPS)[number]['value']
 
-/** The query parameters of Usage and margin. Default: 30 days by account, without a comparison. */
+/** The query parameters of Usage and margin. Default: 30 days of all accounts by account, without a comparison. */
 export interface MarginSearch extends ComparedSearch {
   readonly by?: Group
+  /** Only this account. */
+  readonly account?: string | undefined
   readonly sort?: MarginOrder
 }
 
@@ -27,7 +29,8 @@ export interface MarginSearch extends ComparedSearch {
 export function readMarginSearch(search: Record<string, unknown>): MarginSearch {
   const by = GROUPS.find(({ value }) => value === search['by'])?.value
   const sort = readMarginOrder(search['sort'])
-  return { ...readComparedSearch(search), ...setFields({ by, sort }) }
+  const account = textOf(search['account'])
+  return { ...readComparedSearch(search), ...setFields({ by, account, sort }) }
 }
 
 /** The splits of the columns of Home. */

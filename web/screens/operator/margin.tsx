@@ -11,6 +11,7 @@ import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { money } from '../../format/money.ts'
 import { Choose } from '../../parts/pick.tsx'
+import { PickAccount } from '../../parts/pick-account.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
@@ -24,20 +25,20 @@ import { UsageColumns } from './usage-columns.tsx'
 
 const route = getRouteApi('/operator/usage')
 
-/** The charges of all accounts, the provider cost, and the margin. */
+/** The charges of all accounts or of one, the provider cost, and the margin. */
 export function MarginScreen() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { by = 'account', compare = null } = search
+  const { by = 'account', account = null, compare = null } = search
   const range = readDateRange(search) ?? DEFAULT_RANGE
   const span = operatorSpanOf(range)
-  const report = useQuery(operatorReportQuery(span, { by, account: null }))
+  const report = useQuery(operatorReportQuery(span, { by, account }))
   // Asked for together with the figures, which decide whether it is shown.
   usePrefetchQuery(chartQuery(span, search))
   const before = useQuery({
     ...operatorReportQuery(compare === null ? span : comparedSpan(span, compare), {
       by,
-      account: null,
+      account,
     }),
     enabled: compare !== null,
   })
@@ -55,7 +56,7 @@ export function MarginScreen() {
             spanOf={operatorSpanOf}
             onChange={(picked) => change(withRange(search, picked))}
           />
-          <ReportCsv span={span} by={by} sort={search.sort} />
+          <ReportCsv span={span} by={by} account={search.account} sort={search.sort} />
         </div>
       </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
@@ -66,6 +67,16 @@ export function MarginScreen() {
           options={GROUPS.map(({ value, text }) => ({ value, text: `By ${text.toLowerCase()}` }))}
           value={by}
           onChange={(next) => change({ ...search, by: next as Group })}
+        />
+        <PickAccount
+          accountId={search.account}
+          onChange={(picked) =>
+            change({
+              ...search,
+              account: picked,
+              by: picked === undefined || by !== 'account' ? by : 'model',
+            })
+          }
         />
       </div>
       <Answer query={report} noun="usage report" grey={<GreyChartCard />}>
@@ -112,8 +123,8 @@ function chartedBy({ by = 'account' }: MarginSearch) {
 }
 
 function chartQuery(span: TimeSpan, search: MarginSearch) {
-  const { compare = null } = search
-  return operatorUsageQuery(span, { by: chartedBy(search) ?? 'upstream', compare })
+  const { account, compare = null } = search
+  return operatorUsageQuery(span, { by: chartedBy(search) ?? 'upstream', account, compare })
 }
 
 interface ColumnsProps {
@@ -131,6 +142,7 @@ function Columns({ span, search }: ColumnsProps) {
       span={span}
       compare={compare}
       by={by}
+      account={search.account}
       isSplitByPart={chartedBy(search) === undefined}
     >
       {({ figures }) => <p className="note num">{money(figures.charge)} in total</p>}

@@ -9,19 +9,21 @@ import type { Group } from './margin-search.ts'
 interface ReportCsvProps {
   readonly span: TimeSpan
   readonly by: Group
+  /** Default: all accounts. */
+  readonly account?: string | undefined
   /** The order of its rows. Default: that of the report. */
   readonly sort?: MarginOrder | undefined
 }
 
-/** Leads to the report of all accounts as CSV. */
-export function ReportCsv({ span, by, sort }: ReportCsvProps) {
+/** Leads to the report of all accounts, or of one, as CSV. */
+export function ReportCsv({ span, by, account, sort }: ReportCsvProps) {
   const moments = momentsOf(span)
-  const href = hrefOf('operator', 'getAllUsage', { ...moments, by, sort, format: 'csv' })
+  const href = hrefOf('operator', 'getAllUsage', { ...moments, by, account, sort, format: 'csv' })
   return (
     <a
       className="btn"
       href={href}
-      download={csvName({ kind: 'usage', of: 'all accounts', ...moments, by })}
+      download={csvName({ kind: 'usage', of: account ?? 'all accounts', ...moments, by })}
     >
       <Icon name="download" small />
       CSV

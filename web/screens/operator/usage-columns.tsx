@@ -5,6 +5,7 @@ import { type Comparison, searchOf, type TimeSpan } from '../../../src/vocabular
 import type { OperatorUsage } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
+import { setFields } from '../../format/address.ts'
 import { comparedPhrase, daysOfStep } from '../../format/ranges.ts'
 import type { ActivitySearch } from '../activity/search.ts'
 import { ChargeChart, groupsOf, partsOf } from './charge-chart.tsx'
@@ -18,13 +19,15 @@ interface UsageColumnsProps {
   readonly isSplitByPart: boolean
   /** The grouping of the page, by which Activity is filtered. */
   readonly by: string
+  /** The account of the page. Default: all accounts. */
+  readonly account?: string | undefined
   /** Shown on the right of the heading. */
   readonly children: (usage: OperatorUsage) => ReactNode
 }
 
 /** Charges by time, with the charges of an earlier time. A chosen column opens its requests in Activity. */
 export function UsageColumns(props: UsageColumnsProps) {
-  const { query, span, compare, isSplitByPart, by, children } = props
+  const { query, span, compare, isSplitByPart, by, account, children } = props
   const navigate = useNavigate()
   return (
     <Answer query={query} noun="chart" grey={<GreyChartCard />}>
@@ -45,7 +48,7 @@ export function UsageColumns(props: UsageColumnsProps) {
           isHistoryComplete={usage.history.complete}
           onOpen={(at, groupId) => {
             const days = searchOf(daysOfStep(usage, at))
-            const search = { ...days, ...groupFilter(by, groupId) }
+            const search = { ...days, ...setFields({ account }), ...groupFilter(by, groupId) }
             void navigate({ to: '/operator/activity', search })
           }}
         >
