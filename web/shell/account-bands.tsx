@@ -3,6 +3,7 @@ import { Link, useMatchRoute } from '@tanstack/react-router'
 import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import type { OwnAccount } from '../api/answers.ts'
 import { accountQuery } from '../api/queries.ts'
+import { refusedWithoutCredit } from '../format/debt.ts'
 import { money } from '../format/money.ts'
 import { dayOf } from '../format/time.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -21,12 +22,13 @@ export function AccountBands({ accountId }: { accountId: string }) {
   const isAt = useMatchRoute()
   // The Playground has the band in place of its composer.
   const isInPlayground = isAt({ to: '/$account/playground' }) !== false
-  const balanceMicros = account?.credit.backed.balance ?? 0
   return (
     <>
       <ViewingBand accountId={accountId} />
       {!isInPlayground && <SuspendedBand accountId={accountId} />}
-      {balanceMicros < 0 && <DebtBand accountId={accountId} debtMicros={-balanceMicros} />}
+      {account !== undefined && account.credit.backed.balance < 0 && (
+        <DebtBand accountId={accountId} credit={account.credit} />
+      )}
     </>
   )
 }
@@ -111,15 +113,22 @@ function ViewingBand({ accountId }: { accountId: string }) {
   )
 }
 
+/** What an account below zero owes, and which of its requests are refused. */
+export function DebtWords({ credit }: Pick<OwnAccount, 'credit'>) {
+  return (
+    <p>
+      <b>This account owes {money(-credit.backed.balance)}.</b> {refusedWithoutCredit(credit)}
+    </p>
+  )
+}
+
 /** An account below zero. */
-function DebtBand({ accountId, debtMicros }: { accountId: string; debtMicros: number }) {
+function DebtBand({ accountId, credit }: { accountId: string } & Pick<OwnAccount, 'credit'>) {
   return (
     <section className="band bad" aria-label="Debt">
       <Icon name="credit" />
       <div>
-        <p>
-          <b>This account owes {money(debtMicros)}.</b> Requests are refused until credit is added.
-        </p>
+        <DebtWords credit={credit} />
       </div>
       <Link
         className="btn"

@@ -2,12 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { asMember, type Input } from '../../api/calls.ts'
-import { startQuery } from '../../api/queries.ts'
+import { membersQuery, startQuery } from '../../api/queries.ts'
 import { roleLabel } from '../../format/roles.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { InvitedEmail } from '../../parts/invited-email.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { showToast } from '../../parts/toast.ts'
+import { useAccountId } from '../../shell/use-account.ts'
 import { useMemberWrite } from './use-member-write.ts'
 
 const ROLES = {
@@ -34,7 +35,10 @@ interface InviteProps {
 /** The form for a new invitation. */
 export function InviteMember({ onClose, onMade }: InviteProps) {
   const { data: start } = useQuery(startQuery)
-  const [role, setRole] = useState<Role>('member')
+  const { data: members } = useQuery(membersQuery(useAccountId()))
+  const [picked, setPicked] = useState<Role | null>(null)
+  // Members can't add credit, or invite others.
+  const role = picked ?? (members?.data.length === 0 ? 'owner' : 'member')
   const roleId = useId()
   const invite = useMemberWrite(
     (account_id, fields: Omit<Input<'inviteMember', 'member'>, 'account_id'>) =>
@@ -60,7 +64,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
           className="inp"
           aria-describedby={`${roleId}-hint`}
           value={role}
-          onChange={({ target: { value } }) => setRole(value === 'owner' ? 'owner' : 'member')}
+          onChange={({ target: { value } }) => setPicked(value === 'owner' ? 'owner' : 'member')}
         >
           <RoleOptions />
         </select>

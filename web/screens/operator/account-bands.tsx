@@ -1,8 +1,7 @@
 import type { Account } from '../../api/answers.ts'
-import { money } from '../../format/money.ts'
 import { dayAndShortMinute } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Since } from '../../shell/account-bands.tsx'
+import { DebtWords, Since } from '../../shell/account-bands.tsx'
 import type { Opened } from './account-menu.tsx'
 
 interface OperatorBandsProps {
@@ -12,7 +11,6 @@ interface OperatorBandsProps {
 
 /** Why the requests of an account are refused, and what ends it: a suspension, and a debt. */
 export function OperatorBands({ account, onOpen }: OperatorBandsProps) {
-  const balanceMicros = account.credit.backed.balance
   return (
     <>
       {account.disabled && (
@@ -33,14 +31,11 @@ export function OperatorBands({ account, onOpen }: OperatorBandsProps) {
           </button>
         </section>
       )}
-      {balanceMicros < 0 && (
+      {account.credit.backed.balance < 0 && (
         <section className="band bad" aria-label="Debt">
           <Icon name="credit" />
           <div>
-            <p>
-              <b>This account owes {money(-balanceMicros)}.</b> Requests are refused until credit is
-              added.
-            </p>
+            <DebtWords credit={account.credit} />
           </div>
         </section>
       )}

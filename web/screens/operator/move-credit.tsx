@@ -30,6 +30,8 @@ const DONE = {
   chargeback: 'of paid credit removed',
 } as const
 
+const VERBS = { backed: 'Add', free: 'Give', chargeback: 'Remove' } as const
+
 const PURSES = [
   { value: 'backed', text: 'Paid' },
   { value: 'free', text: 'Free' },
@@ -42,13 +44,14 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
     onClose,
   )
   const isTaken = move === 'chargeback'
+  const verb = VERBS[move]
   const { amountMicros } = amount
   const refusal = refusalOf(send.error, ['amount', 'reference', 'expires_at'])
   const example = isTaken ? 'removal-1042' : 'invoice-1042'
   return (
     <FormDialog
-      title={isTaken ? 'Remove credit' : 'Add credit'}
-      submit={`${isTaken ? 'Remove' : 'Add'} ${amountMicros === null ? '' : money(amountMicros)}`}
+      title={move === 'free' ? 'Give free credit' : `${verb} credit`}
+      submit={`${verb} ${amountMicros === null ? '' : money(amountMicros)}`}
       isDangerous={isTaken}
       write={send}
       problem={refusal.rest}

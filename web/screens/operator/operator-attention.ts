@@ -9,6 +9,7 @@ import type {
   UnsettledRequest,
   Webhook,
 } from '../../api/operator.ts'
+import { refusedWithoutCredit } from '../../format/debt.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { dayAndShortMinute } from '../../format/time.ts'
@@ -236,7 +237,7 @@ function ofDebtor({ id, name, credit }: ListedAccount): Need {
     tone: 'info',
     icon: 'users',
     title: `${name} owes ${money(-credit.backed.balance)}`,
-    note: 'Its requests are refused until credit is added.',
+    note: refusedWithoutCredit(credit),
     link: { to: '/operator/accounts/$account', params: { account: id } },
   }
 }

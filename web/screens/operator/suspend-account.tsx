@@ -4,6 +4,7 @@ import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Account, Overview } from '../../api/answers.ts'
 import { asOperator } from '../../api/calls.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
+import { refusedWithoutCredit } from '../../format/debt.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { Field } from '../../parts/field.tsx'
@@ -56,8 +57,10 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
     >
       {disabled ? (
         <p>
-          {keys} {keyCount === 1 ? 'is' : 'are'} accepted again at once. The account has{' '}
-          {money(credit.backed.available)} available.
+          {keys} {keyCount === 1 ? 'is' : 'are'} accepted again at once. The account{' '}
+          {credit.backed.balance < 0
+            ? `owes ${money(-credit.backed.balance)}. ${refusedWithoutCredit(credit)}`
+            : `has ${money(credit.backed.available)} available.`}
         </p>
       ) : (
         <p>

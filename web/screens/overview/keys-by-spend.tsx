@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { Overview } from '../../api/answers.ts'
+import { keysQuery } from '../../api/queries.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
@@ -35,9 +37,7 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
         </Link>
       </header>
       {keys.length === 0 ? (
-        <Empty title="No key was used in this period.">
-          <p>Choose a longer period to see earlier requests.</p>
-        </Empty>
+        <NoneUsed />
       ) : (
         <table className="cards" aria-label="Keys by spend">
           <Heads heads={HEADS} />
@@ -74,5 +74,29 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
         </table>
       )}
     </section>
+  )
+}
+
+/** No key was used: most often the account is new, and has none. */
+function NoneUsed() {
+  const account = useAccountId()
+  const paths = useAccountPaths()
+  const { data: all } = useQuery(keysQuery(account))
+  if (all?.data.length !== 0) {
+    return (
+      <Empty title="No key was used in this period.">
+        <p>Choose a longer period to see earlier requests.</p>
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No keys yet.">
+      <p>
+        <Link className="link" to={paths.keys} params={{ account }} search={{ create: true }}>
+          Create a key
+        </Link>
+        , or invite an owner who creates one.
+      </p>
+    </Empty>
   )
 }
