@@ -254,8 +254,8 @@ describe('random commands', () => {
   test.each(canaries)('get other answers if %s', async (_bug, apply) => {
     const found = await fc.check(
       answersAsTheModel(async () => createMemoryBench({ limits: LIMITS, apply })),
-      // The rarest is met once in a thousand scripts: none is missed once in a million runs.
-      { numRuns: 20_000, endOnFailure: true },
+      // The scripts of one seed are always the same: chance plays no part.
+      { numRuns: 20_000, endOnFailure: true, seed: 7 },
     )
     expect(found.failed).toBe(true)
   })
