@@ -60,8 +60,9 @@ function billOfRun(run: Run): Bill {
   const resultTokens = searchResultTokens(input.body)
   const bills: Bill[] = []
   const read = (tokens: number, counts: Partial<Counts>): void => {
-    const { inputImages, parsedFiles } = mediaFees(ask, input)
+    const { inputImages } = ask.prompt
     const prompt = searches > 0 ? { [cache]: tokens } : promptCounts(run, tokens)
+    const { parsedFiles } = ask
     const whole = { ...NO_COUNTS, inputImages, parsedFiles, ...prompt, ...counts }
     bills.push(billOf(input, { isFast, counts: whole }))
   }
@@ -121,17 +122,8 @@ function promptMost({ prompt }: Ask, { row, body }: AnswerInput): number {
   const text =
     promptTokensOf(prompt) - prompt.inputImages * IMAGE_TOKENS - prompt.files * FILE_TOKENS
   if (prompt.unsizedMedia > 0) return windowTokens ?? WINDOW_TOKENS
-  const images = row.pricing.image === undefined ? prompt.inputImages * INLINE_IMAGE_TOKENS : 0
+  const images = prompt.inputImages * INLINE_IMAGE_TOKENS
   return Math.min(Math.max(0, text) + images, windowTokens ?? Number.MAX_SAFE_INTEGER)
-}
-
-// An image is billed by its tokens or by its price, the latter where nothing may fill the window.
-function mediaFees(
-  { prompt, parsedFiles }: Ask,
-  { row }: AnswerInput,
-): Pick<Counts, 'inputImages' | 'parsedFiles'> {
-  const isByImage = row.pricing.image !== undefined && prompt.unsizedMedia === 0
-  return { inputImages: isByImage ? prompt.inputImages : 0, parsedFiles }
 }
 
 /** The tokens that the whole prompt may be billed as. Models with one price for all writes may write unasked. */

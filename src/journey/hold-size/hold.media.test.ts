@@ -41,26 +41,19 @@ const MEDIA: readonly HoldRow[] = [
   ],
   // (1,000 + 2 × 2,000) × 1.05
   ['an inline image: 2,000 tokens beside its text', withMedia({ imagesInline: 2 }), 5_250],
-  // 1,000 × 0.1 + 1,264 = 1,364 × 1.05 = 1,432.2
+  // 1,000 × 0.1 + 2,000 × 0.1 + 1,264 = 1,564 × 1.05 = 1,642.2
   [
-    'an inline image: its own price if that is higher',
+    'an inline image: its own price beside its tokens',
     withMedia({ imagesInline: 1 }),
-    1_433,
+    1_643,
     perImage,
   ],
-  // 100 + 100,000 × 0.1 = 10,100 × 1.05
+  // 100 + 100,000 × 0.1 + 1,264 = 11,364 × 1.05 = 11,932.2
   [
-    'an image by URL: the window if that is higher',
+    'an image by URL: its own price beside the window',
     withMedia({ imagesByUrl: 1 }),
-    10_605,
+    11_933,
     perImage,
-  ],
-  // 100 + 20,000 = 20,100 × 1.05
-  [
-    'an image by URL: its own price if that is higher than the window',
-    withMedia({ imagesByUrl: 1 }),
-    21_105,
-    priced({ input: usd('0.0000001'), imageInput: usd('0.02') }),
   ],
   [
     'an inline video: the window, because few bytes show much',

@@ -159,11 +159,11 @@ const SEARCHES: readonly HoldRow[] = [
     1_250_130,
     { offer: { contextTokens: 10_000 } },
   ],
-  // An image costs 2,000 as an image, and has 2,000 tokens: 3,600 + 30 × 33,600 + 30 × 8,000 + 1,000
+  // An image costs 2,000 as an image, and has 2,000 tokens: 5,600 + 30 × 35,600 + 30 × 8,000 + 1,000
   [
     'results in the room of an image that may not count as tokens',
     { ...searching(), media: { ...NO_MEDIA, imagesInline: 1 } },
-    1_315_230,
+    1_380_330,
     { offer: { prices: { ...PLAIN.prices, imageInput: usd('0.002') }, contextTokens: 10_000 } },
   ],
   // A window of 2,000 has room for 400: 1,600 + 30 × 32,000 + 1,000

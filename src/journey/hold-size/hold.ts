@@ -232,7 +232,7 @@ interface PromptPricing extends Sizing {
   readonly unmarkedPicos: Picos
 }
 
-/** One prompt. Images count by their tokens or by the image, at the higher of the two. */
+/** One prompt. Images count by their tokens and by the image: a provider may bill both. */
 function promptTokenPicos(
   call: Call,
   { offer, prompt, tokenPicos, unmarkedPicos }: PromptPricing,
@@ -248,7 +248,7 @@ function promptTokenPicos(
     BigInt(prompt.textTokens - prompt.unmarkedTokens) * textTokenPicos +
     BigInt(prompt.unmarkedTokens) * unmarkedPicos +
     inlineImagePicos(prompt, { imageTokenPicos, imageInput }) +
-    BigInt(media.imagesByUrl) * highest(mediumTokens * imageTokenPicos, imageInput) +
+    BigInt(media.imagesByUrl) * (mediumTokens * imageTokenPicos + imageInput) +
     BigInt(media.files) * mediumTokens * imageTokenPicos +
     BigInt(media.videosByUrl) * mediumTokens * videoTokenPicos
   )
@@ -259,7 +259,7 @@ function inlineImagePicos(
   prices: { readonly imageTokenPicos: Picos; readonly imageInput: Picos },
 ): Picos {
   return imageTokens.reduce(
-    (sum, tokens) => sum + highest(BigInt(tokens) * prices.imageTokenPicos, prices.imageInput),
+    (sum, tokens) => sum + BigInt(tokens) * prices.imageTokenPicos + prices.imageInput,
     0n,
   )
 }
