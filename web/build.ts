@@ -24,6 +24,14 @@ const COMPRESSED = /\.(?:css|html|js|json|svg)$/
 // The default of 11 takes three times as long for two percent.
 const BROTLI_QUALITY = 10
 
+// Else each part that two screens share is a file, and a first load asks for twice as many.
+const SPLITTING = {
+  groups: [
+    { name: 'first', tags: ['$initial' as const], priority: 1 },
+    { name: 'parts', minShareCount: 12 },
+  ],
+}
+
 const stamp = await sourceStamp(ROOT)
 if (values['if-stale'] !== true || !(await isBuiltFrom(stamp))) {
   const vite = await loadVite()
@@ -77,7 +85,7 @@ async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): P
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       // A note about a slow machine does not help at a first start.
-      rolldownOptions: { checks: { bundlerTimings: false } },
+      rolldownOptions: { checks: { bundlerTimings: false }, output: { codeSplitting: SPLITTING } },
     },
   })
   await compressAll(OUT)
