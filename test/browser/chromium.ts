@@ -47,8 +47,6 @@ export async function openBrowser(): Promise<Browser> {
       '--font-render-hinting=none',
       // Each page is new: what compilers make of its scripts, and of axe's, is seldom run again.
       '--js-flags=--no-turbofan,--no-maglev',
-      // A thread that only draws, for pages that are mostly not looked at, is a quarter of the work.
-      '--disable-threaded-compositing',
     ],
   })
 }
