@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { writeCursor } from '../../src/operations/fields.ts'
 import { ADMIN_TOKEN, column, errorOf, Management, refusal, textOf } from './management.ts'
 
 const admin = Management.ofFile()
-afterAll(async () => {
-  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-})
-
 const EMPTY = { balance: 0, held: 0, available: 0 }
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { micros } from '../../src/vocabulary/money.ts'
 import { setUpOperator } from '../page/page-client.ts'
 import { Management, refusal, textOf } from './management.ts'
@@ -9,10 +9,6 @@ const DOLLAR_MICROS = 1_000_000
 const MOST_MICROS = 1_000_000_000 * DOLLAR_MICROS
 
 const admin = Management.ofFile({ mode: 'simulator' })
-afterAll(async () => {
-  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-})
-
 /** An account that has three dollars less than the most. */
 async function fullAccount(): Promise<string> {
   const accountId = await admin.account()

@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from 'undici'
-import { expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/walk.ts'
 import { startWorld, type World, type WorldInput, worldOfEach, worldOfFile } from '../world.ts'
 
@@ -32,11 +32,13 @@ export class Management {
     return new Management(await startWorld(withToken(input)))
   }
 
-  /** One for all tests of a file. */
+  /** One for all tests of a file, after which its ledger must be exact. */
   static ofFile(input: WorldInput | (() => WorldInput) = {}): Management {
-    return new Management(
-      worldOfFile(() => withToken(typeof input === 'function' ? input() : input)),
-    )
+    const world = worldOfFile(() => withToken(typeof input === 'function' ? input() : input))
+    afterAll(async () => {
+      expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
+    })
+    return new Management(world)
   }
 
   /** One of its own for each test. */
@@ -97,6 +99,12 @@ export class Management {
     const made = await this.post(`/v1/admin/accounts/${accountId}/keys`, { name: 'test' })
     expect(made.httpStatus).toBe(201)
     return { id: textOf(made.json, 'id'), text: textOf(made.json, 'key') }
+  }
+
+  /** Makes an account without credit, and a key of it. */
+  async buyer(): Promise<{ readonly accountId: string; readonly apiKey: string }> {
+    const accountId = await this.account()
+    return { accountId, apiKey: (await this.apiKey(accountId)).text }
   }
 
   /** Sends a chat that the simulator answers. */

@@ -40,11 +40,6 @@ beforeEach(() => {
   stripe.state = 'up'
 })
 
-async function buyer() {
-  const accountId = await admin.account()
-  return { accountId, apiKey: (await admin.apiKey(accountId)).text }
-}
-
 const buy = (apiKey: string) =>
   admin.call({
     method: 'POST',
@@ -116,7 +111,7 @@ test('a message with a wrong signature causes no look', async () => {
 })
 
 test('however often a buyer asks about an open purchase, Stripe is asked once in three seconds', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   const { id } = objectAt((await buy(apiKey)).json, 'purchase')
   const guest = {
     email: 'buyer@example.org',
@@ -147,7 +142,7 @@ test('however often a buyer asks about an open purchase, Stripe is asked once in
 })
 
 test('a payment is credited as soon as a signed message arrives', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   const begun = await buy(apiKey)
   expect(begun).toMatchObject({
     httpStatus: 201,
@@ -170,7 +165,7 @@ test('a payment is credited as soon as a signed message arrives', async () => {
 })
 
 test('a refund is in the purchase, its list and the statement, and is sent to webhooks once', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   await admin.post('/v1/admin/webhooks', {
     url: 'https://receiver.invalid/',
     events: ['purchase.reversed'],
@@ -211,7 +206,7 @@ test('a refund is in the purchase, its list and the statement, and is sent to we
 })
 
 test('a payment in another currency adds no credit when it is approved: the answer says why, and nothing changes', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   await buy(apiKey)
   stripe.pay(String(stripe.sessions.at(-1)?.id), { currency: 'eur' })
   const { payload, header } = stripe.message()
@@ -239,7 +234,7 @@ test('a message can have signatures of two secrets, while one replaces the other
 test.each(['failing', 'broken'] as const)(
   'a purchase answers 502 while Stripe is %s, and is not listed',
   async (state) => {
-    const { apiKey } = await buyer()
+    const { apiKey } = await admin.buyer()
     stripe.state = state
     expect(await buy(apiKey)).toEqual(refusal(502, 'payment_unavailable'))
     expect(await purchases(apiKey)).toMatchObject({ pending: [] })
@@ -247,7 +242,7 @@ test.each(['failing', 'broken'] as const)(
 )
 
 test('while Stripe does not answer, only purchases wait for it, and they answer 502 at the deadline', async () => {
-  const [one, other] = [await buyer(), await buyer()]
+  const [one, other] = [await admin.buyer(), await admin.buyer()]
   await admin.credit(one.accountId, { amountMicros: 1_000_000, reference: 'for a chat' })
   const never = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()

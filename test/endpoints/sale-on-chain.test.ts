@@ -64,11 +64,6 @@ const settings = () => ({
 
 const quote = (query: string) => admin.get(`/v1/credit/quote?${query}`, null)
 
-async function buyer() {
-  const accountId = await admin.account()
-  return { accountId, apiKey: (await admin.apiKey(accountId)).text }
-}
-
 const buy = (apiKey: string | null, body: object) =>
   admin.call({ method: 'POST', path: '/v1/credit/purchases', body, token: apiKey })
 
@@ -188,7 +183,7 @@ test('a token without a rate is not quoted', async () => {
 })
 
 test('refuses any other method', async () => {
-  const { apiKey } = await buyer()
+  const { apiKey } = await admin.buyer()
   for (const answer of [
     await quote('amount=10000000&method=base-usdc'),
     await buy(apiKey, { method: 'base-usdc' }),
@@ -198,7 +193,7 @@ test('refuses any other method', async () => {
 })
 
 test('an account always has the same address, with a link for wallets', async () => {
-  const [ada, bob] = [await buyer(), await buyer()]
+  const [ada, bob] = [await admin.buyer(), await admin.buyer()]
   const answer = await buy(ada.apiKey, { method: USDC })
   const address = textOf(objectAt(answer.json, 'deposit'), 'address')
   const token = textOf(objectAt(answer.json, 'deposit'), 'token_address')
@@ -221,7 +216,7 @@ test('an account always has the same address, with a link for wallets', async ()
 })
 
 test('an amount for a deposit is refused, and a deposit needs a key', async () => {
-  const { apiKey } = await buyer()
+  const { apiKey } = await admin.buyer()
   for (const amount of [10_000_000, 0, null]) {
     const refused = await buy(apiKey, { method: USDC, amount })
     expect(refused).toEqual(refusal(400, 'invalid_parameter', 'amount'))
@@ -230,7 +225,7 @@ test('an amount for a deposit is refused, and a deposit needs a key', async () =
 })
 
 test('a deposit is pending while it confirms, with its transaction, and an entry once it is final', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   const { json } = await buy(apiKey, { method: USDC })
   const to = textOf(objectAt(json, 'deposit'), 'address')
   const { transactionHash: hash } = await anvil.transfer({ to, units: 25_000_000n })
@@ -263,7 +258,7 @@ test('a deposit is pending while it confirms, with its transaction, and an entry
 })
 
 test('an admin lists the addresses with the derivation paths of their keys', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   const { json } = await buy(apiKey, { method: USDC })
   const address = textOf(objectAt(json, 'deposit'), 'address')
   await anvil.transfer({ to: address, units: 25_000_000n })
@@ -283,7 +278,7 @@ test('an admin lists the addresses with the derivation paths of their keys', asy
   })
   const path = `m/44'/60'/0'/${found.path}` as const
   expect(hdKeyToAccount(HDKey.fromMasterSeed(SEED), { path }).address).toBe(address)
-  await buy((await buyer()).apiKey, { method: USDC })
+  await buy((await admin.buyer()).apiKey, { method: USDC })
   const addresses = new Set<unknown>()
   for (let next = ''; ; ) {
     const page = await admin.get(`/v1/admin/sale/addresses?limit=1${next}`)
@@ -297,7 +292,7 @@ test('an admin lists the addresses with the derivation paths of their keys', asy
 })
 
 test('a check compares deposits with their receipts, changes nothing, and names each difference', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   const { json } = await buy(apiKey, { method: USDC })
   await anvil.transfer({ to: textOf(objectAt(json, 'deposit'), 'address'), units: 25_000_000n })
   await anvil.mine()
@@ -323,7 +318,7 @@ test('a check compares deposits with their receipts, changes nothing, and names 
 })
 
 test('a check finds a deposit that the store lacks, by the balance of the address', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   // As a restored backup: it lacks the address when the deposit arrives.
   const to = depositAddresses(XPUB)(accountId)
   const fromBlock = await anvil.blockNumber()
@@ -365,7 +360,7 @@ describe('if no look has succeeded for two minutes', () => {
   })
 
   test('no deposit is offered, quoted or started: 502 chain_unavailable', async () => {
-    const { apiKey } = await buyer()
+    const { apiKey } = await admin.buyer()
     for (const answer of [
       await admin.get('/v1/credit', null),
       await quote(`amount=10000000&method=${USDC}`),

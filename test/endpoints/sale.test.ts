@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { errorOf, Management, refusal, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
@@ -11,15 +11,6 @@ const admin = Management.ofFile(() => ({
   clock: { nowMs: () => Date.now() + aheadMs },
   settings: { TOLLGATE_NAME: 'Corner <& Sons>' },
 }))
-afterAll(async () => {
-  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-})
-
-async function buyer() {
-  const accountId = await admin.account()
-  return { accountId, apiKey: (await admin.apiKey(accountId)).text }
-}
-
 const buy = (apiKey: string, body: object = { method: 'card', amount: 25_000_000 }) =>
   admin.call({ method: 'POST', path: '/v1/credit/purchases', body, token: apiKey })
 
@@ -127,13 +118,13 @@ describe('a gateway that sells credit', () => {
     [{ method: '', amount: 25_000_000 }, 'method'],
     [{ method: 'card', amount: 25_000_000, currency: 'eur' }, 'currency'],
   ])('refuses to start %o', async (body, param) => {
-    const { apiKey } = await buyer()
+    const { apiKey } = await admin.buyer()
     expect(await buy(apiKey, body)).toEqual(refusal(400, 'invalid_parameter', param))
     expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({ pending: [] })
   })
 
   test('without a method, names the path that lists the methods', async () => {
-    const { apiKey } = await buyer()
+    const { apiKey } = await admin.buyer()
     expect((await buy(apiKey, { amount: 25_000_000 })).json).toMatchObject({
       error: { message: '`method` is required: an `id` of `GET /v1/credit`.' },
     })
@@ -148,7 +139,7 @@ describe('a gateway that sells credit', () => {
   test('refuses any other method', async () => {
     const quoted = await admin.get('/v1/credit/quote?amount=10000000&method=cash', null)
     expect(quoted).toEqual(refusal(404, 'not_found', 'method'))
-    const { apiKey } = await buyer()
+    const { apiKey } = await admin.buyer()
     const begun = await buy(apiKey, { method: 'cash', amount: 25_000_000 })
     expect(begun).toEqual(refusal(404, 'not_found', 'method'))
   })
@@ -165,7 +156,7 @@ describe('a gateway that sells credit', () => {
 })
 
 test('a payment of play money becomes credit immediately and once', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   expect((await admin.chat(apiKey)).json).toEqual(errorOf('insufficient_credit'))
   const begun = await buy(apiKey)
   expect(begun).toMatchObject({
@@ -201,7 +192,7 @@ test('a payment of play money becomes credit immediately and once', async () => 
 })
 
 test('an account has at most five open payments until one is paid or expires', async () => {
-  const { apiKey } = await buyer()
+  const { apiKey } = await admin.buyer()
   const answers = await Promise.all(Array.from({ length: 12 }, () => buy(apiKey)))
   const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
   expect(statuses).toEqual([...new Array(5).fill(201), ...new Array(7).fill(429)])
@@ -210,7 +201,7 @@ test('an account has at most five open payments until one is paid or expires', a
     expect(json).toEqual(errorOf('rate_limited'))
     expect(Number(headers['retry-after'])).toBeGreaterThan(1_700)
   }
-  expect((await buy((await buyer()).apiKey)).httpStatus).toBe(201)
+  expect((await buy((await admin.buyer()).apiKey)).httpStatus).toBe(201)
   const open = answers.find(({ httpStatus }) => httpStatus === 201)
   await page('POST', new URL(textOf(open?.json ?? {}, 'url')).pathname)
   expect((await buy(apiKey)).httpStatus).toBe(201)
@@ -218,7 +209,7 @@ test('an account has at most five open payments until one is paid or expires', a
 })
 
 test('a page is paid only with its own button, not with a form of another site', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   const path = await begin(apiKey)
   for (const origin of ['https://evil.example', 'null', `${ownOrigin()}.evil.example`, null]) {
     const refused = await page('POST', path, origin)
@@ -235,7 +226,7 @@ test('a page is paid only with its own button, not with a form of another site',
 })
 
 test('an expired payment page is never paid', async () => {
-  const { accountId, apiKey } = await buyer()
+  const { accountId, apiKey } = await admin.buyer()
   const path = await begin(apiKey)
   aheadMs += 31 * 60_000
   expect((await page('POST', path)).text).toContain('Expired')
