@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PrefixMemory } from '../../simulator/prompt-meter.ts'
 import { chargeMost, onlyShort, type Plant } from './charge-most.ts'
+import { seed } from './hold-search.ts'
 import { vendorWorld } from './hold-worlds.ts'
 
 /**
@@ -9,8 +10,6 @@ import { vendorWorld } from './hold-worlds.ts'
  * than its tokens. A run prints its seed; a seed in `HOLD_SEARCH_SEED` runs the same search again.
  */
 
-const { HOLD_SEARCH_SEED } = process.env
-const seed = HOLD_SEARCH_SEED === undefined ? Date.now() % 2 ** 31 : Number(HOLD_SEARCH_SEED)
 const BODIES = 400
 
 const world = await vendorWorld('anthropic')

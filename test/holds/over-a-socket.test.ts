@@ -3,12 +3,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { type TestAccount, worldOfFile } from '../world.ts'
+import { seed } from './hold-search.ts'
 import { type RandomBody, ROWS, randomBody } from './random-bodies.ts'
 
 /** Searches for holds that are too small over real sockets: the gateway, its ledger, and a provider that bills the most it may. */
 
-const { HOLD_SEARCH_SEED } = process.env
-const seed = HOLD_SEARCH_SEED === undefined ? Date.now() % 2 ** 31 : Number(HOLD_SEARCH_SEED)
 const BODIES = 150
 
 const world = worldOfFile({ settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000' } })
