@@ -1,17 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig, SETTINGS, shortTokenWarnings, storeUrlOf } from './config.ts'
-import { ConfigError } from './settings/setting.ts'
-
-/** The faults of an environment, a line each. */
-function faultsOf(env: Readonly<Record<string, string>>): string[] {
-  try {
-    readConfig(env)
-    return []
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return error.message.split('\n').map((line) => line.replace(/^ {2}- /, ''))
-  }
-}
+import { faultsOf } from './testing/config-faults.ts'
 
 test('an empty environment has every default', () => {
   const config = readConfig({})

@@ -106,17 +106,15 @@ function webhookOf({ config, clock }: Wiring, poll: CardPoll): WebhookInput | nu
   }
 }
 
-interface OpenedChain {
-  readonly methods: readonly SaleMethod[]
-  /** Follows the chain until the process closes, and posts its deposits to the sale. */
-  readonly follow: (sale: Sale) => void
-}
-
 /** Opens the sale on a chain; null: none is configured. Rejects with `ChainSettingsFault`. */
 async function openChain(
   { log, clock, ids, closing, telemetry }: Wiring,
   { db, settings }: { readonly db: Store['db']; readonly settings: SaleSettings },
-): Promise<OpenedChain | null> {
+): Promise<{
+  readonly methods: readonly SaleMethod[]
+  /** Follows the chain until the process closes, and posts its deposits to the sale. */
+  readonly follow: (sale: Sale) => void
+} | null> {
   const nodes = new NodeLog(log)
   const opened = await openChainSale(settings, {
     db,

@@ -1,16 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { readConfig, SETTINGS } from '../config.ts'
+import { SETTINGS } from '../config.ts'
+import { faultsOf } from '../testing/config-faults.ts'
 import { misnomersIn } from './near-names.ts'
 
 const NAMES = Object.keys(SETTINGS)
-const refusals = (env: Readonly<Record<string, string>>) => {
-  try {
-    readConfig(env)
-    return []
-  } catch (error) {
-    return error instanceof Error ? error.message.split('\n  - ').slice(1) : []
-  }
-}
+const refusals = (env: Readonly<Record<string, string>>) => faultsOf(env).slice(1)
 
 describe('a name near that of a setting', () => {
   test.each([

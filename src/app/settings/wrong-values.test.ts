@@ -1,17 +1,6 @@
 import { expect, test } from 'vitest'
-import { readConfig, SETTINGS } from '../config.ts'
-import { ConfigError } from './setting.ts'
-
-/** The faults of an environment, a line each. */
-function faultsOf(env: Readonly<Record<string, string>>): string[] {
-  try {
-    readConfig(env)
-    return []
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return error.message.split('\n').map((line) => line.replace(/^ {2}- /, ''))
-  }
-}
+import { SETTINGS } from '../config.ts'
+import { faultsOf } from '../testing/config-faults.ts'
 
 /** The fault that begins with the name of its setting, for one wrong value. */
 function faultOf(name: string, value: string): string | undefined {
