@@ -11,6 +11,7 @@ import { meQuery, startQuery } from './api/queries.ts'
 import { Brand } from './parts/icon.tsx'
 import { useServiceName } from './parts/service-name.tsx'
 import { Failed } from './parts/states.tsx'
+import { useTitle } from './parts/use-title.ts'
 import { lazyScreen } from './shell/lazy-screen.tsx'
 import { Page } from './shell/page.tsx'
 import { ScreenFailed, ScreenNotFound } from './shell/screen-states.tsx'
@@ -91,6 +92,7 @@ function NotFound() {
 /** A page that could not be shown. */
 function PageFailed({ error }: { error: Error }) {
   const service = useServiceName()
+  useTitle('The page could not be shown')
   return (
     <div className="door">
       <main>

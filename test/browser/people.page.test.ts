@@ -67,7 +67,9 @@ test('a person is invited by a link that works once, becomes an owner, and is re
   await owner.getByLabel('Role of Ada Lovelace').selectOption('member')
   await owner.getByRole('alert').getByText('This user is the last owner').waitFor()
   await guest.reload()
-  await guest.getByText('Page not found').waitFor()
+  await guest.getByText('Account not found').waitFor()
+  await guest.getByRole('link', { name: 'Back to start' }).click()
+  await guest.getByText('No account yet').waitFor()
 })
 
 test('an operator makes another, who can end the role of the first', async ({

@@ -120,7 +120,7 @@ describe('addresses', () => {
 
   test('an account that does not exist has no page', async ({ page, server }) => {
     await page.goto(`${server.address}/app/acct_none/overview`)
-    await page.getByText('Page not found').waitFor()
+    await page.getByText('Account not found').waitFor()
     await page.getByRole('link', { name: 'Keys' }).waitFor()
   })
 })

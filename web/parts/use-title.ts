@@ -1,10 +1,10 @@
 import { useEffect } from 'react'
 import { useServiceName } from './service-name.tsx'
 
-/** The title of the window while a page is shown. */
-export function useTitle(title: string): void {
+/** The title of the window while a page is shown; null: another part of the page sets it. */
+export function useTitle(title: string | null): void {
   const service = useServiceName()
   useEffect(() => {
-    document.title = `${title} · ${service}`
+    if (title !== null) document.title = `${title} · ${service}`
   }, [title, service])
 }

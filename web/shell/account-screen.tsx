@@ -61,8 +61,8 @@ interface ScreenTopProps {
 
 /** The head of a screen, and the title of the window. As a tab it is below the name of the account. */
 export function ScreenTop({ title, children }: ScreenTopProps) {
-  useTitle(title)
   const isTab = useIsTab()
+  useTitle(isTab ? null : title)
   return (
     <div className={isTab ? 'top of-tab' : 'top'}>
       {isTab ? <h2>{title}</h2> : <h1>{title}</h1>}

@@ -5,7 +5,7 @@ import { AccountBands } from './account-bands.tsx'
 import { PhoneTop, SideBar, TabBar } from './bars.tsx'
 import { preloadScreens } from './lazy-screen.tsx'
 import { Palette } from './palette.tsx'
-import { ScreenNotFound } from './screen-states.tsx'
+import { AccountNotFound } from './screen-states.tsx'
 import { useNavigation, useSectionKeys } from './section-links.tsx'
 import { SessionBand } from './session-band.tsx'
 import { ShortcutHelp } from './shortcut-help.tsx'
@@ -69,7 +69,7 @@ function Main({ place }: { place: Place }) {
 /** The page of an account, below the bands that concern all of its pages. */
 function OfAccount({ accountId }: { accountId: string }) {
   const { error } = useNameOf(accountId)
-  if (error instanceof ApiError && error.httpStatus === 404) return <ScreenNotFound />
+  if (error instanceof ApiError && error.httpStatus === 404) return <AccountNotFound />
   return (
     <>
       <AccountBands accountId={accountId} />

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useMatchRoute } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { Account, Page } from '../../api/answers.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
@@ -24,7 +24,9 @@ export function AccountFrame() {
   const query = useQuery(oneAccountQuery(accountId))
   const [opened, setOpened] = useState<Opened | null>(null)
   const account = query.data
-  useTitle(account?.name ?? 'Account')
+  const isAt = useMatchRoute()
+  const tab = TABS.find(({ to }) => isAt({ to }) !== false)
+  useTitle([tab?.text ?? 'Account', account?.name ?? accountId].join(' · '))
   if (account === undefined && query.isError) {
     return (
       <>

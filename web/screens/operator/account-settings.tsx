@@ -13,7 +13,6 @@ import { refusalOf } from '../../parts/refusal.ts'
 import { GreyForm } from '../../parts/states.tsx'
 import { isTermsField, TermsInputs, useTerms } from '../../parts/terms-fields.tsx'
 import { showToast } from '../../parts/toast.ts'
-import { useTitle } from '../../parts/use-title.ts'
 import { useTyped } from '../../parts/use-typed.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { FeeField } from './fee-field.tsx'
@@ -22,7 +21,6 @@ import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The settings of an account, for operators, in one form that is saved by section. */
 export function AccountSettings() {
-  useTitle('Settings')
   const { data: account } = useQuery(oneAccountQuery(useAccountId()))
   if (account === undefined) return <GreyForm />
   return (
