@@ -1,7 +1,7 @@
 import type { HoldRefusalFacts, OpenHoldInput, OpenHoldVerdict } from '../ledger/ledger.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
-import type { Micros } from '../vocabulary/money.ts'
+import { type Micros, showMicros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { RateLimit } from '../vocabulary/request-window.ts'
@@ -139,7 +139,7 @@ function refusal(
 function needs(neededMicros: Micros): string {
   return neededMicros === 0
     ? 'This request needs no hold, but some credit must be available'
-    : `This request needs a hold of ${dollars(neededMicros)}`
+    : `This request needs a hold of ${showMicros(neededMicros)}`
 }
 
 /** The message of a refusal by an allowance; null: no allowance refused the request. */
@@ -152,8 +152,8 @@ function allowanceMessage({
   if (reached?.kind !== 'allowance') return null
   const { of, resetsAtMs, allowance } = reached
   const { allowanceMicros, allowancePeriod } = allowance
-  const held = heldMicros > 0 ? othersHold('Requests', `${dollars(heldMicros)} of it`) : ''
-  return `${needs(neededMicros)}; the ${OWNERS[of]} has ${dollars(availableMicros)} left of its allowance of ${dollars(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${held}`
+  const held = heldMicros > 0 ? othersHold('Requests', `${showMicros(heldMicros)} of it`) : ''
+  return `${needs(neededMicros)}; the ${OWNERS[of]} has ${showMicros(availableMicros)} left of its allowance of ${showMicros(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${held}`
 }
 
 const OWNERS = { apiKey: 'API key', account: 'account' } as const
@@ -206,14 +206,16 @@ function othersHold(requests: string, held: string): string {
 
 function creditMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
   const advice =
-    neededMicros === 0 ? 'Add credit.' : 'Add credit, lower the output cap or shorten the input.'
-  const held = heldMicros > 0 ? othersHold('Other requests', dollars(heldMicros)) : ` ${advice}`
-  return `${needs(neededMicros)}; the account has ${dollars(availableMicros)} available.${held}`
+    neededMicros === 0 || availableMicros === 0
+      ? 'Add credit.'
+      : 'Add credit, lower the output cap or shorten the input.'
+  const held = heldMicros > 0 ? othersHold('Other requests', showMicros(heldMicros)) : ` ${advice}`
+  return `${needs(neededMicros)}; the account has ${showMicros(availableMicros)} available.${held}`
 }
 
 function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
-  const held = heldMicros > 0 ? othersHold('Other requests of the key', dollars(heldMicros)) : ''
-  return `${needs(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
+  const held = heldMicros > 0 ? othersHold('Other requests of the key', showMicros(heldMicros)) : ''
+  return `${needs(neededMicros)}; the API key has ${showMicros(availableMicros)} of its credit limit left.${held}`
 }
 
 /** Says how a lower output cap helps: a cap that fits, and the hold under the model's maximum; empty: it does not. */
@@ -234,7 +236,7 @@ function listedMaxMessage(call: Call, offer: Offer, size: HoldSize): string {
   const listed = sizeHoldAtListedMax(call, offer)
   if (listed === null || listed.neededMicros >= size.neededMicros) return ''
   const { outputTokensMax, neededMicros } = listed
-  return ` The model lists a maximum of ${grouped(outputTokensMax)} output tokens: with that as the cap, the hold would be ${dollars(neededMicros)}.`
+  return ` The model lists a maximum of ${grouped(outputTokensMax)} output tokens: with that as the cap, the hold would be ${showMicros(neededMicros)}.`
 }
 
 function capParamsOf({ outputCapParams, rules: { output } }: Call): readonly string[] {
@@ -243,11 +245,4 @@ function capParamsOf({ outputCapParams, rules: { output } }: Call): readonly str
 
 function grouped(tokens: number): string {
   return tokens.toLocaleString('en-US')
-}
-
-/** Micro-dollars as a dollar amount with six decimals. */
-function dollars(amount: Micros): string {
-  const sign = amount < 0 ? '-' : ''
-  const digits = String(Math.abs(amount)).padStart(7, '0')
-  return `${sign}$${digits.slice(0, -6)}.${digits.slice(-6)}`
 }

@@ -58,13 +58,15 @@ test('Purchases begins with those on hold, else with all, and shows where a paym
   const list = (name: string) => page.getByRole('button', { name, exact: true, pressed: true })
   await page.goto(`${server.address}/app/${PATH}`)
   await list('On hold').waitFor()
-  await page.getByText('To refund a payment by card, refund it at the card provider').waitFor()
+  const howToRefund = page.getByText('To refund a payment by card, refund it at the card provider')
+  await howToRefund.waitFor()
   await page.getByText(`paid as ${FIRST?.payment_ref}`).waitFor()
   server.answer('/operator/purchases', json(EMPTY))
   await page.reload()
   await list('All').waitFor()
   await page.getByRole('button', { name: 'On hold', exact: true }).click()
   await page.getByText('No purchases on hold.').waitFor()
+  expect(await howToRefund.count()).toBe(0)
 })
 
 test('the ID of a purchase is on one line, however wide the window is', async ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { listApiKeys } from '../../src/ledger/api-keys.ts'
-import { micros } from '../../src/vocabulary/money.ts'
+import { micros, showMicros } from '../../src/vocabulary/money.ts'
 import type { TestAccount } from '../world.ts'
 import { Bench } from './bench.ts'
 import { expectError } from './expect-error.ts'
@@ -84,7 +84,7 @@ test.each(ROWS)(
   async (row) => {
     const { holdMicros } = await whole(row, row.body)
     const dollars = (amountMicros: number): string =>
-      `\\$${(amountMicros / 1_000_000).toFixed(6).replace('.', '\\.')}`
+      showMicros(amountMicros).replace(/[$.]/g, '\\$&')
     const short = { httpStatus: 402, code: 'insufficient_credit' } as const
     const says = (availableMicros: number, ending: string) =>
       expect.stringMatching(
@@ -239,7 +239,7 @@ describe.each([...LOWERED, ...KEPT])('$endpoint, refused for its own cap', (row)
     const answer = await bench.send(row, { apiKey, body })
     expect(answer.httpStatus, answer.text).toBe(402)
     expect(answer.text).toContain(
-      'This request needs no hold, but some credit must be available; the account has $0.000000 available. Add credit.',
+      'This request needs no hold, but some credit must be available; the account has $0.00 available. Add credit.',
     )
     expect(answer.text).not.toContain('it fits')
   })

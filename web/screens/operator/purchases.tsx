@@ -41,6 +41,7 @@ export function PurchasesScreen() {
   const navigate = route.useNavigate()
   const [decision, setDecision] = useState<Decision | null>(null)
   const query = useInfiniteQuery(purchasesQuery(list))
+  const rows = query.data?.pages.flatMap(({ data }) => data)
   const close = () => setDecision(null)
   return (
     <>
@@ -52,14 +53,16 @@ export function PurchasesScreen() {
           onChange={(next) => void navigate({ search: { list: next } })}
         />
       </ScreenTop>
-      <p className="note mb-3.5">
-        To refund a payment by card, refund it at the card provider, where it has the ID that is
-        shown below. The gateway then removes the credit within a minute.
-      </p>
+      {rows?.length !== 0 && (
+        <p className="note mb-3.5">
+          To refund a payment by card, refund it at the card provider, where it has the ID that is
+          shown below. The gateway then removes the credit within a minute.
+        </p>
+      )}
       <ListCard
         label="Purchases"
         query={query}
-        rows={query.data?.pages.flatMap(({ data }) => data)}
+        rows={rows}
         empty={<Nothing list={list} />}
         heads={HEADS}
         greyRows={6}
@@ -105,7 +108,7 @@ const NOTHING = {
     title: 'No refunds or disputes.',
     words: 'Purchases that were refunded or disputed at the card provider appear here.',
   },
-  all: { title: 'No purchases yet.', words: 'Purchases by card or with tokens appear here.' },
+  all: { title: 'No purchases yet.', words: 'Purchases by card or with stablecoins appear here.' },
 } as const
 
 function Nothing({ list }: { readonly list: PurchaseList }) {

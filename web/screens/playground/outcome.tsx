@@ -151,7 +151,6 @@ function NextStep({ error }: { error: Error }): ReactNode {
     case 'insufficient_credit':
       return (
         <p>
-          A lower output cap needs a smaller hold.{' '}
           <Link className="link" to="/$account/credit" params={params}>
             See the credit
           </Link>
