@@ -113,7 +113,7 @@ function ViewingBand({ accountId }: { accountId: string }) {
   )
 }
 
-/** What an account below zero owes, and which of its requests are refused. */
+/** The debt of an account below zero, and which of its requests are refused. */
 export function DebtWords({ credit }: Pick<OwnAccount, 'credit'>) {
   return (
     <p>
