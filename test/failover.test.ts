@@ -74,7 +74,7 @@ test('a gateway that connects to a standby answers 503 and is not ready, and the
 
   proxy.to(primary.url('postgres'))
   const backAtMs = ownTime.nowMs()
-  while ((await chat(world, { apiKey })).statusCode !== 200);
+  await expect.poll(() => chat(world, { apiKey })).toMatchObject({ statusCode: 200 })
   expect(ownTime.nowMs() - backAtMs).toBeLessThan(SERVED_MS_MAX)
   expect(await readiness(world)).toMatchObject({ httpStatus: 200 })
   await world.gateway.settled()

@@ -54,7 +54,7 @@ test('commits of a gateway at the old primary are booked again at the new one on
   for (let count = 0; count < 3; count++) expect(await chat()).toBe(200)
   await world.gateway.settled()
   await old.kill()
-  while ((await chat()) !== 200);
+  await expect.poll(chat).toBe(200)
   expect(await world.logged('the database went back')).toContain('3 requests')
   await world.gateway.settled()
   // The log has it first, and then the store.
@@ -77,7 +77,7 @@ test('an old primary whose commits wait for the standby that was promoted answer
   expect(ready.statusCode).toBe(503)
   expect(await ready.body.text()).toContain('the commit waits for the standby')
   await old.kill()
-  while ((await chat()) !== 200);
+  await expect.poll(chat).toBe(200)
   await world.gateway.settled()
   expect(await gaps()).toEqual([])
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })

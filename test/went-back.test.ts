@@ -49,7 +49,7 @@ test('a database that went back is reported by the log, readiness, Health, metri
   expect(before).toHaveLength(3)
 
   await database.goBack()
-  while ((await admin.chat(apiKey)).httpStatus !== 200);
+  await expect.poll(() => admin.chat(apiKey)).toMatchObject({ httpStatus: 200 })
   const line = JSON.parse(await world.logged('the database went back'))
   const words =
     /^the database went back: \d+ commits of [\d.]+ s were gone; 3 requests \(\$0\.\d+\) and 0 other commands are booked again, 0 are lost$/

@@ -60,6 +60,11 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     return requests[0]
   }
 
+  async function finalRow(at: World, requestId: string): Promise<RequestRow> {
+    await expect.poll(() => at.rowOf(requestId)).toMatchObject({ state: 'final' })
+    return at.rowOf(requestId)
+  }
+
   /** The charge of what ran last, by the simulator's own books. */
   function chargeDue(): number {
     const last = world.simulator.requests.findLast(({ generationId }) => generationId !== null)
@@ -94,10 +99,10 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     test('an answer without counts is unresolved, and released after its time', async () => {
       const answer = await send(path, body, { omit: ['usage'] })
       expect([answer.httpStatus, answer.headers.get('x-service-cost')]).toEqual([200, '0'])
-      let row = await world.rowOf(answer.requestId)
-      expect(['unresolved', 'released']).toContain(row.state)
-      while (row.state !== 'released') row = await world.rowOf(answer.requestId)
-      expect(row).toMatchObject({ backedChargeMicros: 0, backedHeldMicros: 0 })
+      const row = () => world.rowOf(answer.requestId)
+      expect(['unresolved', 'released']).toContain((await row()).state)
+      const released = { state: 'released', backedChargeMicros: 0, backedHeldMicros: 0 }
+      await expect.poll(row).toMatchObject(released)
     })
 
     test('a prompt that counts more than any call can is not charged', async () => {
@@ -143,9 +148,8 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     test('a stream that breaks off without its last counts is not charged', async () => {
       const fault: Fault = { cut: { at: { afterEvents: 3 }, how: 'reset' } }
       await send(path, { ...body, stream: true }, fault).catch(() => null)
-      let row = await latest()
-      while (row?.state !== 'released') row = await latest()
-      expect(row).toMatchObject({
+      await expect.poll(latest).toMatchObject({
+        state: 'released',
         errorCode: 'upstream_disconnected',
         backedChargeMicros: 0,
         backedHeldMicros: 0,
@@ -259,8 +263,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       const { path, body } = BODIES.chat
       const answer = await send(path, { ...body, stream: true }, { omit: ['usage'] })
       expect(answer.text).toContain('[DONE]')
-      let row = await world.rowOf(answer.requestId)
-      while (row.state !== 'final') row = await world.rowOf(answer.requestId)
+      const row = await finalRow(world, answer.requestId)
       expect(row.backedChargeMicros).toBeGreaterThanOrEqual(chargeDue() / 2)
       expect(row.backedChargeMicros).toBeLessThanOrEqual(chargeDue() * 2)
       expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
@@ -295,8 +298,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     }
     answer.body.destroy()
     const requestId = String(answer.headers['x-request-id'])
-    let row = await at.rowOf(requestId)
-    while (row.state !== 'final') row = await at.rowOf(requestId)
+    const row = await finalRow(at, requestId)
     expect(row).toMatchObject({ errorCode: 'client_gone', backedHeldMicros: 0, generationId: null })
     return row
   }

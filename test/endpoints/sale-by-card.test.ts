@@ -154,12 +154,13 @@ test('a payment is credited as soon as a signed message arrives', async () => {
   for (let number = 0; number < 3; number++) {
     expect(await send(payload, header)).toMatchObject({ httpStatus: 200 })
   }
-  while (!JSON.stringify(await purchases(apiKey)).includes('"pending":[]')) {
-    // The look that the message has begun is under way.
-  }
-  expect(await purchases(apiKey)).toMatchObject({
-    data: [{ kind: 'purchase', amount: 10_000_000 }],
-  })
+  // The look that the message has begun is under way.
+  await expect
+    .poll(() => purchases(apiKey))
+    .toMatchObject({
+      pending: [],
+      data: [{ kind: 'purchase', amount: 10_000_000 }],
+    })
   const { json } = await admin.get(`/v1/admin/accounts/${accountId}`)
   expect(objectAt(json, 'credit', 'backed')).toMatchObject({ balance: 10_000_000 })
 })
