@@ -1,9 +1,9 @@
-const HANG_MS = 20 * 60_000
+const HANG_MS = 10 * 60_000
 
 /**
- * The only time-outs of tests. They end what would never end: a machine twenty times slower than an idle
- * one, or one with much other work, meets none of them. A poll is the first to give up, so that the
- * failure names the awaited event.
+ * The only time-outs of tests. They end what would never end, soon enough that the rest of a run still runs: a machine
+ * twenty times slower than an idle one, or one with much other work, meets none of them. A poll is the first to give
+ * up, so that the failure names the awaited event.
  */
 export const HANG_LIMITS = {
   testTimeout: HANG_MS,
