@@ -15,7 +15,7 @@ export class MemoryLog {
    * Gives up a text if no line is written for `quietMs`, or it is in none for `longestMs`. Even a busy machine writes some
    * lines in the defaults.
    */
-  constructor({ quietMs = 3 * 60_000, longestMs = 10 * 60_000 } = {}) {
+  constructor({ quietMs = 3 * 60_000, longestMs = 5 * 60_000 } = {}) {
     this.#quietMs = quietMs
     this.#longestMs = longestMs
   }
