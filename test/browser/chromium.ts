@@ -103,8 +103,6 @@ export async function loadOnlyShown(window: BrowserContext): Promise<void> {
 
 /** Axe, as a page has it. */
 interface InPage {
-  /** Starts axe, where the page has been told how. */
-  readonly addAxe?: () => void
   readonly axe?: {
     run(part: Document, options: object): Promise<{ readonly violations: readonly Violation[] }>
   }
@@ -113,11 +111,6 @@ interface InPage {
 interface Violation {
   readonly id: string
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
-}
-
-/** Has each page of a window know how to start axe: it is not sent again for each, and starts where it is asked. */
-export async function addAxe(window: BrowserContext): Promise<void> {
-  await window.addInitScript(`globalThis.addAxe = () => { if (!globalThis.axe) { ${AXE} } }`)
 }
 
 /** Makes the window as wide as another; a page that is loaded then begins with it. */
@@ -226,7 +219,6 @@ async function violationsOf(
     page.evaluate(
       async (options) => {
         const inPage = globalThis as unknown as InPage
-        inPage.addAxe?.()
         if (inPage.axe === undefined) return null
         const found = await inPage.axe.run(document, { ...options, resultTypes: ['violations'] })
         return found.violations.map(({ id, nodes }) => {

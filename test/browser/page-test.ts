@@ -1,7 +1,6 @@
 import type { Browser, BrowserContext, Dialog, Page } from 'playwright-core'
 import { test as base } from 'vitest'
 import {
-  addAxe,
   type Look,
   loadOnlyShown,
   openBrowser,
@@ -89,7 +88,6 @@ export const test = base
 
 async function openWide(browser: Browser, width: Width): Promise<OpenedPage> {
   const window = await openStillWindow(browser, { width, theme: 'light' })
-  await addAxe(window)
   await loadOnlyShown(window)
   return openPage(window)
 }
