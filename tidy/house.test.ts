@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { checkDuplicates, type HouseFigures, measureHouse } from './house.ts'
+import { checkDuplicates, measureHouse } from './house.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
-async function figuresOf(texts: Readonly<Record<string, string>>): Promise<HouseFigures> {
-  const measured: HouseFigures[] = []
+async function figuresOf(texts: Readonly<Record<string, string>>) {
+  const measured: ReturnType<typeof measureHouse>[] = []
   await judgeToyTree((files) => {
     measured.push(measureHouse(files))
     return []

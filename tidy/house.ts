@@ -9,10 +9,7 @@ import {
 } from './source-tree.ts'
 import { exportsOf, nameOf, nodesOf, walk } from './syntax.ts'
 
-/** The figures of a tree: of `src/` without its tests, but for those that name another place. */
-export type HouseFigures = ReturnType<typeof measureHouse>
-
-/** Measures a whole tree. Files are paths. Faults that `npm run check` refuses are not counted. */
+/** Measures a tree: `src/` without tests, but for figures that name another place. Faults that `npm run check` refuses don't count. */
 export function measureHouse(tree: readonly SourceFile[]) {
   const files = tree.filter(isServerCode)
   const page = tree.filter((file) => isCode(file) && !isTest(file) && file.path.startsWith('web/'))

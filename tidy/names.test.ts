@@ -36,6 +36,7 @@ test('names of the domain pass, even with a banned word inside', async () => {
 })
 
 test.each([
+  ['interface Entry { readonly amount: number }', 'amount'],
   ['const timeout = 500', 'timeout'],
   ['let maxDelay: number', 'maxDelay'],
   ['function wait(interval: number) {}', 'interval'],
@@ -66,6 +67,7 @@ test('units, branded types, fields on the wire and counts pass', async () => {
       const attempts = 3
       function priceOf(model: string): Picos { return prices.get(model) }
     `,
+    'src/vocabulary/entry.ts': 'interface Entry { readonly amount: number }',
   })
   expect(verdict).toEqual([])
 })

@@ -24,6 +24,7 @@ const COMMAND_TABLE = /^src\/(?:app|cli)\/|^src\/main\.ts$/
 // The one parameter of a function may have it: `findAccount(id)` says whose it is.
 const LONE_PARAMETER = 'id'
 const FIELDS = 'the fields that are needed, by name'
+const CONTENT = 'what it is or does'
 
 /** Words that the house avoids, and the words to use instead. `docs/glossary.md` has the words themselves. */
 const AVOIDED_WORDS: readonly AvoidedWords[] = [
@@ -37,13 +38,9 @@ const AVOIDED_WORDS: readonly AvoidedWords[] = [
   { as: 'alone', words: 'response', say: 'clientResponse or upstreamResponse', inside: TWO_HOPS },
   { as: 'alone', words: 'session context opts', say: FIELDS },
   { as: 'alone', words: 'config options', say: FIELDS, outside: COMMAND_TABLE },
-  { as: 'alone', words: 'info fn', say: 'what it is or does' },
+  { as: 'alone', words: 'info fn', say: CONTENT },
   { as: 'alone', words: 'data', say: 'what it is', outside: EVENT_READING },
-  {
-    as: 'part',
-    words: 'ctx obj helper helpers util utils misc manager',
-    say: 'what it is or does',
-  },
+  { as: 'part', words: 'ctx obj helper helpers util utils misc manager', say: CONTENT },
   { as: 'part', words: 'backend', say: 'upstream' },
   { as: 'verb', words: 'handle process manage do', say: 'the verb of the domain' },
   { as: 'verb', words: 'reserve capture void', say: 'openHold, settle or release', inside: MONEY },

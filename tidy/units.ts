@@ -13,7 +13,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 }
 
 // Fields of the API, in micro-dollars, that functions of the vocabulary read.
-const API_FIELD = /^(?:amount|charge|cost)$/
+const API_FIELD = /^src\/vocabulary\/\S+ (?:amount|charge|cost)$/
 
 const QUALIFIERS = new Set(['average', 'default', 'least', 'max', 'min', 'mean', 'most', 'total'])
 
@@ -24,8 +24,7 @@ const QUALIFIERS = new Set(['average', 'default', 'least', 'max', 'min', 'mean',
 export const checkUnits = fileRule(isCode, (file) =>
   declarationsOf(file).flatMap((declaration): Fault[] => {
     const { name, line, kind } = declaration
-    const isVocabulary = file.path.startsWith('src/vocabulary/')
-    if (isVocabulary && kind === 'member' && API_FIELD.test(name)) return []
+    if (kind === 'member' && API_FIELD.test(`${file.path} ${name}`)) return []
     const unit = unitFor(name)
     if (unit === null || !isNumber(declaration)) return []
     return [[line, `${name} is a number without a unit: say ${unit}`]]
