@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
@@ -6,7 +7,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { type ByteBudget, createByteBudget } from '../src/journey/gate/byte-budget.ts'
 import { Problem } from '../src/vocabulary/problem.ts'
-import { startJourneyWorld } from './journey-world.ts'
+import { STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
 let collectGarbage: () => void
@@ -70,6 +71,54 @@ test.each([
   const { statusCode, body: text } = await answered
   expect([statusCode, await text.text()]).toEqual([200, answer])
 })
+
+test('an open stream keeps none of the memory that Node shares among buffers', async () => {
+  let provider = Promise.withResolvers<Socket>()
+  const world = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      provider.resolve(socket)
+    },
+  })
+  const { hostname, port, pathname } = new URL(world.url)
+  const head = `POST ${pathname} HTTP/1.1\r\nhost: t\r\nconnection: close\r\ncontent-length: ${STREAM_BODY.length}`
+  // What the first stream leaves is kept for later ones.
+  for (const isFirst of [true, false]) {
+    provider = Promise.withResolvers()
+    const refs = new Map<string, WeakRef<object>>()
+    const notePool = (name: string) => refs.set(name, new WeakRef(Buffer.allocUnsafe(1).buffer))
+    const client = connect({ host: hostname, port: Number(port) })
+    notePool('while the request is read')
+    client.write(`${head}\r\n\r\n${STREAM_BODY}`)
+    const socket = await provider.promise
+    notePool('while the answer begins')
+    socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n')
+    for (const text of ['one', 'two', 'three']) {
+      const came = textOnce(client, text)
+      socket.write(`data: {"id":"gen-1","choices":[{"delta":{"content":"${text}"}}]}\n\n`)
+      await came
+    }
+    // Later buffers are in another piece.
+    for (let bytes = 0; bytes < Buffer.poolSize; bytes += 1_024) Buffer.allocUnsafe(1_024)
+    if (!isFirst) expect(await uncollected(refs)).toEqual([])
+    const ended = once(client, 'close')
+    socket.end('data: {"usage":{"prompt_tokens":1,"cost":0.001}}\n\ndata: [DONE]\n\n')
+    client.resume()
+    await ended
+  }
+})
+
+/** Resolves when the text has come. */
+function textOnce(socket: Socket, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    const onData = (chunk: Buffer): void => {
+      if (!chunk.includes(text)) return
+      socket.off('data', onData)
+      resolve()
+    }
+    socket.on('data', onData)
+  })
+}
 
 test('a body without memory for its tree is not parsed: the answer is 503, and all memory is released', async () => {
   const world = await startJourneyWorld({

@@ -144,10 +144,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     httpStatus: number,
     headers: IncomingHttpHeaders,
   ): void {
+    // undici would keep the bytes of each header until the end of the answer.
+    controller.rawHeaders = null
     // Informational responses, such as 103, are not the answer.
     if (this.#ended || httpStatus < 200) return
     this.#stage = 'afterHeaders'

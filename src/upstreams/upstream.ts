@@ -189,7 +189,7 @@ export class Upstream {
           ? [...this.#ownHeaders, ...request.headers]
           : [...this.#ownHeaders, 'content-length', String(length), ...request.headers],
         body: whole
-          ? Buffer.concat(request.body, length)
+          ? joined(request.body, length)
           : Readable.from(slices([...request.body]), { objectMode: false }),
         idempotent: false,
       },
@@ -240,6 +240,15 @@ export class Upstream {
   async destroy(): Promise<void> {
     await this.#pool.destroy()
   }
+}
+
+// The parts in one buffer, by position with its length. undici keeps it until the answer has ended, and would keep 64 KB
+// of Node's pool with it.
+function joined(parts: readonly Buffer[], length: number): Buffer {
+  const whole = Buffer.allocUnsafeSlow(length)
+  let end = 0
+  for (const part of parts) end += part.copy(whole, end)
+  return whole
 }
 
 // Drops each part once it is sent: this generator lives as long as the answer takes.

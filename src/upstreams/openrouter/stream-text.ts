@@ -154,6 +154,8 @@ export class StreamText {
   learnTemplate(): void {
     if (this.#place === null) return
     const { event, start, end } = this.#place
+    // An open stream takes less memory without an event and a chunk that it no longer needs.
+    this.#place = null
     const { name, data } = event
     // Neither passes unchanged: data of several lines, and a name that is no word, which is not relayed.
     if (data.includes('\n') || (name !== null && !isPlainWord(name))) return
@@ -166,12 +168,12 @@ export class StreamText {
   #cutAtCounter(source: string): TemplatePart {
     const [, upToNumber = source, fromThere] = this.#counter?.exec(source) ?? []
     return {
-      start: Buffer.from(upToNumber, 'latin1'),
-      end: fromThere === undefined ? null : Buffer.from(fromThere, 'latin1'),
+      start: keptBytes(upToNumber),
+      end: fromThere === undefined ? null : keptBytes(fromThere),
     }
   }
 
-  /** The text of the event that matched last. */
+  /** The text of the event that {@link matchTemplate} matched; empty: it matched none. */
   matched: Uint8Array = NOTHING
 
   /**
@@ -179,6 +181,7 @@ export class StreamText {
    * events of a stream do; -1 if it may report more, not be JSON, or continue in the next chunk.
    */
   matchTemplate(bytes: Buffer, eventStart: number): number {
+    this.matched = NOTHING
     if (this.#template === null) return -1
     const { before, after } = this.#template
     const start = partEnd(bytes, eventStart, before)
@@ -191,6 +194,13 @@ export class StreamText {
       : text
     return end
   }
+}
+
+// The bytes of latin-1 text, in memory that they share with nothing: Node's pool would be kept with them, 64 KB.
+function keptBytes(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(text.length)
+  bytes.write(text, 'latin1')
+  return bytes
 }
 
 /** The bytes on one side of the text, without the number of the counter. */
