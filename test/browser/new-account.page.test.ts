@@ -18,7 +18,7 @@ const SCREENS: readonly Screen[] = [
       server.answer('/overview', json({ ...OVERVIEW, keys: [] }))
       server.answer('/keys', json(EMPTY))
     },
-    text: 'or invite an owner who creates one.',
+    text: 'invite an owner',
   },
   {
     name: 'op-give-free-credit',

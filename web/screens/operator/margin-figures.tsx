@@ -45,7 +45,7 @@ export function MarginFigures(props: MarginFiguresProps) {
           <p title={more}>
             {title === 'Failed' && totals.failed > 0 ? (
               <FailedLink range={range}>{note}</FailedLink>
-            ) : title === 'Margin' && account !== undefined ? (
+            ) : title === 'Margin' && account !== undefined && totals.requests > 0 ? (
               <Link
                 className="to-failed"
                 title="Show the margin by model."

@@ -8,7 +8,7 @@ import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
 import { Heads } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { useAccountPaths } from '../../shell/account-screen.tsx'
+import { useAccountPaths, useIsTab } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 
 const HEADS = [
@@ -81,6 +81,7 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
 function NoneUsed() {
   const account = useAccountId()
   const paths = useAccountPaths()
+  const isTab = useIsTab()
   const { data: all } = useQuery(keysQuery(account))
   if (all?.data.length !== 0) {
     return (
@@ -95,7 +96,21 @@ function NoneUsed() {
         <Link className="link" to={paths.keys} params={{ account }} search={{ create: true }}>
           Create a key
         </Link>
-        , or invite an owner who creates one.
+        {isTab && (
+          <>
+            , or{' '}
+            <Link
+              className="link"
+              to="/operator/accounts/$account/members"
+              params={{ account }}
+              search={{ invite: true }}
+            >
+              invite an owner
+            </Link>{' '}
+            who creates one
+          </>
+        )}
+        .
       </p>
     </Empty>
   )
