@@ -11,3 +11,11 @@ export const HANG_LIMITS = {
   teardownTimeout: HANG_MS,
   expect: { poll: { timeout: HANG_MS / 2 } },
 }
+
+/** When a wait for a line of a log is given up: even a busy machine logs something in three minutes. */
+export const LOG_LIMITS = {
+  /** From the line before. */
+  quiet: () => AbortSignal.timeout(3 * 60_000),
+  /** From the beginning of the wait. */
+  whole: () => AbortSignal.timeout(HANG_MS / 2),
+}

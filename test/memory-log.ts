@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events'
+import { LOG_LIMITS } from './hang-limits.ts'
 
 const LAST_LINES = 10
 
@@ -6,18 +7,12 @@ const LAST_LINES = 10
 export class MemoryLog {
   /** Every line so far. */
   readonly lines: string[] = []
-  readonly #quietMs: number
-  readonly #longestMs: number
+  readonly #limits: typeof LOG_LIMITS
   // Any number of tests' steps wait at once.
   readonly #written = new EventEmitter().setMaxListeners(0)
 
-  /**
-   * Gives up a text if no line is written for `quietMs`, or it is in none for `longestMs`. Even a busy machine writes some
-   * lines in the defaults.
-   */
-  constructor({ quietMs = 3 * 60_000, longestMs = 5 * 60_000 } = {}) {
-    this.#quietMs = quietMs
-    this.#longestMs = longestMs
+  constructor(limits = LOG_LIMITS) {
+    this.#limits = limits
   }
 
   /** Takes whole lines. */
@@ -28,12 +23,12 @@ export class MemoryLog {
 
   /**
    * Resolves with the first line that contains a text, among present and later ones. Rejects with the text and the last
-   * lines once it is given up.
+   * lines at a limit.
    */
   async logged(text: string): Promise<string> {
-    const tooLong = AbortSignal.timeout(this.#longestMs)
+    const whole = this.#limits.whole()
     for (let place = 0; ; place++) {
-      if (place === this.lines.length && !(await this.#another(tooLong))) {
+      if (place === this.lines.length && !(await this.#another(whole))) {
         const last = this.lines.slice(-LAST_LINES).map((line) => `  ${line}`)
         throw new Error(
           [`no line has "${text}" in it of ${place} lines, the last of them:`, ...last].join('\n'),
@@ -45,8 +40,8 @@ export class MemoryLog {
   }
 
   /** Whether another line comes in time. */
-  #another(tooLong: AbortSignal): Promise<boolean> {
-    const signal = AbortSignal.any([tooLong, AbortSignal.timeout(this.#quietMs)])
+  #another(whole: AbortSignal): Promise<boolean> {
+    const signal = AbortSignal.any([whole, this.#limits.quiet()])
     return once(this.#written, 'lines', { signal }).then(
       () => true,
       () => false,

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { freePort } from '../../src/store/testing/free-port.ts'
+import { LOG_LIMITS } from '../hang-limits.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { tinyModel } from './tiny-model.ts'
 
@@ -112,7 +113,7 @@ async function served({ folder, program, args, port, line }: Program): Promise<R
   })
   const ended = once(child, 'exit')
   // Python may load for a minute before it says anything.
-  const log = new MemoryLog({ quietMs: 5 * 60_000 })
+  const log = new MemoryLog({ ...LOG_LIMITS, quiet: LOG_LIMITS.whole })
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on('line', (text) => log.write(text))
   }
