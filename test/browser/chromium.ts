@@ -93,10 +93,7 @@ export async function openStillWindow(browser: Browser, look: Look): Promise<Bro
   return context
 }
 
-/**
- * Has each page of a window load the scripts of the screens that it shows, and not those of all others while the browser
- * has nothing to do: these were most of the work of a test.
- */
+/** Has each page of a window load no scripts of screens that it does not show: else all, while the browser has nothing to do. */
 export async function loadOnlyShown(window: BrowserContext): Promise<void> {
   await window.addInitScript('globalThis.requestIdleCallback = () => 0')
 }
