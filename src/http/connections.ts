@@ -255,13 +255,15 @@ export class Connections {
     }
     const latest = this.#unanswered.get(socket)
     if (latest === undefined) this.#answerRefused(error, socket)
-    else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroySoon()
-    else if (latest.clientRequest.complete) {
-      dropBytes(socket)
-      latest.client.once('close', () => this.#answerRefused(error, socket))
-    } else {
+    else if (!latest.clientRequest.complete) {
       latest.client.once('close', () => socket.destroySoon())
       latest.clientRequest.breakOff(problemOf(error))
+    } else if (error.code === 'HPE_INVALID_EOF_STATE') {
+      // The client left in the middle of its next head.
+      socket.destroySoon()
+    } else {
+      dropBytes(socket)
+      latest.client.once('close', () => this.#answerRefused(error, socket))
     }
   }
 
