@@ -187,6 +187,17 @@ describe('bytes that are not HTTP', () => {
     expect(count(text, /HTTP\/1\.1/g)).toBe(2)
   })
 
+  test('are none in a head that a client leaves unfinished behind a request: it counts as gone', async () => {
+    const to = await startJourneyWorld({ upstream: (socket) => socket.resume() })
+    const socket = dial(to, `${posted(STREAM_BODY)}POST /v1/chat/completions HTTP/1.1\r\nhost: t`)
+    await expect.poll(() => to.clients[0]?.socket?.bytesRead).toBe(socket.bytesWritten)
+    socket.end()
+    expect(await received(socket, () => false)).toBe('')
+    // The call is read on without its client until the provider answers, which it never does.
+    await to.upstream.destroy()
+    expect(await to.onlyRequest()).toMatchObject({ errorCode: 'client_gone' })
+  })
+
   test('in a chunked body are answered 400 in the envelope', async () => {
     const to = await startJourneyWorld({ upstream: () => {} })
     const socket = dial(
