@@ -27,7 +27,7 @@ export function FailedLink({ range, children }: FailedLinkProps) {
     ...setFields({ account: textOf(only) }),
     failed: true,
   } as const
-  const look = { className: 'to-failed', title: `Show failed requests. ${FAILED_COUNTS}`, search }
+  const look = { className: 'stat-link', title: `Show failed requests. ${FAILED_COUNTS}`, search }
   return account === undefined ? (
     <Link to="/operator/activity" {...look}>
       {children}
@@ -70,7 +70,7 @@ export function RefusedLink({ range, forwarded }: RefusedLinkProps) {
       )}
       <p className="refused">
         <Link
-          className="to-failed"
+          className="stat-link"
           title={`Requests that were refused before they were forwarded; counts are kept for ${REFUSALS_KEPT_DAYS} days. Show why.`}
           to={paths.activity}
           params={{ account }}

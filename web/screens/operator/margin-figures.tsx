@@ -47,7 +47,7 @@ export function MarginFigures(props: MarginFiguresProps) {
               <FailedLink range={range}>{note}</FailedLink>
             ) : title === 'Margin' && account !== undefined && totals.requests > 0 ? (
               <Link
-                className="to-failed"
+                className="stat-link"
                 title="Show the margin by model."
                 to="/operator/usage"
                 search={{ ...searchOf(range), by: 'model', account }}
