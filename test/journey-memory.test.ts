@@ -244,7 +244,7 @@ test.each([
     signal: leaving.signal,
   }).catch(() => null)
   if (isRefused) await (await first)?.body.dump()
-  // Else the other may be the one that waits.
+  // Otherwise the other may be the one that waits.
   else await asked.promise
   const { statusCode, body } = await request(world.url, {
     method: 'POST',

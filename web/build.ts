@@ -24,7 +24,7 @@ const COMPRESSED = /\.(?:css|html|js|json|svg)$/
 // The default of 11 takes three times as long for two percent.
 const BROTLI_QUALITY = 10
 
-// Else each part that two screens share is a file, and a first load asks for twice as many.
+// Otherwise each part that two screens share is a file, and a first load asks for twice as many.
 const SPLITTING = {
   groups: [
     { name: 'first', tags: ['$initial' as const], priority: 1 },

@@ -93,7 +93,7 @@ export async function openStillWindow(browser: Browser, look: Look): Promise<Bro
   return context
 }
 
-/** Has each page of a window load no scripts of screens that it does not show: else all, while the browser has nothing to do. */
+/** Has each page of a window load only the scripts of screens that it shows. Otherwise it loads all, while the browser has nothing to do. */
 export async function loadOnlyShown(window: BrowserContext): Promise<void> {
   await window.addInitScript('globalThis.requestIdleCallback = () => 0')
 }

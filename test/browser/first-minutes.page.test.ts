@@ -57,7 +57,7 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
   const { stdout } = await run('sh', ['-c', lines])
   expect(JSON.parse(stdout).object).toBe('chat.completion')
 
-  // Else the page asks before the key is left.
+  // Otherwise the page asks before the key is left.
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await copyBy(page, 'Copy the key')
   await page.getByRole('link', { name: 'Activity' }).click()

@@ -183,7 +183,7 @@ test('a forgotten password is reset by email, and an unknown address gets the sa
 }) => {
   const forget = async (email: string): Promise<void> => {
     await door.getByRole('link', { name: 'Forgot your password?' }).click()
-    // Else the field of the screen before it is filled, while this one still loads.
+    // Otherwise the field of the screen before it is filled, while this one still loads.
     await door.getByRole('heading', { name: 'Choose a new password' }).waitFor()
     await door.getByLabel('Email').fill(email)
     await door.getByRole('button', { name: 'Send email' }).click()

@@ -20,7 +20,7 @@ async function invite(owner: Page): Promise<string> {
   await owner.getByText('Send this link to grace@example.org.').waitFor()
   await owner.getByText('It works only on this machine: set TOLLGATE_PUBLIC_URL.').waitFor()
   const link = await owner.getByLabel('The new link').inputValue()
-  // Else the page asks before the link is left.
+  // Otherwise the page asks before the link is left.
   await owner.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await copyBy(owner, 'Copy the link')
   return link

@@ -48,7 +48,7 @@ async function areTestsPassed(names: readonly string[]): Promise<boolean> {
     watch: false,
     include: ['test/browser/**/*.page.test.ts'],
     maxWorkers: 2,
-    // Else each file would start a browser of its own.
+    // Otherwise each file would start a browser of its own.
     isolate: false,
     reporters: ['verbose'],
     ...HANG_LIMITS,

@@ -39,7 +39,7 @@ export class ModelChain {
   finalBlock = 0
   /** The first block that was final and was replaced; null: none was. */
   replacedFrom: number | null = null
-  /** Whether the second token has a rate: else its contract says other decimals than its setting, which closes it. */
+  /** Whether the second token has a rate. Otherwise its contract says other decimals than its setting, which closes it. */
   hasRate = true
   #waiting: Transaction[] = []
   #highestBlock = 0

@@ -137,7 +137,7 @@ function readError(root: JsonObject): ProviderError | null {
 }
 
 /**
- * Like {@link readError}; the finish reason `error` is one too, if no choice has text or calls of tools: else the
+ * Like {@link readError}; the finish reason `error` is one too, if no choice has text or calls of tools. Otherwise the
  * client gets the text until then.
  */
 function readAnswerError(root: JsonObject): ProviderError | null {

@@ -174,7 +174,7 @@ export function Invitation() {
               <NameField error={wrong('name')} />
               <NewPassword
                 error={wrong('password')}
-                hint={`At least ${PASSWORD_CHARS_MIN} characters. If you are already a user, type your own password.`}
+                hint={`At least ${PASSWORD_CHARS_MIN} characters. If you are already a user, type your existing password.`}
               />
             </>
           )}
