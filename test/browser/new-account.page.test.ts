@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest'
 import { press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { EMPTY, json } from './stand-in.ts'
+import { EMPTY, json, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
+import { INVITATIONS } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 
 /** The account of a new customer, for operators: what is not there yet, and a debt. */
@@ -17,6 +18,7 @@ const SCREENS: readonly Screen[] = [
     before(server) {
       server.answer('/overview', json({ ...OVERVIEW, keys: [] }))
       server.answer('/keys', json(EMPTY))
+      server.answer('/requests', json(EMPTY))
     },
     text: 'invite an owner',
   },
@@ -40,17 +42,66 @@ test('free credit is given in a dialog that says so', async ({ page, server }) =
   await page.getByRole('dialog', { name: 'Add credit' }).waitFor()
 })
 
+const NO_KEYS = 'an account whose keys were deleted has no keys, and a hint at earlier requests'
+
+test(NO_KEYS, async ({ page, server }) => {
+  server.answer('/overview', json({ ...OVERVIEW, keys: [] }))
+  server.answer('/keys', json(EMPTY))
+  await page.goto(`${server.address}/app/${ONE}`)
+  await page.getByRole('heading', { name: 'No keys.' }).waitFor()
+  await page.getByText('Choose a longer period to see earlier requests.').waitFor()
+})
+
+test('an account without requests is not asked to choose a longer period', async ({
+  page,
+  server,
+}) => {
+  server.answer('/overview', json({ ...OVERVIEW, keys: [] }))
+  server.answer('/requests', json(EMPTY))
+  await page.goto(`${server.address}/app/${ONE}`)
+  await page.getByRole('heading', { name: 'No key was used in this period.' }).waitFor()
+  expect(await page.getByText('Choose a longer period').count()).toBe(0)
+})
+
+test('nothing says that no key was used before the keys are read', async ({ page, server }) => {
+  server.answer('/overview', json({ ...OVERVIEW, keys: [] }))
+  server.answer('/keys', silent)
+  await page.goto(`${server.address}/app/${ONE}`)
+  await page.getByRole('link', { name: 'All keys' }).waitFor()
+  expect(await page.getByText('No key was used').count()).toBe(0)
+})
+
+const invited = (role: 'owner' | 'member') => ({
+  ...EMPTY,
+  data: INVITATIONS.map((one) => ({ ...one, role })),
+})
+
 test.for([
-  [EMPTY, 'owner'],
-  [null, 'member'],
+  ['without members or invitations', 'owner', EMPTY, EMPTY],
+  ['with an open invitation of an owner', 'member', EMPTY, invited('owner')],
+  ['with an open invitation of a member', 'owner', EMPTY, invited('member')],
+  ['with members', 'member', null, EMPTY],
 ] as const)(
-  'the first person who is invited to an account is its owner, and later ones are members',
-  async ([members, role], { page, server }) => {
+  'a person who is invited to an account %s is by default its %s',
+  async ([, role, members, invitations], { page, server }) => {
     if (members !== null) server.answer('/members', json(members))
+    server.answer('/invitations', json(invitations))
     await page.goto(`${server.address}/app/${ONE}/members?invite=true`)
-    await expect.poll(() => page.getByLabel('Role', { exact: true }).inputValue()).toBe(role)
+    expect(await page.getByLabel('Role', { exact: true }).inputValue()).toBe(role)
   },
 )
+
+test('the role of an invitation can be picked once members and invitations are read', async ({
+  page,
+  server,
+}) => {
+  server.answer('/invitations', silent)
+  await page.goto(`${server.address}/app/${ONE}/members?invite=true`)
+  const dialog = page.getByRole('dialog', { name: 'Invite a person' })
+  await dialog.getByLabel('Email').waitFor()
+  expect(await dialog.getByLabel('Role').count()).toBe(0)
+  expect(await dialog.getByRole('button', { name: 'Invite' }).isDisabled()).toBe(true)
+})
 
 describe('an account in debt', () => {
   const owing = (freeMicros: number) => ({

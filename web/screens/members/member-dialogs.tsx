@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { asMember, type Input } from '../../api/calls.ts'
-import { membersQuery, startQuery } from '../../api/queries.ts'
+import { invitationsQuery, membersQuery, startQuery } from '../../api/queries.ts'
 import { roleLabel } from '../../format/roles.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { InvitedEmail } from '../../parts/invited-email.tsx'
@@ -35,10 +35,15 @@ interface InviteProps {
 /** The form for a new invitation. */
 export function InviteMember({ onClose, onMade }: InviteProps) {
   const { data: start } = useQuery(startQuery)
-  const { data: members } = useQuery(membersQuery(useAccountId()))
+  const account = useAccountId()
+  const members = useQuery(membersQuery(account))
+  const invitations = useQuery(invitationsQuery(account))
+  const isRead = !members.isPending && !invitations.isPending
   const [picked, setPicked] = useState<Role | null>(null)
   // Members can't add credit, or invite others.
-  const role = picked ?? (members?.data.length === 0 ? 'owner' : 'member')
+  const needsOwner =
+    members.data?.data.length === 0 && invitations.data?.data.every(({ role }) => role !== 'owner')
+  const role = picked ?? (needsOwner ? 'owner' : 'member')
   const roleId = useId()
   const invite = useMemberWrite(
     (account_id, fields: Omit<Input<'inviteMember', 'member'>, 'account_id'>) =>
@@ -52,24 +57,26 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
       submit="Invite"
       write={invite}
       problem={refusal.rest}
-      isReady={start !== undefined}
+      isReady={start !== undefined && isRead}
       onSubmit={(fields) => invite.mutate({ email: String(fields.get('email')), role })}
       onClose={onClose}
     >
       <InvitedEmail isMailed={start?.mail === true} error={refusal.at('email')} />
-      <div className="fld">
-        <label htmlFor={roleId}>Role</label>
-        <select
-          id={roleId}
-          className="inp"
-          aria-describedby={`${roleId}-hint`}
-          value={role}
-          onChange={({ target: { value } }) => setPicked(value === 'owner' ? 'owner' : 'member')}
-        >
-          <RoleOptions />
-        </select>
-        <small id={`${roleId}-hint`}>{ROLES[role]}</small>
-      </div>
+      {isRead && (
+        <div className="fld">
+          <label htmlFor={roleId}>Role</label>
+          <select
+            id={roleId}
+            className="inp"
+            aria-describedby={`${roleId}-hint`}
+            value={role}
+            onChange={({ target: { value } }) => setPicked(value === 'owner' ? 'owner' : 'member')}
+          >
+            <RoleOptions />
+          </select>
+          <small id={`${roleId}-hint`}>{ROLES[role]}</small>
+        </div>
+      )}
     </FormDialog>
   )
 }
