@@ -161,7 +161,7 @@ test('a key is changed, disabled and deleted by its name', async ({ newPage, gat
   expect(await remove.isDisabled()).toBe(true)
   await page.getByLabel('Type desktop to delete it').fill('desktop')
   await remove.click()
-  await page.getByText('No keys yet').waitFor()
+  await page.getByText('No keys.').waitFor()
 })
 
 test('signing out and in again leads back to the same page', async ({ newPage, gateway }) => {

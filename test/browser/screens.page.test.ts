@@ -35,7 +35,7 @@ async function disableOne(page: Page, server: StandIn): Promise<void> {
 const SCREENS: readonly Screen[] = [
   { name: 'keys', path: at('keys'), text: 'nightly evals' },
   ...answeredScreens({ path: at('keys'), pathEnd: '/keys' }, [
-    ['keys-empty', json(EMPTY), 'No keys yet'],
+    ['keys-empty', json(EMPTY), 'No keys.'],
     ['keys-error', down, 'The keys could not be loaded.'],
     ['keys-loading', silent, 'Use it'],
   ]),

@@ -166,6 +166,15 @@ export function requestQuery(
   })
 }
 
+/** The newest request of an account. */
+export function newestRequestQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['requests', accountId, 'newest'],
+    queryFn: ({ signal }) => asMember('listRequests', { account_id: accountId, limit: 1 }, signal),
+    staleTime: MINUTE_MS / 4,
+  })
+}
+
 /** Why a request cost what it cost. It is read again when the charge has changed. */
 export function requestPricesQuery(
   { id, account_id, charge }: ActivityRequest,

@@ -123,7 +123,7 @@ function KeyTable({ find, onFind, ...changed }: KeyTableProps) {
             </button>
           </Empty>
         ) : (
-          <Empty title="No keys yet.">
+          <Empty title="No keys.">
             <p>
               Clients send a key with each request. Create one, with or without a limit, and put it
               into <span className="mono">{KEY_VARIABLE}</span> for the lines below.

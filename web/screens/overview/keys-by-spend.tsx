@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { Overview } from '../../api/answers.ts'
-import { keysQuery } from '../../api/queries.ts'
+import { keysQuery, newestRequestQuery } from '../../api/queries.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
@@ -82,36 +82,35 @@ function NoneUsed() {
   const account = useAccountId()
   const paths = useAccountPaths()
   const isTab = useIsTab()
-  const { data: all } = useQuery(keysQuery(account))
-  if (all?.data.length !== 0) {
-    return (
-      <Empty title="No key was used in this period.">
-        <p>Choose a longer period to see earlier requests.</p>
-      </Empty>
-    )
-  }
+  const all = useQuery(keysQuery(account))
+  const newest = useQuery(newestRequestQuery(account))
+  if (all.isPending || newest.isPending) return null
+  const hasKeys = all.data?.data.length !== 0
   return (
-    <Empty title="No keys yet.">
-      <p>
-        <Link className="link" to={paths.keys} params={{ account }} search={{ create: true }}>
-          Create a key
-        </Link>
-        {isTab && (
-          <>
-            , or{' '}
-            <Link
-              className="link"
-              to="/operator/accounts/$account/members"
-              params={{ account }}
-              search={{ invite: true }}
-            >
-              invite an owner
-            </Link>{' '}
-            who creates one
-          </>
-        )}
-        .
-      </p>
+    <Empty title={hasKeys ? 'No key was used in this period.' : 'No keys.'}>
+      {newest.data?.data.length !== 0 && <p>Choose a longer period to see earlier requests.</p>}
+      {!hasKeys && (
+        <p>
+          <Link className="link" to={paths.keys} params={{ account }} search={{ create: true }}>
+            Create a key
+          </Link>
+          {isTab && (
+            <>
+              , or{' '}
+              <Link
+                className="link"
+                to="/operator/accounts/$account/members"
+                params={{ account }}
+                search={{ invite: true }}
+              >
+                invite an owner
+              </Link>{' '}
+              who creates one
+            </>
+          )}
+          .
+        </p>
+      )}
     </Empty>
   )
 }
