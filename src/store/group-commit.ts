@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { NotSent, RowsLocked, StoreUnavailable } from './store-failure.ts'
+import { isAway, NotSent, RowsLocked, StoreUnavailable } from './store-failure.ts'
 
 interface GroupCommitInput<Command, Answer> {
   /**
    * Commits all of a batch or none, and resolves with the results in the same order. Rejects with `RowsLocked` if rows of
-   * it stayed locked, with any other `StoreUnavailable` if the store failed, and with any other error if a command failed.
+   * it stayed locked, with a `StoreUnavailable` that is not `NotDone` if the store failed, and with any other error if a
+   * command failed.
    */
   readonly commit: (
     commands: readonly Command[],
@@ -301,7 +302,7 @@ export class GroupCommit<Command, Answer> {
       await this.#answer(batch, isSuspect ? 'little' : 'usual')
     } catch (error) {
       if (error instanceof RowsLocked) await this.#commitApart(batch)
-      else if (error instanceof StoreUnavailable) this.#fail(batch, error)
+      else if (isAway(error)) this.#fail(batch, error)
       else await this.#commitEach(batch, error)
     }
   }
@@ -344,7 +345,7 @@ export class GroupCommit<Command, Answer> {
         else this.#setAside(commands)
       } catch (error) {
         if (error instanceof RowsLocked) this.#setAside(commands)
-        else if (error instanceof StoreUnavailable) {
+        else if (isAway(error)) {
           this.#fail(apart.slice(place).flat(), error)
           return
         } else await this.#commitEach(commands, error)

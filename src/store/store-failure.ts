@@ -25,8 +25,11 @@ export class StoreUnavailable extends Error {
 /** The store could not be asked at all: nothing of the command is there. */
 export class NotSent extends StoreUnavailable {}
 
-/** Rows of the command stayed locked by another transaction: nothing of it is there, and the store works. */
-export class RowsLocked extends NotSent {}
+/** The store works, but could not run this one command: nothing of it is there. A later try may succeed. */
+export class NotDone extends NotSent {}
+
+/** Rows of the command stayed locked by another transaction. */
+export class RowsLocked extends NotDone {}
 
 /** The store refused this one statement or command; others are not affected. */
 export class StoreRefused extends Error {
@@ -35,6 +38,11 @@ export class StoreRefused extends Error {
 
 /** A rule forbids the command, so that the store would never accept it: a repeat changes nothing. */
 export class CommandImpossible extends StoreRefused {}
+
+/** Whether the store failed, and not only a command. */
+export function isAway(error: unknown): error is StoreUnavailable {
+  return error instanceof StoreUnavailable && !(error instanceof NotDone)
+}
 
 /** The read of a page was ended, or did not begin: it took too long, or too many others waited. */
 export class ReadRefused extends Error {

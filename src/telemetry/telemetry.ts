@@ -3,7 +3,7 @@ import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { accountRefusal, type RefusedFor } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
-import { RowsLocked, StoreUnavailable, storeFaultOf } from '../store/store-failure.ts'
+import { NotDone, StoreUnavailable, storeFaultOf } from '../store/store-failure.ts'
 import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/provider-records.ts'
 import type { Metrics } from './metrics.ts'
 import type { RequestExport } from './otlp-export.ts'
@@ -45,8 +45,8 @@ export class Telemetry {
     if (problem === null) {
       if (record.state !== null && call !== null) this.#accountAccepted(call)
     } else if (problem.cause instanceof StoreUnavailable) {
-      // Locked rows are those of one account: the store works.
-      if (!(problem.cause instanceof RowsLocked)) {
+      // With one account's rows locked or one right missing, the store works.
+      if (!(problem.cause instanceof NotDone)) {
         this.#parts.readiness.storeFailed(problem.cause.fault)
       }
     } else if (call !== null) {

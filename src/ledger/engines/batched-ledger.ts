@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type CommitPatience, GroupCommit } from '../../store/group-commit.ts'
 import {
   CommandImpossible,
+  isAway,
   NotSent,
-  RowsLocked,
   StoreRefused,
   StoreUnavailable,
 } from '../../store/store-failure.ts'
@@ -48,7 +48,7 @@ export interface LedgerEngine {
   /**
    * Commits all commands, in this order, or none. Rejects with `StoreUnavailable` if the store failed (then
    * the commit may or may not have happened), with `NotSent` if nothing was sent, with `RowsLocked` if some of their
-   * rows stayed locked, and with any other error if a command failed.
+   * rows stayed locked, and with any other `NotDone` or error if a command failed.
    */
   commit(commands: readonly LedgerCommand[], patience: CommitPatience): Promise<CommittedBatch>
   /** Resolves the commits whose results have arrived. Left out: only the event loop delivers them. */
@@ -272,7 +272,7 @@ export interface CommitReport {
   readonly durationMs: number
   /**
    * `unwritten`: it succeeded without anything to write, which does not show that the store takes writes. `refused`:
-   * the store works, but a command of the batch failed or met rows that stayed locked.
+   * the store works, but a command of the batch failed, met rows that stayed locked or needed a right that is missing.
    */
   readonly outcome: 'committed' | 'unwritten' | 'refused' | 'unavailable'
   /** The error of the store if it was unavailable; else null. */
@@ -298,8 +298,8 @@ export function timedCommit(
       tell(hasWritten ? 'committed' : 'unwritten', null)
       return verdicts
     } catch (error) {
-      const isAway = error instanceof StoreUnavailable && !(error instanceof RowsLocked)
-      tell(isAway ? 'unavailable' : 'refused', isAway ? error : null)
+      if (isAway(error)) tell('unavailable', error)
+      else tell('refused', null)
       throw error
     }
   }

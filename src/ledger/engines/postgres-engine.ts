@@ -13,6 +13,7 @@ import {
 import { endConnection } from '../../store/postgres/postgres-servers.ts'
 import {
   CommandImpossible,
+  NotDone,
   NotSent,
   RowsLocked,
   StoreRefused,
@@ -210,7 +211,7 @@ export class PostgresEngine implements LedgerEngine {
       const { verdicts } = await this.#commitOn(writer, { commands, patience, timeOf })
       rebooking.ran(commands, verdicts)
     } catch (error) {
-      const isRefusal = error instanceof StoreRefused || error instanceof RowsLocked
+      const isRefusal = error instanceof StoreRefused || error instanceof NotDone
       if (!isRefusal) throw new NotSent(messageOf(error), { cause: error })
       const [only, ...others] = commands
       if (only !== undefined && others.length === 0) rebooking.refused(only)

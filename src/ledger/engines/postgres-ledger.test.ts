@@ -64,6 +64,38 @@ test('a count of a period that the server cancels refuses only its own command',
   expect((await bench.apiKey('KA')).allowance).toBeNull()
 })
 
+test('a right that is missing refuses only the commands that need it, until it is granted', async () => {
+  await neighbours.setUp(['A', 'B'])
+  const role = `clerk_${process.pid}`
+  await outsider.query(`create role ${role}; grant all on all tables in schema public to ${role};
+    revoke insert on credit_codes from ${role}`)
+  const sessions = async () => {
+    const opened = "select pid from pg_stat_activity where application_name = 'denied'"
+    return (await outsider.query(opened)).rows
+  }
+  const outcomes: string[] = []
+  const ledger = neighbours.beside({
+    url: `${bench.url}?application_name=denied&options=-c%20role=${role}`,
+    onCommit: ({ outcome }) => outcomes.push(outcome),
+  })
+  await ledger.openHold(holdOf('R1', 'KA', 'A'))
+  const before = await sessions()
+  expect(before).toHaveLength(1)
+  const code = { codeHash: 'h', displaySuffix: 's', amountMicros: micros(1), expiresAtMs: null }
+  const addCode = () => ledger.addCreditCode({ id: 'code_1', ...code })
+  const answers = await Promise.allSettled([addCode(), ledger.openHold(holdOf('R2', 'KA', 'A'))])
+  expect(answers).toMatchObject([
+    { status: 'rejected', reason: { name: 'StoreUnavailable' } },
+    { status: 'fulfilled', value: { kind: 'opened' } },
+  ])
+  expect(outcomes).toEqual(['committed', 'refused', 'refused', 'committed'])
+  await outsider.query(`grant insert on credit_codes to ${role}`)
+  await addCode()
+  expect(await sessions()).toEqual(before)
+  await ledger.close()
+  await outsider.query(`drop owned by ${role}; drop role ${role}`)
+})
+
 test('columns that a newer gateway adds break no statement of a running older gateway', async () => {
   await neighbours.setUp(['A'])
   await bench.ledger.openHold(holdOf('R1', 'KA'))

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 import { messageOf } from '../../vocabulary/message-of.ts'
-import { type StoreFault, StoreRefused, StoreUnavailable } from '../store-failure.ts'
+import { NotDone, type StoreFault, StoreRefused, StoreUnavailable } from '../store-failure.ts'
 
 /** The meaning of an error of PostgreSQL, or of the connection to it. */
 type Meaning =
@@ -10,6 +10,8 @@ type Meaning =
   | 'rowLocked'
   /** The server cancelled the statement, as after the time-out of statements. */
   | 'cancelled'
+  /** The user lacks a right that this statement needs: a try succeeds once the right is granted. */
+  | 'denied'
   /** The fault of one statement or its values; the server works. */
   | 'refused'
   /** The server can't be used now, or ever: also any unknown error. */
@@ -21,8 +23,7 @@ const MEANINGS: readonly (readonly [RegExp, Meaning])[] = [
   [/^40(001|P01)$/, 'lostRace'],
   [/^55P03$/, 'rowLocked'],
   [/^57014$/, 'cancelled'],
-  // A right was taken from the user of the database: no statement is at fault, and it works once the right is back.
-  [/^42501$/, 'away'],
+  [/^42501$/, 'denied'],
   // Cardinality, data, constraints, syntax, checks of views, limits of the program, PL/pgSQL.
   [/^(21|22|23|42|44|54|P0)/, 'refused'],
 ]
@@ -59,7 +60,7 @@ export function isCancelled(error: unknown): boolean {
 /** Whether a connection can serve the next transaction after this error, once its own is rolled back. */
 export function keepsConnection(error: unknown): boolean {
   const meaning = meaningOf(error)
-  return meaning === 'lostRace' || meaning === 'rowLocked' || meaning === 'refused'
+  return meaning !== 'cancelled' && meaning !== 'away'
 }
 
 // Read-only transaction, disk full.
@@ -72,7 +73,9 @@ export function postgresFailure(
 ): StoreRefused | StoreUnavailable {
   if (error instanceof StoreUnavailable || error instanceof StoreRefused) return error
   const message = messageOf(error)
-  if (meaningOf(error) === 'refused') return new StoreRefused(message, { cause: error })
+  const meaning = meaningOf(error)
+  if (meaning === 'refused') return new StoreRefused(message, { cause: error })
+  if (meaning === 'denied') return new NotDone(`${serverName}: ${message}`, { cause: error })
   return new StoreUnavailable(`${serverName}: ${message}`, {
     cause: error,
     fault: FAULTS[sqlStateOf(error) ?? ''] ?? null,
