@@ -306,21 +306,25 @@ describe('connections', () => {
     await write()
   })
 
-  test('hardly wait for a lock behind one that has waited for it in vain, so that reads come soon', async () => {
+  test('hardly wait for a lock behind one that has waited for it in vain, until a write has had it', async () => {
     const busyTimeoutMs = 2_000
     const store = await open({ busyTimeoutMs })
     const blocker = new DatabaseSync(file)
     blocker.exec('begin immediate')
     const startedAtMs = performance.now()
-    const writes = Array.from({ length: 10 }, () =>
-      writeSetting(store.db, { name: 'maintenance', value: 'on' }),
-    )
+    const write = () => writeSetting(store.db, { name: 'maintenance', value: 'on' })
+    const writes = Array.from({ length: 10 }, write)
     const refused = Promise.allSettled(writes)
     expect(await readSetting(store.db, 'maintenance')).toBeNull()
     expect(performance.now() - startedAtMs).toBeLessThan(writes.length * busyTimeoutMs)
     expect(new Set((await refused).map(({ status }) => status))).toEqual(new Set(['rejected']))
+    blocker.exec('rollback')
+    await write()
+    blocker.exec('begin immediate')
+    const lockedAtMs = performance.now()
+    await expect(write()).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(performance.now() - lockedAtMs).toBeGreaterThan(busyTimeoutMs / 2)
     blocker.close()
-    await writeSetting(store.db, { name: 'maintenance', value: 'on' })
   })
 
   test('refuse free credit below zero or promised twice, and holds below zero', async () => {

@@ -25,8 +25,7 @@ export interface SqlResult {
 // Each shape of query is a separate statement; filters make many shapes, and each keeps memory.
 const STATEMENTS_MAX = 256
 
-// A statement behind one that has waited for a lock in vain would wait as long, and all behind it too, also those that
-// only read.
+// After one statement has waited in vain, the statements behind it, reads included, would each wait as long.
 const HURRIED_FOR_MS = 10_000
 const HURRIED_BUSY_TIMEOUT_MS = 250
 
@@ -51,10 +50,7 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   run({ sql, parameters }: SqlJob): SqlResult {
     // A transaction must end, wherever its file is.
     if (sql !== 'rollback') this.#requireSameFiles(NotSent)
-    if (this.#hurriedUntilMs !== null && performance.now() >= this.#hurriedUntilMs) {
-      this.#waitForLocks(this.#busyTimeoutMs)
-      this.#hurriedUntilMs = null
-    }
+    if (performance.now() >= (this.#hurriedUntilMs ?? Infinity)) this.#endHurry()
     try {
       return this.#run({ sql, parameters })
     } catch (error) {
@@ -69,12 +65,20 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   #run({ sql, parameters }: SqlJob): SqlResult {
     const statement = this.#prepare(sql)
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
-    return { rows: [], changes: Number(statement.run(...parameters).changes) }
+    const { changes } = statement.run(...parameters)
+    // A write has had the lock; reads need none.
+    if (this.#hurriedUntilMs !== null) this.#endHurry()
+    return { rows: [], changes: Number(changes) }
   }
 
   close(): void {
     if (this.#isReadOnly) this.#connection.close()
     else checkpointAndClose(this.#connection)
+  }
+
+  #endHurry(): void {
+    this.#waitForLocks(this.#busyTimeoutMs)
+    this.#hurriedUntilMs = null
   }
 
   #waitForLocks(busyTimeoutMs: number): void {
