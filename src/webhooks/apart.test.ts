@@ -302,14 +302,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       statements = 0
       const raised = numbers.map((number) => {
         const subject = { subjectId: `key_${number}`, mark: reportedMark(`key_${number % 40}`) }
-        return {
-          event: EVENT,
-          ...subject,
-          sinceMs: nowMs,
-          fields: { credit_limit: number },
-        } as const
+        return { ...subject, sinceMs: nowMs, fields: { credit_limit: number } }
       })
-      await raiseConditions({ db, ids, nowMs }, raised)
+      await raiseConditions({ db, ids, nowMs }, { event: EVENT, raised })
       return statements
     }
     await makeWebhook()

@@ -7,9 +7,8 @@ import { addMessages, withRoom } from './deliveries.ts'
 import { eventsOf, keepWebhooks, listWebhooks } from './registry.ts'
 import { subscribedMark } from './subjects.ts'
 
-/** Something that holds from now on, until it is ended. */
+/** The condition of an event: something that holds from now on, until it is ended. */
 export interface Raised {
-  readonly event: WebhookEvent
   readonly subjectId: string
   /**
    * Stored with the time at which the condition was reported to a webhook: conditions with the same mark are reported an
@@ -37,7 +36,7 @@ interface RaiseInput {
  */
 export async function raiseConditions(
   { db, ...input }: RaiseInput,
-  raised: readonly Raised[],
+  { event, raised }: { readonly event: WebhookEvent; readonly raised: readonly Raised[] },
 ): Promise<void> {
   // In one order: processes that raise the same wait for each other's rows.
   const inOrder = raised.toSorted((a, b) => (a.subjectId < b.subjectId ? -1 : 1))
@@ -47,7 +46,7 @@ export async function raiseConditions(
       const rows = await trx
         .insertInto('webhook_conditions')
         .values(
-          some.map(({ event, subjectId, sinceMs }) =>
+          some.map(({ subjectId, sinceMs }) =>
             WEBHOOK_CONDITIONS.record({ event, subjectId, sinceMs }),
           ),
         )
@@ -56,8 +55,7 @@ export async function raiseConditions(
         .execute()
       const notedIds = new Set(rows.map(({ subjectId }) => subjectId))
       const noted = some.filter(({ subjectId }) => notedIds.has(subjectId))
-      const [first] = noted
-      if (first !== undefined) await report({ ...input, db: trx }, { event: first.event, noted })
+      if (noted.length > 0) await report({ ...input, db: trx }, { event, noted })
     })
   }
 }

@@ -33,7 +33,7 @@ export async function lowBalances(
     const threshold = below ?? LOW_BALANCE_MICROS_DEFAULT
     if (balance >= threshold) return []
     const fields = { account_id: id, balance, low_balance: threshold }
-    return [{ event: 'balance.low', subjectId: id, sinceMs: nowMs, fields }]
+    return [{ subjectId: id, sinceMs: nowMs, fields }]
   })
 }
 
@@ -58,19 +58,18 @@ export async function nearLimits(
     .execute()
   return rows.flatMap((row): Raised[] => {
     const { id, accountId, spend, limit, allowance, period, endsAtMs } = row
-    const named = { event: 'key.limit_near', sinceMs: nowMs } as const
     const owner = { key_id: id, account_id: accountId }
     const near: Raised[] = []
     if (isNear(spend, limit)) {
       const fields = { ...owner, spend, credit_limit: limit }
-      near.push({ ...named, subjectId: id, mark: reportedMark(`${id} limit`), fields })
+      near.push({ sinceMs: nowMs, subjectId: id, mark: reportedMark(`${id} limit`), fields })
     }
     // A row has the period of its latest hold, which may be over.
     if (endsAtMs !== null && nowMs < endsAtMs && isNear(row.periodSpend, allowance)) {
       const resetsAt = new Date(endsAtMs).toISOString()
       const fields = { ...owner, spend: row.periodSpend, allowance, period, resets_at: resetsAt }
       const subjectId = `${id} ${period} until ${resetsAt}`
-      near.push({ ...named, subjectId, mark: reportedMark(`${id} allowance`), fields })
+      near.push({ sinceMs: nowMs, subjectId, mark: reportedMark(`${id} allowance`), fields })
     }
     return near
   })
@@ -135,7 +134,7 @@ export async function unresolvedRequests(
       held: row.backed + row.free,
       ended_at: new Date(endedAtMs).toISOString(),
     }
-    return [{ event: 'request.unresolved', subjectId: row.id, sinceMs, fields }]
+    return [{ subjectId: row.id, sinceMs, fields }]
   })
   const last = rows.at(-1)
   const next =
@@ -195,7 +194,7 @@ export async function awayUpstreams(
     const fromMs = listedAtMs.get(upstream) ?? sinceStartMs
     if (isRecent(fromMs)) return []
     const fields = { upstream, last_listed_at: isoOrNull(listedAtMs.get(upstream)) }
-    return [{ event: 'upstream.away', subjectId: upstream, sinceMs: fromMs + awayAfterMs, fields }]
+    return [{ subjectId: upstream, sinceMs: fromMs + awayAfterMs, fields }]
   })
   const listed = upstreams.filter((upstream) => isRecent(listedAtMs.get(upstream) ?? -Infinity))
   return { raised, listed }
@@ -205,7 +204,6 @@ export async function awayUpstreams(
 export async function storeGaps(db: Kysely<Tables>, nowMs: number): Promise<readonly Raised[]> {
   const gaps = await listStoreGaps(db, nowMs - DAY_MS)
   return gaps.map(({ id, foundAtMs, fromMs, untilMs, chargeMicros, instanceId, ...counts }) => ({
-    event: 'store.went_back',
     subjectId: id,
     sinceMs: foundAtMs,
     fields: {
@@ -240,7 +238,7 @@ export async function unsentReversals(
       balance: balanceMicros,
       created_at: new Date(createdAtMs).toISOString(),
     }
-    return { event: REVERSED, subjectId: reference, sinceMs: createdAtMs, fields }
+    return { subjectId: reference, sinceMs: createdAtMs, fields }
   })
 }
 

@@ -61,9 +61,12 @@ test('an event reaches the other webhooks while one is being deleted', async () 
   const later = await store.db.transaction().execute(async (trx) => {
     await trx.deleteFrom('webhooks').where('id', '=', webhook.id).execute()
     const sinceMs = systemClock.nowMs()
-    const gap = { event: 'store.went_back', subjectId: 'gap_1', sinceMs, fields: {} } as const
-    const raised = raiseConditions({ db: store.db, ids, nowMs: sinceMs }, [gap])
-    const made = expect(raised).resolves.toBeUndefined()
+    const gaps = {
+      event: 'store.went_back',
+      raised: [{ subjectId: 'gap_1', sinceMs, fields: {} }],
+    } as const
+    const raising = raiseConditions({ db: store.db, ids, nowMs: sinceMs }, gaps)
+    const made = expect(raising).resolves.toBeUndefined()
     await lockWaits(store.db, 1)
     return { made }
   })

@@ -328,13 +328,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a condition that several processes see at the same time is reported once', async () => {
     await makeWebhook()
-    const raised = {
-      event: 'audit.difference',
-      subjectId: 'store',
-      sinceMs: nowMs,
-      fields: {},
-    } as const
-    const raise = () => raiseConditions({ db: bench.store.db, ids, nowMs }, [raised])
+    const raised = [{ subjectId: 'store', sinceMs: nowMs, fields: {} }]
+    const raise = () =>
+      raiseConditions({ db: bench.store.db, ids, nowMs }, { event: 'audit.difference', raised })
     await Promise.all([raise(), raise(), raise()])
     expect((await events()).length).toBe(1)
     await endConditions(bench.store.db, { event: 'audit.difference', subjectIds: ['store'] })

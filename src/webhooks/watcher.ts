@@ -142,7 +142,7 @@ export class Watcher {
     this.#unresolvedAfter = next ?? START
     const subjectIds = raised.map(({ subjectId }) => subjectId)
     const held = await heldOf(db, { event, subjectIds })
-    await raiseOthers(this.#input, raised, held)
+    await raiseOthers(this.#input, { event, raised, held })
     // Not before all were raised: raising them reads when webhooks subscribed.
     if (next === null) await this.#endOldMarks(event, known)
   }
@@ -163,7 +163,7 @@ export class Watcher {
     const held = await heldOf(db, { event, subjectIds: upstreams })
     const subjectIds = listed.filter((upstream) => held.has(upstream))
     await endConditions(db, { event, subjectIds })
-    await raiseOthers(this.#input, raised, held)
+    await raiseOthers(this.#input, { event, raised, held })
     await this.#endOldMarks(event, await this.#nextHeld(event))
   }
 
@@ -173,7 +173,7 @@ export class Watcher {
     const raised = await storeGaps(db, clock.nowMs())
     const subjectIds = raised.map(({ subjectId }) => subjectId)
     const held = await heldOf(db, { event, subjectIds })
-    await raiseOthers(this.#input, raised, held)
+    await raiseOthers(this.#input, { event, raised, held })
     await this.#endOldMarks(event, await this.#nextHeld(event))
   }
 
@@ -232,7 +232,7 @@ const NEVER_LATE: readonly WebhookEvent[] = ['purchase.reversed', 'audit.differe
 async function sendReversals({ db, ids, clock }: Parts): Promise<number> {
   const nowMs = clock.nowMs()
   const raised = await unsentReversals(db, { nowMs, limit: PAGE })
-  await raiseConditions({ db, ids, nowMs }, raised)
+  await raiseConditions({ db, ids, nowMs }, { event: 'purchase.reversed', raised })
   return raised.length
 }
 
@@ -268,7 +268,7 @@ async function judge(
   const due = others.filter((each) => !hasToWait(each))
   await raiseConditions(
     { db, ids, nowMs },
-    due.map((each) => ({ ...each, sinceMs: sinceOf(each) })),
+    { event, raised: due.map((each) => ({ ...each, sinceMs: sinceOf(each) })) },
   )
   // After what has waited: it reads when webhooks subscribed.
   await endMarks(db, { event, marks: [...held.keys()].filter(isMark), nowMs })
@@ -276,11 +276,18 @@ async function judge(
 
 async function raiseOthers(
   { db, ids, clock }: Parts,
-  raised: readonly Raised[],
-  held: ReadonlyMap<string, number>,
+  {
+    event,
+    raised,
+    held,
+  }: {
+    readonly event: WebhookEvent
+    readonly raised: readonly Raised[]
+    readonly held: ReadonlyMap<string, number>
+  },
 ): Promise<void> {
   const others = raised.filter(({ subjectId }) => !held.has(subjectId))
-  await raiseConditions({ db, ids, nowMs: clock.nowMs() }, others)
+  await raiseConditions({ db, ids, nowMs: clock.nowMs() }, { event, raised: others })
 }
 
 /** The accounts and keys that were touched since the last pass, and the next page of all. */

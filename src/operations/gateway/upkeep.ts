@@ -73,7 +73,8 @@ async function reportAudit(
   if (ok) await endConditions(parts.db, { event, subjectIds: [subjectId] })
   else {
     const fields = { differences: differences.length, audited_at: timeAnswer(parts.nowMs) }
-    await raiseConditions(parts, [{ event, subjectId, sinceMs: parts.nowMs, fields }])
+    const raised = [{ subjectId, sinceMs: parts.nowMs, fields }]
+    await raiseConditions(parts, { event, raised })
   }
 }
 
