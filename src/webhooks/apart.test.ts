@@ -289,6 +289,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await reportedLimits()).toEqual([95, 100, 96])
   })
 
+  test('messages beyond the room of a webhook are dropped, and those up to it are sent', async () => {
+    const webhookId = await makeWebhook()
+    await fillQueue(webhookId, 9_990)
+    const raised = Array.from({ length: 50 }, (_, number) => ({
+      ...{ subjectId: `key_${number}`, sinceMs: nowMs },
+      fields: { credit_limit: number },
+    }))
+    await raiseConditions({ db: bench.store.db, ids, nowMs }, { event: EVENT, raised })
+    expect(await eventsSoFar(bench.store.db, webhookId)).toHaveLength(10_000)
+  })
+
   test('fifty conditions are reported to two webhooks in as many statements as one to one', async () => {
     let statements = 0
     const db = bench.store.db.withPlugin({
@@ -319,11 +330,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 })
 
 /** So many messages wait for a webhook that further ones are dropped. */
-async function fillQueue(webhookId: string): Promise<void> {
+async function fillQueue(webhookId: string, waiting = 10_000): Promise<void> {
   const message = { webhookId, event: 'webhook.test', body: '{}', state: 'waiting' } as const
   const times = { nextAttemptAtMs: nowMs, createdAtMs: nowMs }
-  for (let from = 0; from < 10_000; from += 1_000) {
-    const rows = Array.from({ length: 1_000 }, () =>
+  for (let from = 0; from < waiting; from += 1_000) {
+    const rows = Array.from({ length: Math.min(1_000, waiting - from) }, () =>
       WEBHOOK_DELIVERIES.record({
         ...WEBHOOK_DELIVERIES.start,
         ...{ id: ids.next('msg'), ...message, ...times },

@@ -92,8 +92,11 @@ async function report(
   // One with the same mark has been reported: these are found again, and wait.
   const others = due.filter((each) => !reported.includes(each))
   await endConditions(trx, { event, subjectIds: others.map(({ subjectId }) => subjectId) })
-  const messages = reported.flatMap(({ receivers, fields }) =>
-    receivers.map((webhook) => ({ ids, nowMs, webhook, event, fields })),
+  const messages = webhooks.flatMap((webhook) =>
+    reported
+      .filter(({ receivers }) => receivers.includes(webhook))
+      .slice(0, webhook.room)
+      .map(({ fields }) => ({ ids, nowMs, webhook, event, fields })),
   )
   await addMessages(trx, messages)
 }

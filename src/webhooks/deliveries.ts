@@ -60,22 +60,25 @@ export async function addMessage(
   return row
 }
 
-/** The webhooks among these for which not too many messages wait. */
+/** The webhooks among these for which not too many messages wait, each with how many more may wait. */
 export async function withRoom<Webhook extends Pick<WebhookRow, 'id'>>(
   db: Kysely<Tables>,
   webhooks: readonly Webhook[],
-): Promise<readonly Webhook[]> {
+): Promise<readonly (Webhook & { readonly room: number })[]> {
   if (webhooks.length === 0) return []
   const ids = webhooks.map(({ id }) => id)
-  const full = await db
+  const rows = await db
     .selectFrom('webhook_deliveries')
-    .select('webhook_id')
+    .select(({ fn }) => ['webhook_id', fn.countAll().as('messages')])
     .where('webhook_id', 'in', ids)
     .where('state', '=', 'waiting')
     .groupBy('webhook_id')
-    .having(({ fn }) => fn.countAll(), '>=', WAITING_MAX)
     .execute()
-  return webhooks.filter(({ id }) => !full.some((row) => row.webhook_id === id))
+  const waiting = new Map(rows.map((row) => [row.webhook_id, Number(row.messages)]))
+  return webhooks.flatMap((webhook) => {
+    const room = WAITING_MAX - (waiting.get(webhook.id) ?? 0)
+    return room > 0 ? [{ ...webhook, room }] : []
+  })
 }
 
 /** Adds messages for webhooks, however many wait for these. */
