@@ -257,6 +257,6 @@ describe('random commands', () => {
       // The scripts of one seed are always the same: chance plays no part.
       { numRuns: 20_000, endOnFailure: true, seed: 7 },
     )
-    expect(found.failed).toBe(true)
+    expect(found.failed, `seed ${found.seed}`).toBe(true)
   })
 })

@@ -154,7 +154,7 @@ export class StreamText {
   learnTemplate(): void {
     if (this.#place === null) return
     const { event, start, end } = this.#place
-    // An open stream takes less memory without an event and a chunk that it no longer needs.
+    // The event keeps its chunk in memory for as long as the stream is open.
     this.#place = null
     const { name, data } = event
     // Neither passes unchanged: data of several lines, and a name that is no word, which is not relayed.
