@@ -248,7 +248,7 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
     },
     callerOf: async () => null,
     root: { version: '0', mode: 'live' },
-    onFailure: (_, problem) => {
+    onFailure: ({ problem }) => {
       throw problem
     },
   })

@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino'
 import { providerWords } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
+import type { OperationFailure } from '../http/server.ts'
 import { CLIENT_LEFT } from '../journey/client-answer.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { showMicros } from '../vocabulary/money.ts'
@@ -165,8 +166,28 @@ function systemCodeOf(cause: unknown): string | null {
   return typeof code === 'string' && /^[A-Z_0-9]+$/.test(code) ? code : systemCodeOf(cause.cause)
 }
 
+/**
+ * Makes a function that logs a failure of any other call. A refusal that the gateway decided on itself, such as that of
+ * a range too wide to be read in time, is no warning.
+ */
+export function failureLogger(log: Logger): (failure: OperationFailure) => void {
+  return ({ requestId, method, route, problem }) => {
+    const line = {
+      requestId,
+      method,
+      route,
+      httpStatus: problem.httpStatus,
+      errorCode: problem.code,
+      cause: reasonOf(problem),
+    }
+    if (problem.code === 'internal_error') log.error(line, 'request failed')
+    else if (problem.cause instanceof StoreUnavailable) log.warn(line, 'request failed')
+    else log.info(line, 'request failed')
+  }
+}
+
 /** The log's field for why the gateway failed: the fields of the problem's cause, or else the message of the answer. */
-export function reasonOf({ cause, message }: Problem): object | string {
+function reasonOf({ cause, message }: Problem): object | string {
   return faultOf(cause) ?? message
 }
 

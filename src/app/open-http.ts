@@ -4,7 +4,7 @@ import { createInference } from '../http/inference.ts'
 import { createHttpServer } from '../http/server.ts'
 import { Maintenance } from '../journey/gate/maintenance.ts'
 import { type Config, pageUrlOf } from './config.ts'
-import { reasonOf, requestLogger } from './log.ts'
+import { failureLogger, requestLogger } from './log.ts'
 import { openManagement } from './open-management.ts'
 import type { HttpParts } from './serving-parts.ts'
 import { VERSION, type Wiring, warning } from './wiring.ts'
@@ -68,10 +68,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     readiness: checks,
     metrics: telemetryParts.metricsRoute,
     management: await openManagement(wiring, { ...http, pageUrl, maintenance, checks }),
-    onFailure: (requestId, problem) => {
-      const level = problem.code === 'internal_error' ? 'error' : 'warn'
-      log[level]({ requestId, cause: reasonOf(problem) }, 'request failed')
-    },
+    onFailure: failureLogger(log),
   })
   const { HOST: host, PORT: listenedPort } = config
   await server.listen({ host, port: listenedPort, backlog: BACKLOG, ...sharingOf(config) })

@@ -8,7 +8,7 @@ import type { JourneyRecord } from '../journey/journey-parts.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { readProviderError } from '../upstreams/openrouter/provider-error.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { requestLogger } from './log.ts'
+import { failureLogger, requestLogger } from './log.ts'
 
 const FACTS = {
   accountId: 'acct_1',
@@ -147,6 +147,28 @@ test('a request that the store failed has the reason of the store, and one that 
   })
   const message = 'This model has too many requests at once.'
   expect(causeOf({ message })).toMatchObject({ cause: message })
+})
+
+test.each([
+  ['a fault', new Problem('internal_error', { cause: new TypeError('quotes') }), 50],
+  [
+    'a store that failed',
+    new Problem('service_unavailable', { cause: new StoreUnavailable('disk full') }),
+    40,
+  ],
+  [
+    'a range too wide to be read',
+    new Problem('service_unavailable', { message: 'Ask for fewer days.' }),
+    30,
+  ],
+] as const)('the log names the route that %s kept from being served', (_, problem, level) => {
+  const lines: string[] = []
+  const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) })
+  const route = '/v1/accounts/:account_id'
+  failureLogger(log)({ requestId: 'req_1', method: 'GET', route, problem })
+  const { code: errorCode, httpStatus } = problem
+  expect(JSON.parse(lines.join(''))).toMatchObject({ level, route, errorCode, httpStatus })
+  expect(lines.join('')).not.toContain('quotes')
 })
 
 test('an internal fault is logged as an error, by its name and stack frames alone', () => {

@@ -44,7 +44,16 @@ interface HttpServerInput {
   /** Default: only inference and models are served. */
   readonly management?: ManagementInput
   /** Called with failures of the server itself. */
-  readonly onFailure: (requestId: string, problem: Problem) => void
+  readonly onFailure: (failure: OperationFailure) => void
+}
+
+/** A call other than inference that the gateway could not serve. */
+export interface OperationFailure {
+  readonly requestId: string
+  readonly method: string
+  /** The path with the names of its parameters: `/v1/accounts/:account_id`. Null: no route was found. */
+  readonly route: string | null
+  readonly problem: Problem
 }
 
 /** The operations over HTTP, and the documents. */
@@ -131,7 +140,10 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
       return
     }
     const problem = problemOf(error, STORE_AWAY)
-    if (PROBLEMS[problem.code].owner === 'platform') input.onFailure(request.id, problem)
+    if (PROBLEMS[problem.code].owner === 'platform') {
+      const { id: requestId, method, routeOptions } = request
+      input.onFailure({ requestId, method, route: routeOptions.url ?? null, problem })
+    }
     answerProblem({
       clientRequest: request.raw,
       client: reply.raw,

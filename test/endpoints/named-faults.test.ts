@@ -230,7 +230,7 @@ test('the error says whether the admin token is wrong or missing', async () => {
   )
 })
 
-test('a call that the store failed is in the log with the reason', async () => {
+test('a call that the store failed is in the log with its route and the reason', async () => {
   const blocker = new DatabaseSync(join(management.world.folder, 'store.db'))
   blocker.exec('begin immediate')
   const failed = await management.post('/v1/admin/webhooks', { url: 'https://example.org/' })
@@ -240,6 +240,10 @@ test('a call that the store failed is in the log with the reason', async () => {
   expect(JSON.parse(line)).toMatchObject({
     level: 40,
     msg: 'request failed',
+    method: 'POST',
+    route: '/v1/admin/webhooks',
+    httpStatus: 503,
+    errorCode: 'service_unavailable',
     cause: { name: 'StoreUnavailable', message: 'database is locked' },
   })
 })
