@@ -25,6 +25,9 @@ export interface SqlResult {
 // Each shape of query is a separate statement; filters make many shapes, and each keeps memory.
 const STATEMENTS_MAX = 256
 
+// Inserts of many rows are long, come in many lengths, and take longer to run than to prepare.
+const KEPT_PARAMETERS_MAX = 100
+
 // After one statement has waited in vain, the statements behind it, reads included, would each wait as long.
 const HURRIED_FOR_MS = 10_000
 const HURRIED_BUSY_TIMEOUT_MS = 250
@@ -63,7 +66,7 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   }
 
   #run({ sql, parameters }: SqlJob): SqlResult {
-    const statement = this.#prepare(sql)
+    const statement = this.#prepare({ sql, parameters })
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
     const { changes } = statement.run(...parameters)
     // A write has had the lock; reads need none.
@@ -85,7 +88,8 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
     this.#connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
   }
 
-  #prepare(sql: string): StatementSync {
+  #prepare({ sql, parameters }: SqlJob): StatementSync {
+    if (parameters.length > KEPT_PARAMETERS_MAX) return this.#connection.prepare(sql)
     const known = this.#statements.get(sql)
     if (known !== undefined) return known
     if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear()
