@@ -115,6 +115,60 @@ describe('only the total shows whether cached tokens are part of the prompt, and
   })
 })
 
+describe('cache writes are counted under each name that a server has for them', () => {
+  const ALIBABA = {
+    cached_tokens: 10,
+    cache_creation_input_tokens: 60,
+    cache_creation: { ephemeral_5m_input_tokens: 60 },
+    cache_type: 'ephemeral',
+  }
+  const LITELLM = {
+    cached_tokens: 10,
+    cache_creation_tokens: 60,
+    cache_creation_token_details: { ephemeral_5m_input_tokens: 40, ephemeral_1h_input_tokens: 20 },
+  }
+
+  test.each<[string, object, string]>([
+    ['Alibaba', { ...SAID, prompt_tokens_details: ALIBABA }, '30 in, 10 read, 60 written, 20 out'],
+    [
+      'LiteLLM, with lifetimes',
+      { ...SAID, cache_creation_input_tokens: 60, prompt_tokens_details: LITELLM },
+      '30 in, 10 read, 40 written, 20 written long, 20 out',
+    ],
+    [
+      'LiteLLM, beside the details',
+      { ...SAID, cache_creation_input_tokens: 60, prompt_tokens_details: { cached_tokens: 10 } },
+      '30 in, 10 read, 60 written, 20 out',
+    ],
+    [
+      'lifetimes alone',
+      {
+        ...SAID,
+        prompt_tokens_details: {
+          cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 15 },
+        },
+      },
+      '80 in, 5 written, 15 written long, 20 out',
+    ],
+    [
+      'a zero under the name of OpenAI, and more under another',
+      { ...SAID, prompt_tokens_details: { ...LITELLM, cache_write_tokens: 0 } },
+      '30 in, 10 read, 40 written, 20 written long, 20 out',
+    ],
+    [
+      'more of the longest lifetime than was written, and more written than there is prompt',
+      {
+        ...SAID,
+        cache_creation_input_tokens: 900,
+        cache_creation: { ephemeral_1h_input_tokens: 990 },
+      },
+      '100 written long, 20 out',
+    ],
+  ])('%s', (_, usage, counts) => {
+    expect(chatUsage(usage)).toEqual(usageOf(counts))
+  })
+})
+
 describe('counts of messages that contradict each other', () => {
   const SENT = { input_tokens: 10, output_tokens: 20 }
 

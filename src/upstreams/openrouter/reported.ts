@@ -73,11 +73,43 @@ export function readUsage(
       // DeepSeek and Moonshot report it under names of their own.
       tokenCount(usage['prompt_cache_hit_tokens']) ??
       tokenCount(usage['cached_tokens']),
-    cacheWriteTokens: tokenCount(inputDetails['cache_write_tokens']),
+    ...readCacheWrites(usage, inputDetails),
     reasoningTokens: tokenCount(outputDetails['reasoning_tokens']),
     imageOutputTokens: tokenCount(outputDetails['image_tokens']),
     searches: readSearches(usage),
   })
+}
+
+/**
+ * Tokens that were written to a cache. LiteLLM and Alibaba Model Studio, read in copies of their code and of answers,
+ * 2026-11-29, have names of their own for them. By position: the usage, and the details of its prompt.
+ */
+function readCacheWrites(
+  usage: JsonObject,
+  details: JsonObject,
+): Pick<ReportedCounts, 'cacheWriteTokens' | 'cacheWriteLongTokens'> {
+  const lifetimes = [
+    objectAt(details, 'cache_creation_token_details'),
+    objectAt(details, 'cache_creation'),
+    objectAt(usage, 'cache_creation'),
+  ]
+  const shortTokens = highestCount(lifetimes.map((each) => each['ephemeral_5m_input_tokens']))
+  const cacheWriteLongTokens = highestCount(
+    lifetimes.map((each) => each['ephemeral_1h_input_tokens']),
+  )
+  const cacheWriteTokens = highestCount([
+    details['cache_write_tokens'],
+    details['cache_creation_tokens'],
+    details['cache_creation_input_tokens'],
+    usage['cache_creation_input_tokens'],
+    shortTokens + cacheWriteLongTokens,
+  ])
+  return { cacheWriteTokens, cacheWriteLongTokens }
+}
+
+/** Zero if none is a count. */
+function highestCount(counts: readonly (JsonValue | undefined)[]): number {
+  return Math.max(...counts.map((count) => tokenCount(count) ?? 0))
 }
 
 /**
@@ -109,7 +141,10 @@ interface ReportedCounts {
   /** The sum of prompt and output. */
   readonly totalTokens: number | null
   readonly cacheReadTokens: number | null
+  /** Of all lifetimes. */
   readonly cacheWriteTokens: number | null
+  /** Of the longest lifetime; a part of all that were written. Left out: not reported. */
+  readonly cacheWriteLongTokens?: number
   /** Reasoning and images are parts of the output tokens. */
   readonly reasoningTokens: number | null
   readonly imageOutputTokens: number | null
@@ -134,13 +169,14 @@ export function believedUsage(counts: ReportedCounts): TokenUsage | null {
   const wholePrompt = wholePromptOf(counts)
   const allOutput = Math.max(outputTokens ?? 0, totalTokens - wholePrompt)
   const cacheReadTokens = Math.min(counts.cacheReadTokens ?? 0, wholePrompt)
-  const cacheWriteTokens = Math.min(counts.cacheWriteTokens ?? 0, wholePrompt - cacheReadTokens)
+  const allWrites = Math.min(counts.cacheWriteTokens ?? 0, wholePrompt - cacheReadTokens)
+  const cacheWriteLongTokens = Math.min(counts.cacheWriteLongTokens ?? 0, allWrites)
   const reasoningTokens = Math.min(counts.reasoningTokens ?? 0, allOutput)
   return {
-    inputTokens: wholePrompt - cacheReadTokens - cacheWriteTokens,
+    inputTokens: wholePrompt - cacheReadTokens - allWrites,
     cacheReadTokens,
-    cacheWriteTokens,
-    cacheWriteLongTokens: 0,
+    cacheWriteTokens: allWrites - cacheWriteLongTokens,
+    cacheWriteLongTokens,
     outputTokens: allOutput,
     reasoningTokens,
     imageOutputTokens: Math.min(counts.imageOutputTokens ?? 0, allOutput - reasoningTokens),
