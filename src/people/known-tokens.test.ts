@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openStore } from '../store/open-store.ts'
 import { createMadeSqliteFile } from '../store/testing/test-databases.ts'
-import { systemClock } from '../vocabulary/clock.ts'
+import { HOUR_MS, systemClock } from '../vocabulary/clock.ts'
 import { createAdminToken, revokeAdminToken } from './admin-tokens.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { IDS } from './testing/place.ts'
@@ -55,6 +55,34 @@ test('a token that another process has revoked is refused only when its revocati
   remembered.resolve()
   await reading
   expect(await tokens.find(text)).toBeNull()
+  await store.close()
+  await database.remove()
+})
+
+test('a token that has expired is not taken for one that was revoked', async () => {
+  const database = await createMadeSqliteFile()
+  const store = await openStore({ url: database.url })
+  let aheadMs = 0
+  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs }
+  const parts = { db: store.db, clock }
+  let timesGone = 0
+  const tokens = new KnownTokens({
+    ...parts,
+    hasRevoked: () => false,
+    onGone: async () => {
+      timesGone++
+    },
+    onFailure: () => {},
+  })
+  const expiresAtMs = clock.nowMs() + HOUR_MS
+  const { text } = await createAdminToken(
+    { ...parts, ids: IDS },
+    { name: 'shop', scopes: ['read'], expiresAtMs, madeBy: null, by: null },
+  )
+  expect(await tokens.find(text)).not.toBeNull()
+  aheadMs = HOUR_MS
+  expect(await tokens.find(text)).toBeNull()
+  expect(timesGone).toBe(0)
   await store.close()
   await database.remove()
 })

@@ -19,7 +19,10 @@ const ROWS_MS = 60_000
 interface KnownTokensInput extends DbWithClock {
   /** Whether a token was revoked, also if the database has lost that. */
   readonly hasRevoked: (adminTokenId: string) => boolean
-  /** Called when known tokens are gone, before they are refused. Resolves when their revocations are remembered. */
+  /**
+   * Called when known tokens are gone before they expired, and before they are refused. Resolves when their revocations
+   * are remembered.
+   */
   readonly onGone: () => Promise<void>
   /** Called when the last use of a token could not be written. */
   readonly onFailure: (cause: unknown) => void
@@ -120,7 +123,7 @@ export class KnownTokens {
     const tokens = isKnown ? null : await this.#readTokens(nowMs)
     const byHash = new Map(tokens?.map((token) => [token.tokenHash, token]))
     // A database that goes back after the first refusal must not let them in again.
-    if (tokens !== null && this.#hasLost(byHash)) await this.#input.onGone()
+    if (tokens !== null && this.#hasLost(byHash, nowMs)) await this.#input.onGone()
     // These rows may be older than a change of this process.
     if (timesForgotten !== this.#timesForgotten) return
     this.#version = version
@@ -130,8 +133,12 @@ export class KnownTokens {
     this.#byHash = byHash
   }
 
-  #hasLost(byHash: ReadonlyMap<string, AdminTokenRow>): boolean {
-    for (const tokenHash of this.#byHash.keys()) if (!byHash.has(tokenHash)) return true
+  /** Whether a known token is gone that has not merely expired. By position: the tokens that are there, and the time. */
+  #hasLost(byHash: ReadonlyMap<string, AdminTokenRow>, nowMs: number): boolean {
+    for (const [tokenHash, { expiresAtMs }] of this.#byHash) {
+      const isExpired = expiresAtMs !== null && expiresAtMs <= nowMs
+      if (!isExpired && !byHash.has(tokenHash)) return true
+    }
     return false
   }
 
