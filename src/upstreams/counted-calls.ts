@@ -67,6 +67,18 @@ function answerRoomTokens({ textTokens, media }: Call, { contextTokens }: Offer)
   return Math.max(contextTokens - promptTokens, ROOM_TOKENS_MIN)
 }
 
+/**
+ * The longest answer of responses, which the hold is for, if the client set no cap: the provider may write more without
+ * one.
+ */
+export function heldCapEdits({
+  call,
+  offer,
+}: Pick<RewriteInput, 'call' | 'offer'>): readonly JsonEdit[] {
+  const outputCapTokens = call.outputCapTokens === null ? offer.outputTokensMax : null
+  return capEditIn('max_output_tokens', { call, offer, outputCapTokens })
+}
+
 type CapName = 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
 
 const CHAT_CAPS: readonly CapName[] = ['max_tokens', 'max_completion_tokens']

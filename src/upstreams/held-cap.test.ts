@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { chat } from '../formats/chat.ts'
+import { responses } from '../formats/responses.ts'
 import { bodyOf, callOf, DEFAULT_PUBLIC_NAMES, offerWith } from '../formats/testing/exchange.ts'
 import { editJson } from '../json/edit.ts'
 import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
 import { wire } from './testing/wires.ts'
+import type { Dialect } from './upstream.ts'
 
 const PICTURE = { type: 'image_url', image_url: { url: 'https://example.com/picture.png' } }
 
@@ -49,4 +51,40 @@ test('the held cap is lowered to the part of the window that the prompt, its tem
 
 test('an answer of 1,024 tokens is still requested if the prompt is estimated to fill the window', () => {
   expect(sentCaps('word '.repeat(4_000), 4_096)).toEqual([1_024, 1_024])
+})
+
+describe('responses without a cap are sent the longest answer that was held', () => {
+  /** The cap that is sent. By position: the dialect, OpenAI's ID of the model, and the client's own cap. */
+  function sentCap(dialect: Dialect, upstreamModelId: string, outputCapTokens?: number): unknown {
+    const source = { model: 'acme/sage-pro', input: 'hi', max_output_tokens: outputCapTokens }
+    const body = bodyOf(source)
+    const edits = wire(dialect, 'responses').rewrites({
+      call: callOf(responses, source),
+      body,
+      offer: offerWith({ upstreamModelId, contextTokens: 400_000, outputTokensMax: 128_000 }),
+      outputCapTokens: null,
+      accountTag: 'tag',
+      publicNames: DEFAULT_PUBLIC_NAMES,
+    })
+    return JSON.parse(Buffer.concat(editJson(body, edits)).toString()).max_output_tokens
+  }
+
+  test("by an operator's own server", () => {
+    expect(sentCap(openaiCompatible, 'any')).toBe(128_000)
+  })
+
+  test('by OpenAI if its own limit is higher or not known', () => {
+    expect(sentCap(openai, 'gpt-5-pro')).toBe(128_000)
+    expect(sentCap(openai, 'gpt-5-pro-2025-10-06')).toBe(128_000)
+    expect(sentCap(openai, 'ft:gpt-4.1:acme')).toBe(128_000)
+  })
+
+  test('but not by OpenAI if its own limit is the same: the body stays as it is', () => {
+    expect(sentCap(openai, 'gpt-5.2')).toBeUndefined()
+    expect(sentCap(openai, 'gpt-4.1')).toBeUndefined()
+  })
+
+  test('unless the client set one', () => {
+    expect(sentCap(openai, 'gpt-5-pro', 90_000)).toBe(90_000)
+  })
 })

@@ -4,6 +4,7 @@ import { type CountedStreams, counted, ofAccount, REPORTS_NO_COST } from '../cou
 import {
   capEditIn,
   chatCapEdits,
+  heldCapEdits,
   onlyCounted,
   ownFieldEdits,
   refuseCapAbove,
@@ -92,12 +93,6 @@ export const openaiCompatible: Dialect = {
       knownModel: () => null,
       factsOf: () => null,
     }),
-}
-
-/** The longest answer, which the hold is for, where the client set no cap: a server may write more without one. */
-function heldCapEdits({ call, offer }: RewriteInput): ReturnType<Wire['rewrites']> {
-  const outputCapTokens = call.outputCapTokens === null ? offer.outputTokensMax : null
-  return capEditIn('max_output_tokens', { call, offer, outputCapTokens })
 }
 
 function writingRewrites(input: RewriteInput): ReturnType<Wire['rewrites']> {

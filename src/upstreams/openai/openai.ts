@@ -2,7 +2,13 @@ import { field, unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { formatDecimal, parseDecimal } from '../../vocabulary/money.ts'
 import { type CountedStreams, counted, ofAccount, REPORTS_NO_COST } from '../counted.ts'
-import { capEditIn, onlyCounted, unstoredEdits, usageEdits } from '../counted-calls.ts'
+import {
+  capEditIn,
+  heldCapEdits,
+  onlyCounted,
+  unstoredEdits,
+  usageEdits,
+} from '../counted-calls.ts'
 import { type KnownModel, loadKnownPrices } from '../listing/known-prices.ts'
 import { decimalText } from '../listing/pricing.ts'
 import { vendorCatalog } from '../listing/vendor-list.ts'
@@ -77,7 +83,14 @@ const responses: Wire = {
     ...modelEdit(call, offer),
     ...unstoredEdits(body.root),
     ...tierEdits(body.root),
+    ...(endsAtListedMax(offer) ? [] : heldCapEdits({ call, offer })),
   ],
+}
+
+/** Whether OpenAI itself ends an answer at the listed maximum, which the settings may have set lower. */
+function endsAtListedMax({ upstreamModelId, outputTokensMax }: RewriteInput['offer']): boolean {
+  const ownMaxTokens = openaiFacts(upstreamModelId)?.outputTokensMax ?? null
+  return ownMaxTokens !== null && ownMaxTokens <= (outputTokensMax ?? 0)
 }
 
 /** OpenAI's own API. */
