@@ -8,7 +8,6 @@ import { parseDatabaseUrl } from '../store/database-url.ts'
 import type { StoreGapRow } from '../store/gap-tables.ts'
 import type { MigratedSchemas } from '../store/migrate.ts'
 import { openStore } from '../store/open-store.ts'
-import { refuseSharedSessions } from '../store/postgres/postgres-servers.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { findCopyAside } from '../store/sqlite/backup.ts'
 import { BeatFile } from '../store/sqlite/beat-file.ts'
@@ -51,7 +50,7 @@ export async function openServedStore(
     const lock = acquireServeLock(location.file)
     closing.defer(() => lock.release())
     beatFile?.check()
-  } else await refuseSharedSessions(location.url)
+  }
   const store = await openMigrated(wiring, url)
   closing.defer(() => store.close())
   await claimUpstream(store.db, markOf(configured))

@@ -9,6 +9,7 @@ import { readSetting, settingOnce, writeSetting } from '../settings.ts'
 import type { Store } from '../store.ts'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 import { createPostgresDatabase } from '../testing/postgres.ts'
+import { startSharingPooler } from '../testing/sharing-pooler.ts'
 import type { TestDatabase } from '../testing/test-databases.ts'
 
 const NEXT: Migration = {
@@ -45,6 +46,14 @@ async function empty(): Promise<void> {
   await client.query('drop schema public cascade; create schema public')
   await client.end()
 }
+
+test('no program uses a store behind a pooler whose connections share a session', async () => {
+  const pooler = await startSharingPooler(database.url)
+  await expect(open({ url: pooler.url })).rejects.toThrow(
+    'is a pooler that gives each transaction another session',
+  )
+  await pooler.close()
+})
 
 test('programs that start at once on an empty database make its tables once', async () => {
   await empty()

@@ -19,7 +19,7 @@ import { ReadRefused } from '../store-failure.ts'
 import { type OpenPoolInput, openPostgresPool } from './postgres-connection.ts'
 import { isCancelled, keepsConnection, postgresFailure } from './postgres-failure.ts'
 import type { PostgresPool } from './postgres-pool.ts'
-import { PostgresServers } from './postgres-servers.ts'
+import { PostgresServers, refuseSharedSessions } from './postgres-servers.ts'
 
 // The ledger's writer has a separate connection.
 const DB_CONNECTIONS_MAX = 6
@@ -34,6 +34,8 @@ export async function openPostgresStore(
   }: Extract<DatabaseLocation, { kind: 'postgres' }> & { readonly searchTimeoutMs: number },
   upToDate: UpToDateInput,
 ): Promise<Store> {
+  // Before anything is written. A report would also leave a session read-only, which the next writer may get.
+  await refuseSharedSessions(location.url)
   const servers = new PostgresServers(location.url)
   const connect = (pool: Omit<OpenPoolInput, 'servers'>) =>
     new Kysely<Tables>({ dialect: poolDialect({ servers, ...pool }) })
