@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
+import { isPostgres } from '../store/is-postgres.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { isOpen } from './links.ts'
@@ -10,19 +11,44 @@ export async function grant(
   trx: Transaction<Tables>,
   {
     userId,
-    link: { isOperator, accountId, role, vouched },
+    link,
     nowMs,
   }: { readonly userId: string; readonly link: LinkRow; readonly nowMs: number },
 ): Promise<void> {
+  const { isOperator, accountId, role, vouched } = link
   // Nor does one that is being taken at this moment.
   await claimFirstUser(trx, userId)
   if (vouched) await updateUser(trx, userId, { vouched: 1 })
   // Invitations that a former owner or operator sent meanwhile do not work again.
   await endSentInvitations(trx, { userId, nowMs })
+  await endGiven(trx, { link, nowMs })
   if (isOperator) await updateUser(trx, userId, { is_operator: 1 })
   if (accountId !== null && role !== null) {
     await joinAccount(trx, { userId, accountId, role, nowMs })
   }
+}
+
+/** Ends the other open invitations of a person that give nothing more than the one that was taken. */
+async function endGiven(
+  trx: Transaction<Tables>,
+  {
+    link: { email, isOperator, accountId, role, vouched },
+    nowMs,
+  }: { readonly link: LinkRow; readonly nowMs: number },
+): Promise<void> {
+  const given = trx
+    .selectFrom('links')
+    .select('id')
+    .where('kind', '=', 'invitation')
+    .where('email', '=', email)
+    .where('used_at_ms', 'is', null)
+    .where('account_id', accountId === null ? 'is' : '=', accountId)
+    .$if(role === 'member', (query) => query.where('role', '=', 'member'))
+    .$if(!isOperator, (query) => query.where('is_operator', '=', 0))
+    .$if(!vouched, (query) => query.where('vouched', '=', 0))
+    // Two that are taken at the same time do not wait for each other.
+    .$if(isPostgres(trx), (query) => query.forUpdate().skipLocked())
+  await trx.updateTable('links').set({ used_at_ms: nowMs }).where('id', 'in', given).execute()
 }
 
 /** Whether an address has an open invitation. */

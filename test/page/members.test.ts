@@ -79,6 +79,25 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     expect(await membersSeen()).toHaveLength(1)
   })
 
+  test('a person who joins has no other open invitation to what the accepted one gives', async () => {
+    const openNow = async () => {
+      const { json } = await owner.get(`accounts/${accountId}/invitations`)
+      return Object(json['data']).map(
+        ({ email, role }: Record<string, string>) => `${email} ${role}`,
+      )
+    }
+    const [first, second] = [
+      await invite(owner, 'grace@example.org'),
+      await invite(owner, 'grace@example.org'),
+    ]
+    await invite(owner, 'grace@example.org', 'owner')
+    await invite(owner, 'eve@example.org')
+    expect((await accept(first)).httpStatus).toBe(201)
+    // The invitation to be an owner gives more.
+    expect(await openNow()).toEqual(['eve@example.org member', 'grace@example.org owner'])
+    expect(errorOf(await accept(second))).toMatchObject({ code: 'invalid_link' })
+  })
+
   test('a removed member loses the account with the next call, and stays signed in', async () => {
     const member = await guest('member', 'member')
     expect((await member.get(`accounts/${accountId}/keys`)).httpStatus).toBe(200)
