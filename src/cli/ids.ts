@@ -29,6 +29,11 @@ const KINDS = {
   },
   hook: { one: 'a webhook', listedBy: 'tollgate webhook list', names: ['address', 'host'] },
   key: { one: 'an API key', listedBy: 'tollgate key list <account>', names: ['shown part'] },
+  link: {
+    one: 'an open invitation',
+    listedBy: 'tollgate user invitations',
+    names: ['email address'],
+  },
   pur: { one: 'a purchase', listedBy: 'tollgate purchase list', names: [] },
   req: { one: 'a request', listedBy: 'tollgate request list', names: [] },
   user: { one: 'a user', listedBy: 'tollgate user list', names: ['email address'] },

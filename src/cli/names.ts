@@ -1,6 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { hashCreditCode } from '../ledger/credit-codes.ts'
+import { openInvitations } from '../people/links.ts'
 import type { Tables } from '../store/schema.ts'
+import { systemClock } from '../vocabulary/clock.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { plainTypedCode } from '../vocabulary/typed-code.ts'
 import { listWebhooks } from '../webhooks/registry.ts'
@@ -148,6 +150,24 @@ const users: LookUp = async (db, email) => {
   return thingsOf(rows, (row) => ({ EMAIL: row.email, NAME: row.name }))
 }
 
+const invitations: LookUp = async (db, email) => {
+  const open = openInvitations(db, { nowMs: systemClock.nowMs() })
+  const rows = await open
+    .leftJoin('accounts', 'accounts.id', 'links.account_id')
+    .select(['links.id', 'accounts.name as account_name', 'role', 'is_operator'])
+    .select('links.created_at_ms')
+    .where('links.email', '=', email.toLowerCase())
+    .orderBy('links.id', 'desc')
+    .limit(NAMED_MAX)
+    .execute()
+  return thingsOf(rows, (row) => ({
+    ACCOUNT: row.account_name ?? '-',
+    ROLE: row.role ?? '-',
+    OPERATOR: row.is_operator === 1 ? 'yes' : 'no',
+    CREATED: moment(row.created_at_ms),
+  }))
+}
+
 const webhooks: LookUp = async (db, name) => {
   const typed = name.toLowerCase()
   return (await listWebhooks(db))
@@ -166,6 +186,7 @@ export const LOOK_UPS = {
   code: codes,
   hook: webhooks,
   key: apiKeys,
+  link: invitations,
   user: users,
 } as const
 

@@ -6,7 +6,7 @@ import { openStore } from '../store/open-store.ts'
 import { MEMBERS, OPERATOR_ACTIONS, USERS } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { systemClock } from '../vocabulary/clock.ts'
-import { type CommandLine, openCommandLine } from './testing/command-line.ts'
+import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
 
 let line: CommandLine
 
@@ -142,6 +142,40 @@ test('an open invitation is withdrawn, once', async () => {
   expect([again.exitCode, again.notes]).toEqual([
     3,
     expect.stringContaining('none of these rights'),
+  ])
+})
+
+test('open invitations are listed, and one is withdrawn by its ID or its only email address', async () => {
+  expect((await line.run('user', 'invitations')).out).toBe('no open invitations\n')
+  const accountId = (await line.json('account', 'list'))['data']
+  await line.run('user', 'invite', 'Eve@example.org', '--operator')
+  await line.run('user', 'invite', 'bob@example.org', '--account', 'Ada', '--role', 'member')
+  await line.run('user', 'invite', 'bob@example.org', '--account', 'Ada')
+  const id = Object(accountId)[0].id
+  const cellsOf = async (...args: string[]) =>
+    cells((await line.run('user', 'invitations', ...args)).out).map((row) => row.slice(1, 5))
+  const ofAda = [
+    ['bob@example.org', 'no', 'owner', `"Ada" (${id})`],
+    ['bob@example.org', 'no', 'member', `"Ada" (${id})`],
+  ]
+  const heads = ['EMAIL', 'OPERATOR', 'ROLE', 'ACCOUNT']
+  expect(await cellsOf()).toEqual([heads, ...ofAda, ['eve@example.org', 'yes', '-', '-']])
+  expect(await cellsOf('--account', 'Ada')).toEqual([heads, ...ofAda])
+  const both = await line.run('user', 'withdraw', 'bob@example.org')
+  expect([both.exitCode, both.notes]).toEqual([
+    2,
+    expect.stringMatching(/2 open invitations have the email address[\s\S]*owner[\s\S]*member/),
+  ])
+  const [newest] = Object((await line.json('user', 'invitations'))['data'])
+  expect((await line.run('user', 'withdraw', newest.id)).out).toBe(
+    `invitation ${newest.id} withdrawn\n`,
+  )
+  expect((await line.run('user', 'withdraw', 'BOB@example.org')).exitCode).toBe(0)
+  expect(await cellsOf()).toEqual([heads, ['eve@example.org', 'yes', '-', '-']])
+  const again = await line.run('user', 'withdraw', newest.id)
+  expect([again.exitCode, again.notes]).toEqual([
+    3,
+    expect.stringContaining('`tollgate user invitations` shows the IDs.'),
   ])
 })
 

@@ -1,6 +1,11 @@
 import { listShape } from '../operations/fields.ts'
-import { memberShape } from '../operations/people/members.ts'
-import { linkShape, removalShape, userShape } from '../operations/people/people.ts'
+import { memberShape, withdrawnShape } from '../operations/people/members.ts'
+import {
+  linkShape,
+  openInvitationShape,
+  removalShape,
+  userShape,
+} from '../operations/people/people.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { CUT_WIDTH_MIN, fittingTable, moment } from './table.ts'
@@ -116,6 +121,47 @@ export const USER_COMMANDS: CommandGroup = {
         'tollgate user invite bob@example.com --operator --mail',
       ],
       show: showLink,
+    },
+    {
+      name: 'invitations',
+      runs: 'listOpenInvitations',
+      words: 'list the invitations that can still be accepted, newest first',
+      takes: [
+        {
+          ...idArgument('acct', '--account <account>', 'query.account_id'),
+          words: 'only invitations to this account: its external ID, name, email address or ID',
+        },
+      ],
+      examples: ['tollgate user invitations', 'tollgate user invitations --account Ada'],
+      show: showNamed(listShape(openInvitationShape), async ({ data }, { named }) => ({
+        out:
+          data.length === 0
+            ? 'no open invitations'
+            : fittingTable(
+                ['ID', 'EMAIL', 'OPERATOR', 'ROLE', 'ACCOUNT', 'SENT', 'EXPIRES'],
+                await Promise.all(
+                  data.map(async ({ id, email, operator, role, account_id, ...at }) => [
+                    id,
+                    email,
+                    operator ? 'yes' : 'no',
+                    role ?? '-',
+                    account_id === null ? '-' : await named.account(account_id),
+                    moment(at.created_at),
+                    moment(at.expires_at),
+                  ]),
+                ),
+                { ACCOUNT: CUT_WIDTH_MIN },
+              ),
+      })),
+    },
+    {
+      name: 'withdraw',
+      runs: 'withdrawInvitation',
+      words: 'withdraw an invitation: its link no longer works',
+      takes: [idArgument('link', '<invitation>', 'params.invitation_id')],
+      help: 'The person keeps all other rights. `tollgate user remove` ends them.',
+      examples: ['tollgate user withdraw bob@example.com'],
+      show: show(withdrawnShape, ({ id }) => ({ out: `invitation ${id} withdrawn` })),
     },
     {
       name: 'members',

@@ -115,19 +115,27 @@ export async function refuseTooMany(
   db: Kysely<Tables>,
   { accountId, nowMs }: { readonly accountId: string; readonly nowMs: number },
 ): Promise<void> {
-  const open = await invitationsTo(db, { accountId, nowMs }).select('id').execute()
+  const open = await openInvitations(db, { accountId, nowMs }).select('id').execute()
   if (open.length >= INVITATIONS_MAX) throw new Problem('too_many_invitations')
 }
 
-/** The invitations to an account that can still be accepted; `accountId`: null: those that make an operator. */
-export function invitationsTo(
+/** The open invitations to search for. */
+export interface InvitationFilter {
+  /** The account that they are to. Default: any, or none. */
+  readonly accountId?: string | undefined
+  /** Whether they make an operator. Default: either. */
+  readonly isOperator?: boolean | undefined
+}
+
+/** Invitations that can still be accepted. */
+export function openInvitations(
   db: Kysely<Tables>,
-  { accountId, nowMs }: { readonly accountId: string | null; readonly nowMs: number },
+  { accountId, isOperator, nowMs }: InvitationFilter & { readonly nowMs: number },
 ) {
-  const open = db.selectFrom('links').where('kind', '=', 'invitation').where(isOpen(nowMs))
-  return accountId === null
-    ? open.where('is_operator', '=', 1)
-    : open.where('account_id', '=', accountId)
+  let open = db.selectFrom('links').where('kind', '=', 'invitation').where(isOpen(nowMs))
+  if (accountId !== undefined) open = open.where('account_id', '=', accountId)
+  if (isOperator !== undefined) open = open.where('is_operator', '=', isOperator ? 1 : 0)
+  return open
 }
 
 /** How long an invitation that has expired is kept: it names the person who can send a new one. */

@@ -5,7 +5,7 @@ import type { Tables } from '../store/schema.ts'
 import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Role } from '../vocabulary/role.ts'
-import { invitationsTo } from './links.ts'
+import { type InvitationFilter, openInvitations } from './links.ts'
 import { endInvitations, endSentInvitations } from './removal.ts'
 
 /** The new role of a member of an account. */
@@ -86,19 +86,22 @@ async function setRole(
   return (await changed.returning('user_id').executeTakeFirst()) !== undefined
 }
 
-/** The invitations to an account that can still be accepted, newest first; `accountId`: null: those of operators. */
+/** The invitations that can still be accepted, newest first. */
 export async function listInvitations(
   { db, clock }: DbWithClock,
-  accountId: string | null,
+  filter: InvitationFilter,
 ): Promise<readonly LinkRow[]> {
-  const open = invitationsTo(db, { accountId, nowMs: clock.nowMs() })
+  const open = openInvitations(db, { ...filter, nowMs: clock.nowMs() })
   return LINKS.readAll(open.selectAll().orderBy('id', 'desc'))
 }
 
-/** Ends an invitation to an account. False: there is none, or it was accepted or has expired. */
+/**
+ * Ends an invitation; `accountId`: only one to this account, null: any. False: there is none, or it was accepted or has
+ * expired.
+ */
 export function withdrawInvitation(
   { db, clock }: DbWithClock,
-  { accountId, invitationId }: { readonly accountId: string; readonly invitationId: string },
+  { accountId, invitationId }: { readonly accountId: string | null; readonly invitationId: string },
   by: OperatorAction | null,
 ): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
@@ -108,14 +111,15 @@ export function withdrawInvitation(
       .set({ used_at_ms: nowMs })
       .where('id', '=', invitationId)
       .where('kind', '=', 'invitation')
-      .where('account_id', '=', accountId)
+      .$if(accountId !== null, (query) => query.where('account_id', '=', accountId))
       .where('used_at_ms', 'is', null)
       .where('expires_at_ms', '>', nowMs)
-      .returning('email')
+      .returning(['email', 'account_id'])
       .executeTakeFirst()
     if (ended === undefined) return false
     const detail = { email: ended.email }
-    await recordAction(trx, { by, accountId, targetId: invitationId, detail, nowMs })
+    const of = { accountId: ended.account_id, targetId: invitationId }
+    await recordAction(trx, { by, ...of, detail, nowMs })
     return true
   })
 }

@@ -34,7 +34,7 @@ test.each(MADE_DATABASES)(
     const sent = await Promise.allSettled(last)
     const refusals = sent.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))
     expect(refusals).toEqual(Array(30).fill('too_many_invitations'))
-    const open = await listInvitations(partsOf(stores[0]), ACCOUNT_ID)
+    const open = await listInvitations(partsOf(stores[0]), { accountId: ACCOUNT_ID })
     expect(open).toHaveLength(100)
     for (const store of stores) await store.close()
     await database.remove()

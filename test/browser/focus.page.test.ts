@@ -78,7 +78,7 @@ const ENDINGS: readonly Ending[] = [
     name: 'the last invitation of an operator is on their card',
     path: 'operator/operators',
     press: [`Withdraw the invitation for ${OPERATOR_INVITATIONS[0]?.email}`, 'Withdraw'],
-    method: 'POST',
+    method: 'DELETE',
     reads: '/operator/invitations',
     after: list([]),
     focused: 'Open invitations',

@@ -217,6 +217,11 @@ test('every operation answers as documented, and each one with a body has an exa
     if (operation.name === 'revokeCode') {
       params['code_id'] = textOf((await admin.post('/v1/admin/codes', { amount: 5 })).json, 'id')
     }
+    if (operation.name === 'withdrawInvitation') {
+      await admin.post('/v1/admin/invitations', { email: 'late@example.org', operator: true })
+      const open = await admin.get('/v1/admin/invitations')
+      params['invitation_id'] = String(Object(open.json['data'])[0].id)
+    }
     if (['getPurchase', 'creditPurchase', 'dismissPurchase'].includes(operation.name)) {
       const held = {
         kind: 'hold',

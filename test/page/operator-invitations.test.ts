@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { worldOfFile } from '../world.ts'
+import { worldOfEach } from '../world.ts'
 import { ADA, Browser, setUpOperator } from './page-client.ts'
 
 /** Operators who invite others on the page. */
 
-const world = worldOfFile(() => ({ mode: 'simulator' }))
+const world = worldOfEach(() => ({ mode: 'simulator' }))
 
 test('an operator invites another, whose invitation is listed until it is withdrawn, or the inviter is no operator', async () => {
   const operator = await setUpOperator(world)
@@ -32,4 +32,22 @@ test('an operator invites another, whose invitation is listed until it is withdr
   expect((await remove('grace@example.org')).json).toMatchObject({ operator: true, user: false })
   expect(await list()).toEqual([])
   expect((await grace.get('operator/users')).httpStatus).toBe(404)
+})
+
+test('an operator withdraws an invitation without ending the role that the person has by now', async () => {
+  const operator = await setUpOperator(world)
+  const invited = { email: 'grace@example.org', operator: true }
+  const listed = async () => Object((await operator.get('operator/invitations?operator=true')).json)
+  const { json } = await operator.post('operator/invitations', invited)
+  const grace = new Browser(world)
+  const token = String(json['url']).split('#')[1] ?? ''
+  await grace.post('auth/invitation', { token, name: 'Grace', password: ADA.password })
+  await operator.post('operator/invitations', invited)
+  const [{ id }] = (await listed()).data
+  const ended = await operator.call('DELETE', `operator/invitations/${id}`)
+  expect(ended.json).toMatchObject({ id, deleted: true })
+  expect((await listed()).data).toEqual([])
+  expect((await grace.get('me')).json).toMatchObject({ user: { is_operator: true } })
+  const [{ action, detail }] = Object((await operator.get('operator/actions?limit=1')).json).data
+  expect([action, detail.email]).toEqual(['withdrawInvitation', 'grace@example.org'])
 })

@@ -141,7 +141,7 @@ export function actionsQuery(filter: ActionFilter, limit = ROWS) {
 export const usersQuery = read('listUsers', {})
 
 /** The invitations of operators that are open, newest first. */
-export const operatorInvitationsQuery = read('listOperatorInvitations', {})
+export const operatorInvitationsQuery = read('listOpenInvitations', { operator: 'true' })
 
 /** A request that waits for its cost. */
 export type UnsettledRequest = Row<'listUnsettledRequests', 'operator'>

@@ -63,6 +63,7 @@ async function makeSeed(seed: string): Promise<Readonly<Record<string, string>>>
   const key = await line.make('key', 'create', acct, '--name', 'laptop')
   const atok = await line.make('token', 'create', '--name', 'shop', '--scope', 'read')
   const hook = await line.make('webhook', 'create', 'https://example.com/hook')
+  await line.run('user', 'invite', 'bob@example.com', '--account', acct)
   const records = await addRecords({ storeUrl: line.storeUrl, accountId: acct, apiKeyId: key })
   await line.run('backup', seed)
   line.close()

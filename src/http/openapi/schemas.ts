@@ -246,6 +246,7 @@ export const PATH_PARAMETER_WORDS: ReadonlyMap<string, string> = new Map([
   ['purchase_id', 'The `id` of a purchase, `pur_…`.'],
   ['token_id', 'The `id` of an admin token, `atok_…`; not the token itself.'],
   ['user_id', 'The `id` of a user, `user_…`.'],
+  ['invitation_id', 'The `id` of an open invitation, `link_…`.'],
   ['webhook_id', 'The `id` of a webhook, `hook_…`.'],
   ['request_id', 'The `x-request-id` of an answer, `req_…`.'],
   ['author', 'The part of the model ID before the slash.'],

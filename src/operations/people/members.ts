@@ -11,6 +11,7 @@ import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } fro
 import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
+import { sharedPaths } from '../paths.ts'
 import { invitationAnswer, invitationShape, linkAnswer, linkShape } from './people.ts'
 
 /** The people who can open the pages of an account. */
@@ -126,7 +127,7 @@ function invitations({ store, clock }: OperationParts) {
     summary: 'The invitations to the account that can still be accepted, newest first.',
     answers: { 200: listShape(invitationShape) },
     async run({ reader, accountId }) {
-      const open = await listInvitations({ db: store.pages(reader), clock }, accountId)
+      const open = await listInvitations({ db: store.pages(reader), clock }, { accountId })
       return listAnswer(open.map(invitationAnswer), null)
     },
   })
@@ -192,15 +193,17 @@ function withdraw({ store: { db }, clock }: OperationParts) {
   return operation({
     name: 'withdrawInvitation',
     method: 'DELETE',
+    scope: 'everything',
     needsOwner: true,
-    paths: { member: `${MEMBER}/invitations/{invitation_id}` },
-    summary: 'Withdraw an invitation to the account: its link no longer works.',
+    paths: sharedPaths('invitations/{invitation_id}'),
+    summary: 'Withdraw an invitation: its link no longer works.',
     isHarmless: true,
     answers: { 200: withdrawnShape },
     problems: ['not_found'],
     takesAccess: true,
-    async run({ accountId, param, by }) {
+    async run({ caller, param, by }) {
       const invitationId = param('invitation_id')
+      const accountId = caller.kind === 'member' ? caller.accountId : null
       const isEnded = await withdrawInvitation({ db, clock }, { accountId, invitationId }, by)
       if (!isEnded) throw notFound('open invitation', invitationId)
       return { id: invitationId, object: 'invitation', deleted: true }
@@ -250,7 +253,8 @@ function removedAnswer(userId: string): z.infer<typeof removedMemberShape> {
   return { user_id: userId, object: 'member', deleted: true }
 }
 
-const withdrawnShape = z.object({
+/** An invitation that was withdrawn. */
+export const withdrawnShape = z.object({
   id: idField('link'),
   object: z.literal('invitation'),
   deleted: z.literal(true),

@@ -24,7 +24,7 @@ import { staffPaths } from '../paths.ts'
 
 /** The people who can sign in to the page. */
 export function peopleOperations(parts: OperationParts) {
-  return [list(parts), invite(parts), openInvitations(parts), reset(parts), removeRights(parts)]
+  return [list(parts), invite(parts), listOpen(parts), reset(parts), removeRights(parts)]
 }
 
 function list({ store }: OperationParts) {
@@ -102,16 +102,26 @@ function invite(parts: OperationParts) {
   })
 }
 
-function openInvitations({ store, clock }: OperationParts) {
+function listOpen({ store, clock }: OperationParts) {
   return operation({
-    name: 'listOperatorInvitations',
+    name: 'listOpenInvitations',
     method: 'GET',
-    paths: { operator: '/app/api/operator/invitations' },
-    summary: 'The invitations of operators that can still be accepted, newest first.',
-    answers: { 200: listShape(invitationShape) },
-    async run({ reader }) {
-      const open = await listInvitations({ db: store.pages(reader), clock }, null)
-      return listAnswer(open.map(invitationAnswer), null)
+    scope: 'read',
+    paths: staffPaths('invitations'),
+    summary: 'The invitations that can still be accepted, newest first.',
+    query: z.strictObject({
+      account_id: idFilterField('acct').optional().describe('Only invitations to this account.'),
+      operator: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe('`true`: only invitations that make an operator; `false`: only the others.'),
+    }),
+    answers: { 200: listShape(openInvitationShape) },
+    async run({ reader, query: { account_id: accountId, operator } }) {
+      const isOperator = operator === undefined ? undefined : operator === 'true'
+      const filter = { accountId, isOperator }
+      const open = await listInvitations({ db: store.pages(reader), clock }, filter)
+      return listAnswer(open.map(openInvitationAnswer), null)
     },
   })
 }
@@ -279,7 +289,10 @@ export const invitationShape = z
     id: idField('link'),
     object: z.literal('invitation'),
     email: z.string(),
-    role: z.enum(ROLES).nullable(),
+    role: z
+      .enum(ROLES)
+      .nullable()
+      .describe('The role in the account; null: the invitation is to no account.'),
     created_at: timeField,
     expires_at: timeField.describe('When its link stops working.'),
   })
@@ -295,4 +308,18 @@ export function invitationAnswer(row: LinkRow): z.infer<typeof invitationShape> 
     created_at: timeAnswer(row.createdAtMs),
     expires_at: timeAnswer(row.expiresAtMs),
   }
+}
+
+/** An invitation that can still be accepted, with its effect. */
+export const openInvitationShape = invitationShape
+  .extend({
+    account_id: idField('acct')
+      .nullable()
+      .describe('The account that the person joins; null: none.'),
+    operator: z.boolean().describe('Whether the person becomes an operator.'),
+  })
+  .meta({ id: 'OpenInvitation' })
+
+function openInvitationAnswer(row: LinkRow): z.infer<typeof openInvitationShape> {
+  return { ...invitationAnswer(row), account_id: row.accountId, operator: row.isOperator }
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import type { Invitation } from '../../api/answers.ts'
 import { asOperator } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -50,43 +50,66 @@ export function InviteOperator({ onClose, onMade }: InviteOperatorProps) {
 
 interface RemoveOperatorProps {
   readonly email: string
-  readonly title: string
-  readonly submit: string
-  /** Says what was done: "Operator removed." */
-  readonly done: string
-  /** Default: nothing. */
-  readonly onRemoved?: () => void
+  readonly name: string
   readonly onClose: () => void
-  /** The consequences. */
-  readonly children: ReactNode
 }
 
 /** Ends the role of an operator, and the open invitations to it. */
-export function RemoveOperator({
-  email,
-  children,
-  done,
-  onRemoved,
-  onClose,
-  ...words
-}: RemoveOperatorProps) {
+export function RemoveOperator({ email, name, onClose }: RemoveOperatorProps) {
   const remove = useOperatorWrite(
-    (operatorEmail: string) => asOperator('removeUser', { email: operatorEmail, operator: true }),
+    () => asOperator('removeUser', { email, operator: true }),
     () => {
       onClose()
-      onRemoved?.()
-      showToast(done)
+      showToast('Operator removed.')
     },
   )
   return (
     <FormDialog
-      {...words}
+      title={`Remove ${name} as an operator?`}
+      submit="Remove operator"
       isDangerous
       write={remove}
-      onSubmit={() => remove.mutate(email)}
+      onSubmit={() => remove.mutate(undefined)}
       onClose={onClose}
     >
-      <p>{children}</p>
+      <p>
+        {name} can no longer open the pages of operators. The person stays a user, and a member of
+        accounts. Invitations that {name} sent as an operator no longer work.
+      </p>
+    </FormDialog>
+  )
+}
+
+interface WithdrawOperatorInvitationProps {
+  readonly invitation: Pick<Invitation, 'id' | 'email'>
+  readonly onWithdrawn: (email: string) => void
+  readonly onClose: () => void
+}
+
+/** Ends an invitation of an operator. */
+export function WithdrawOperatorInvitation({
+  invitation: { id, email },
+  onWithdrawn,
+  onClose,
+}: WithdrawOperatorInvitationProps) {
+  const withdraw = useOperatorWrite(
+    () => asOperator('withdrawInvitation', { invitation_id: id }),
+    () => {
+      onClose()
+      onWithdrawn(email)
+      showToast('Invitation withdrawn.')
+    },
+  )
+  return (
+    <FormDialog
+      title={`Withdraw the invitation for ${email}?`}
+      submit="Withdraw"
+      isDangerous
+      write={withdraw}
+      onSubmit={() => withdraw.mutate(undefined)}
+      onClose={onClose}
+    >
+      <p>The invitation link no longer works.</p>
     </FormDialog>
   )
 }

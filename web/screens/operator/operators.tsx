@@ -8,7 +8,12 @@ import { Time } from '../../parts/time.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useMe } from '../../shell/use-account.ts'
 import { InvitationTable, MadeInvitation } from '../members/invitations.tsx'
-import { type Invited, InviteOperator, RemoveOperator } from './operator-dialogs.tsx'
+import {
+  type Invited,
+  InviteOperator,
+  RemoveOperator,
+  WithdrawOperatorInvitation,
+} from './operator-dialogs.tsx'
 
 /** The operators of the gateway: inviting and removing them. */
 export function OperatorsScreen() {
@@ -93,18 +98,7 @@ function OperatorTable() {
         </tr>
       )}
     >
-      {removing !== null && (
-        <RemoveOperator
-          email={removing.email}
-          title={`Remove ${removing.name} as an operator?`}
-          submit="Remove operator"
-          done="Operator removed."
-          onClose={() => setRemoving(null)}
-        >
-          {removing.name} can no longer open the pages of operators. The person stays a user, and a
-          member of accounts. Invitations that {removing.name} sent as an operator no longer work.
-        </RemoveOperator>
-      )}
+      {removing !== null && <RemoveOperator {...removing} onClose={() => setRemoving(null)} />}
     </ListCard>
   )
 }
@@ -124,18 +118,12 @@ function OperatorInvitations({ onWithdrawn }: { onWithdrawn: (email: string) => 
         isHiddenOnPhones: true,
         show: ({ created_at: createdAt }) => <Time at={createdAt} show={dayOf} />,
       }}
-      withdraw={({ email }, onClose) => (
-        <RemoveOperator
-          email={email}
-          title={`Withdraw the invitation for ${email}?`}
-          submit="Withdraw"
-          done="Invitation withdrawn."
-          onRemoved={() => onWithdrawn(email)}
+      withdraw={(invitation, onClose) => (
+        <WithdrawOperatorInvitation
+          invitation={invitation}
+          onWithdrawn={onWithdrawn}
           onClose={onClose}
-        >
-          The invitation link no longer works. If the person is an operator already, the role ends
-          too.
-        </RemoveOperator>
+        />
       )}
     />
   )
