@@ -238,6 +238,9 @@ export function encodeModel(input: {
       : [`"regionalPrices":${encodePriceTable(offer.regionalPrices)}`]),
     `"contextTokens":${JSON.stringify(offer.contextTokens)}`,
     `"outputTokensMax":${JSON.stringify(offer.outputTokensMax)}`,
+    ...(offer.uncappedThinkingTokens === undefined
+      ? []
+      : [`"uncappedThinkingTokens":${JSON.stringify(offer.uncappedThinkingTokens)}`]),
     `"refreshedAtMs":${JSON.stringify(own)}`,
     `"openWeights":${JSON.stringify(offer.openWeights)}`,
     `"upstreamModelId":${JSON.stringify(offer.upstreamModelId)}`,
@@ -272,12 +275,14 @@ export function decodeModel(input: {
   // Left out by an earlier version: images are then held at the most expensive row until the next refresh.
   const authoredId = typeof record?.['authoredId'] === 'string' ? record['authoredId'] : null
   const regionalPrices = decodePriceTable(record?.['regionalPrices'])
+  const uncappedThinkingTokens = record?.['uncappedThinkingTokens']
   // An earlier version stored neither: the ids were the same, and the listing showed open weights.
   const offer = {
     ...parsed.offer,
     ...(typeof upstreamModelId === 'string' ? { upstreamModelId } : {}),
     authoredId,
     ...(regionalPrices === null ? {} : { regionalPrices }),
+    ...(isTokenCount(uncappedThinkingTokens) ? { uncappedThinkingTokens } : {}),
     // Left out by an earlier version.
     endpoints: readStrings(record?.['formats']) ?? [],
     ...(typeof openWeights === 'boolean' ? { openWeights } : {}),

@@ -27,6 +27,15 @@ test('a stored model keeps its prices within a region, by which answers are char
   expect(stored?.offer.regionalPrices).toEqual(row.offer.regionalPrices)
 })
 
+test('a stored model keeps the thinking that no cap ends, by which its holds are sized after a restart', () => {
+  const model = regionalModel()
+  const row = { ...model, offer: { ...model.offer, uncappedThinkingTokens: 32_768 } }
+  const at = { catalogRefreshedAtMs: 1 }
+  const { itemJson } = encodeModel({ ...at, row, endpointsJson: null, written: null })
+  const stored = decodeModel({ ...at, itemJson, settings: SETTINGS })
+  expect(stored?.offer.uncappedThinkingTokens).toBe(32_768)
+})
+
 test('while a decrease of prices is doubted, those within a region stay above the others', () => {
   const { offer, ...model } = regionalModel()
   const prices = { ...offer.prices, input: 20n * offer.prices.input }

@@ -77,6 +77,8 @@ export interface WrittenModel {
   readonly upstreamModelId: string
   readonly contextTokens: number | null
   readonly outputTokensMax: number | null
+  /** The field of the same name of {@link Offer}. */
+  readonly uncappedThinkingTokens?: number
   readonly prices: WrittenPrices | null
   /** Prices of longer prompts, in addition to `prices`. Left out: there are none. */
   readonly longPrompts?: readonly WrittenLongPrompt[]

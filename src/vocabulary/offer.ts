@@ -40,6 +40,8 @@ export interface Offer {
   readonly contextTokens: number | null
   /** The most output tokens that the model lists; null if it lists none. */
   readonly outputTokensMax: number | null
+  /** The most tokens of thinking that its server does not count in a cap. Left out: it counts all of them. */
+  readonly uncappedThinkingTokens?: number
   /** Whether its weights are open, so that free credit may pay for its text. */
   readonly openWeights: boolean
   /** Whether it bills per search, which no endpoint accepts. */

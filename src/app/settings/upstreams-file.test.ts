@@ -66,6 +66,7 @@ upstreams:
       - upstream_id: Qwen/Qwen3-8B
         context: 131072
         max_output: 32768
+        max_thinking: 16384
         prices: { input: 0.05, cache_read: 0.010000, output: 2e-1, search: 0.001 }
         open_weights: true
       - id: local/small
@@ -112,6 +113,7 @@ describe('a file of upstreams', () => {
         upstreamModelId: 'Qwen/Qwen3-8B',
         contextTokens: 131_072,
         outputTokensMax: 32_768,
+        uncappedThinkingTokens: 16_384,
         openWeights: true,
       },
       { id: 'local/small', upstreamModelId: 'small', prices: null, openWeights: null },

@@ -31,6 +31,7 @@ const KNOWN = [
   'upstream_id',
   'context',
   'max_output',
+  'max_thinking',
   'prices',
   'long_prompts',
   'inputs',
@@ -53,9 +54,11 @@ function readModel(value: YamlValue, owner: Owner): WrittenModel | null {
       ?.items()
       ?.flatMap((item) => (known === null ? item.text() : item.oneOf(known)) ?? []) ?? null
   const prices = readPrices(members.get('prices'))
+  const uncappedThinkingTokens = members.get('max_thinking')?.wholeNumber(TOKENS) ?? null
   const model = {
     contextTokens: members.get('context')?.wholeNumber(TOKENS) ?? null,
     outputTokensMax: members.get('max_output')?.wholeNumber(TOKENS) ?? null,
+    ...(uncappedThinkingTokens === null ? {} : { uncappedThinkingTokens }),
     prices,
     ...readLongPrompts(members.get('long_prompts'), prices),
     inputModalities: texts('inputs', INPUTS),

@@ -77,6 +77,25 @@ const CHAT_CAPS: readonly HoldRow[] = [
     capped(500, { thinkingTokens: 400 }),
     2_940,
   ],
+  // (1,000 + (500 + 700) × 2) × 1.05
+  [
+    'beside the thinking of a server that never counts it in the cap: both',
+    capped(500),
+    3_570,
+    { offer: { uncappedThinkingTokens: 700 } },
+  ],
+  [
+    'the same, with a lower budget, which the server may not obey: the thinking of the server',
+    capped(500, { thinkingTokens: 400 }),
+    3_570,
+    { offer: { uncappedThinkingTokens: 700 } },
+  ],
+  [
+    'the same, with a higher budget: the budget',
+    capped(500, { thinkingTokens: 700 }),
+    3_570,
+    { offer: { uncappedThinkingTokens: 400 } },
+  ],
   // (1,000 + (5,000 + 4,000) × 2) × 1.05
   [
     'below the budget for reasoning, a part of which may be counted beside it: the budget, once',

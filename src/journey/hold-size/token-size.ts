@@ -34,7 +34,7 @@ export interface OutputSize {
  */
 export function sizeOutput(call: Call, offer: Offer): OutputSize {
   const { heldTokens, leastTokens, sentTokens } = sizeCap(call, offer)
-  const uncappedTokens = call.thinkingTokens
+  const uncappedTokens = uncappedTokensOf(call, offer)
   const reasoningTokens = withinWindow(call.reasoningTokens, offer) - uncappedTokens
   return {
     heldTokens: Math.max(heldTokens, reasoningTokens),
@@ -42,6 +42,12 @@ export function sizeOutput(call: Call, offer: Offer): OutputSize {
     sentTokens,
     uncappedTokens,
   }
+}
+
+/** The tokens of thinking beside the cap: some servers end it at the budget of the call, and others only at their own. */
+export function uncappedTokensOf(call: Call, { uncappedThinkingTokens = 0 }: Offer): number {
+  if (call.rules.output.cap === 'none') return 0
+  return Math.max(call.thinkingTokens, uncappedThinkingTokens)
 }
 
 type CapSize = Omit<OutputSize, 'uncappedTokens'>

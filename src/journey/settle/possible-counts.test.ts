@@ -90,6 +90,12 @@ describe('counts are accepted', () => {
   })
 })
 
+test('counts are accepted of thoughts that the server never counts in a cap', () => {
+  const offer = offerWith({}, { contextTokens: 100_000, uncappedThinkingTokens: 30_000 })
+  expect(believed('130,000 out', {}, offer)).toBe(true)
+  expect(believed('130,001 out', {}, offer)).toBe(false)
+})
+
 test('an ending without counts is unchanged', () => {
   const neverOpened: Outcome = { kind: 'neverOpened' }
   const both = { call: callWith(), offer: OFFER }

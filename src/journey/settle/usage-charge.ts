@@ -19,7 +19,7 @@ import {
   type Reported,
   type TokenUsage,
 } from '../../vocabulary/outcome.ts'
-import { sizeOutput, sizePrompt } from '../hold-size/token-size.ts'
+import { sizeOutput, sizePrompt, uncappedTokensOf } from '../hold-size/token-size.ts'
 
 /** Counts, and the prices that they are billed at. */
 interface UsageAtPrices {
@@ -236,7 +236,7 @@ function isPossible(usage: TokenUsage, { call, offer }: Counted): boolean {
   )
   return (
     promptTokens <= readings * Math.max(windowTokens, times * written.promptTokens) &&
-    outputTokens <= readings * (answerTokens + call.thinkingTokens) &&
+    outputTokens <= readings * (answerTokens + uncappedTokensOf(call, offer)) &&
     searches <= call.completions * TOOL_STEPS_DEFAULT * SEARCHES_A_STEP_MAX
   )
 }

@@ -217,6 +217,17 @@ describe('a server without prices', () => {
     expect(models[0]?.offer).toMatchObject(figures)
   })
 
+  test('the thinking that a server does not count in a cap is that of the settings', () => {
+    const { models } = meetVendorList([], NOTHING_KNOWN, {
+      ...SETTINGS,
+      written: [
+        writtenModel('local/a', { prices: PRICES, uncappedThinkingTokens: 32_768 }),
+        writtenModel('local/b', { prices: PRICES }),
+      ],
+    })
+    expect(models.map(({ offer }) => offer.uncappedThinkingTokens)).toEqual([32_768, undefined])
+  })
+
   test('every price in the settings has its place in the table', () => {
     const prices = {
       input: 1n,

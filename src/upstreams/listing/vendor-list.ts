@@ -169,11 +169,13 @@ export function meetVendorList(
       })
       continue
     }
+    const { uncappedThinkingTokens } = written ?? {}
     unlisted.set(modelId, {
       upstreamModelId: model.upstreamModelId,
       authoredId: authoredIdOf(model.upstreamModelId),
       ...(promptAdditions === undefined ? {} : { promptAdditions }),
       ...(cachesOnlyMarked === undefined ? {} : { cachesOnlyMarked }),
+      ...(uncappedThinkingTokens === undefined ? {} : { uncappedThinkingTokens }),
       openWeights: written?.openWeights === true,
     })
     // Prices that the operator has written are those of the region.
@@ -201,7 +203,12 @@ export function meetVendorList(
 /** The facts that a row of OpenRouter's layout has no place for. */
 type UnlistedFacts = Pick<
   Offer,
-  'upstreamModelId' | 'authoredId' | 'promptAdditions' | 'cachesOnlyMarked' | 'openWeights'
+  | 'upstreamModelId'
+  | 'authoredId'
+  | 'promptAdditions'
+  | 'cachesOnlyMarked'
+  | 'uncappedThinkingTokens'
+  | 'openWeights'
 >
 
 const NOT_LISTED = { name: null, created: null, contextTokens: null, outputTokensMax: null }

@@ -107,7 +107,7 @@ function readCacheWrites(
   return { cacheWriteTokens, cacheWriteLongTokens }
 }
 
-/** Zero if none is a count. */
+/** The highest of these that is a count; zero: none is. */
 function highestCount(counts: readonly (JsonValue | undefined)[]): number {
   return Math.max(...counts.map((count) => tokenCount(count) ?? 0))
 }
@@ -141,9 +141,9 @@ interface ReportedCounts {
   /** The sum of prompt and output. */
   readonly totalTokens: number | null
   readonly cacheReadTokens: number | null
-  /** Of all lifetimes. */
+  /** Tokens that were written with any lifetime. */
   readonly cacheWriteTokens: number | null
-  /** Of the longest lifetime; a part of all that were written. Left out: not reported. */
+  /** The part of these that have the longest lifetime. Left out: not reported. */
   readonly cacheWriteLongTokens?: number
   /** Reasoning and images are parts of the output tokens. */
   readonly reasoningTokens: number | null
