@@ -217,8 +217,8 @@ function buildIndex(
   const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
   // With several upstreams, the figures are those of the first.
   const toServe = models.map(({ rows: [{ listing, offer }] }) => {
-    const { endpoints, feeBasisPoints, prices } = offer
-    return { listing, endpoints, feeBasisPoints, imageFlat: prices.imageFlat }
+    const { endpoints, feeBasisPoints, openWeights, prices } = offer
+    return { listing, endpoints, feeBasisPoints, openWeights, imageFlat: prices.imageFlat }
   })
   const served = new ServedModels(toServe, pricesListed)
   const byPlainName = new Map(

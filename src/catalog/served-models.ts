@@ -22,7 +22,10 @@ export interface ServedModel extends ModelListing {
 }
 
 /** A model as the account that is charged for it has it: `pricing` has the platform fee on each price. */
-export type ChargedModel = Omit<ServedModel, 'charged_pricing'>
+export interface ChargedModel extends Omit<ServedModel, 'charged_pricing'> {
+  /** Whether free credit can pay for its text. */
+  readonly open_weights: boolean
+}
 
 /** The parts of an item of the list. */
 interface ModelToServe {
@@ -33,6 +36,7 @@ interface ModelToServe {
 }
 
 interface ModelToCharge extends ModelToServe {
+  readonly openWeights: boolean
   /** The highest flat price of a generated image; zero: it has none. */
   readonly imageFlat: Picos
 }
@@ -62,8 +66,9 @@ export function servedModel(
 /** A model at the prices that are charged, and at no others. */
 export function chargedModel(model: ModelToCharge): ChargedModel {
   const { charged_pricing: _, ...charged } = servedModel(model, 'charged')
-  const { imageFlat, feeBasisPoints } = model
-  return { ...charged, pricing: withImageFlat(charged.pricing, { imageFlat, feeBasisPoints }) }
+  const { imageFlat, feeBasisPoints, openWeights } = model
+  const pricing = withImageFlat(charged.pricing, { imageFlat, feeBasisPoints })
+  return { ...charged, pricing, open_weights: openWeights }
 }
 
 /** Prices with the flat price of an image, which providers name apart from their lists, as `image_flat`. */

@@ -33,6 +33,7 @@ function offered(id: string, input: ModelInput): OfferedModel {
     description: input.description ?? '',
     created: 1_760_000_000 + id.length,
     hugging_face_id: input.isOpen === true ? id : null,
+    open_weights: input.isOpen === true,
     context_length: context,
     endpoints: input.endpoints ?? CHATS,
     architecture: { input_modalities: reads, output_modalities: writes },

@@ -56,3 +56,24 @@ test('a model that is not offered, and an alias that leads nowhere, are logged o
     await world.close()
   }
 })
+
+test('models whose weights the settings call open are so for members and operators, like those with an ID at Hugging Face', async () => {
+  for (const vendor of ['openai', undefined] as const) {
+    const world = await startWorld(vendor === undefined ? {} : { vendor })
+    try {
+      const operator = await setUpOperator(world)
+      const { id } = await world.account()
+      for (const path of ['operator/models', `accounts/${id}/models`]) {
+        const { json } = await operator.get(path)
+        const models = json['data'] as readonly { id: string; open_weights?: boolean }[]
+        const openIds = models.filter((model) => model.open_weights).map((model) => model.id)
+        expect([path, openIds.toSorted()]).toEqual([
+          path,
+          ['sim/open', 'sim/open-long', 'sim/open:free'],
+        ])
+      }
+    } finally {
+      await world.close()
+    }
+  }
+})

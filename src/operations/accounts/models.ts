@@ -89,10 +89,10 @@ const modelShape = z
     created: z
       .int()
       .describe('When the model was created, in seconds since the Unix epoch; 0: not known.'),
-    hugging_face_id: z
-      .string()
-      .nullable()
-      .describe('The ID of the model at Hugging Face; set if its weights are open.'),
+    hugging_face_id: z.string().nullable().describe('The ID of the model at Hugging Face.'),
+    open_weights: z
+      .boolean()
+      .describe('Whether the weights of the model are open: free credit can pay for its text.'),
     context_length: tokensOrNull.describe('The context window, in tokens; null: not known.'),
     endpoints: z.array(z.string()).describe('The wire formats in which the model can be called.'),
     architecture: z.object({
@@ -122,6 +122,7 @@ function modelAnswer(model: ChargedModel): z.input<typeof modelShape> {
     description: model.description,
     created: model.created,
     hugging_face_id: model.hugging_face_id,
+    open_weights: model.open_weights,
     context_length: model.context_length,
     endpoints: [...model.endpoints],
     architecture: {
@@ -191,11 +192,11 @@ function offeredAnswer(
   { offer, listing, refreshedAtMs, isStale }: CatalogRow & { readonly isStale: boolean },
   { doubted, pricesSeenMs }: OfferedState,
 ): z.input<typeof offeredModelShape> {
-  const { endpoints, feeBasisPoints, upstream } = offer
+  const { endpoints, feeBasisPoints, openWeights, upstream } = offer
   const { imageFlat } = offer.prices
   const pricing = withImageFlat(listing.pricing, { imageFlat, feeBasisPoints: 0 })
   return {
-    ...modelAnswer(chargedModel({ listing, endpoints, feeBasisPoints, imageFlat })),
+    ...modelAnswer(chargedModel({ listing, endpoints, feeBasisPoints, openWeights, imageFlat })),
     upstream,
     provider_pricing: pricingAnswer({ pricing }),
     fee_basis_points: feeBasisPoints,

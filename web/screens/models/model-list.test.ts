@@ -9,6 +9,7 @@ function model(id: string, part: Partial<Model> = {}): Model {
     name: id,
     description: '',
     hugging_face_id: '',
+    open_weights: false,
     context_length: 8_000,
     endpoints: ['chat'],
     supported_parameters: [],
@@ -27,7 +28,8 @@ const LARGE = model('acme/large', {
 })
 const SMALL = model('acme/small', {
   pricing: { prompt: '0.0000001' },
-  hugging_face_id: 'acme/small',
+  // Settings can call the weights open of a model that has no ID at Hugging Face.
+  open_weights: true,
 })
 const DRAWS = model('brush/draw', {
   pricing: { image: '0.04' },

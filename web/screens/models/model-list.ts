@@ -111,6 +111,6 @@ export function vendorName(vendor: string): string {
 }
 
 /** Whether free credit pays for the model: it writes text only, and its weights are open. */
-export function paysFree({ hugging_face_id: weights, architecture }: Model): boolean {
-  return (weights ?? '') !== '' && architecture.output_modalities.join() === 'text'
+export function paysFree({ open_weights: isOpen, architecture }: Model): boolean {
+  return isOpen && architecture.output_modalities.join() === 'text'
 }

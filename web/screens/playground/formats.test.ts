@@ -10,6 +10,7 @@ function model(endpoints: string[], parameters = ['max_tokens']): Model {
     created: 0,
     description: '',
     hugging_face_id: '',
+    open_weights: false,
     context_length: 200_000,
     endpoints,
     supported_parameters: parameters,
