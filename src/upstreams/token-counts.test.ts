@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { eventOf } from '../formats/testing/exchange.ts'
+import type { Reported } from '../vocabulary/outcome.ts'
 import { countsIn, usageOf } from '../vocabulary/testing/token-usage.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
 import { answerOf } from './openrouter/testing/exchange.ts'
@@ -166,6 +168,65 @@ describe('cache writes are counted under each name that a server has for them', 
     ],
   ])('%s', (_, usage, counts) => {
     expect(chatUsage(usage)).toEqual(usageOf(counts))
+  })
+})
+
+describe('the last counts of a chat stream', () => {
+  const counts = { prompt_tokens: 30, completion_tokens: 7, total_tokens: 37 }
+  const counted = usageOf('30 in, 7 out')
+
+  /** The report of these chunks, of which each has one choice and other members. */
+  function reportOf(
+    ...chunks: readonly (readonly [choice: object | null, members?: object])[]
+  ): Reported {
+    const observer = wire(openaiCompatible, 'chat').observeStream({})
+    for (const [choice, members] of chunks) {
+      const choices = choice === null ? [] : [{ index: 0, finish_reason: null, ...choice }]
+      const data = JSON.stringify({ object: 'chat.completion.chunk', choices, ...members })
+      observer.onEvent(eventOf(data, null))
+    }
+    return observer.reported()
+  }
+
+  const text = { delta: { content: 'Hello there.' } }
+  const end = { delta: {}, finish_reason: 'stop' }
+
+  test('are those of the whole answer if they come with its end, even if the server never sends [DONE]', () => {
+    expect(reportOf([text], [end, { usage: counts }])).toMatchObject({
+      usage: counted,
+      countsAreCost: true,
+    })
+    expect(reportOf([{ ...text, finish_reason: 'stop' }, { usage: counts }])).toMatchObject({
+      usage: counted,
+      countsAreCost: true,
+    })
+  })
+
+  test.each([null, '', 'error'])(
+    'are not those of the whole answer with %j for its end',
+    (none) => {
+      const { usage, countsAreCost } = reportOf([
+        { ...text, finish_reason: none },
+        { usage: counts },
+      ])
+      expect([usage, countsAreCost]).toEqual([counted, undefined])
+    },
+  )
+
+  test('are not those of the whole answer if more text follows, as of another choice', () => {
+    const { countsAreCost } = reportOf([end, { usage: counts }], [{ ...text, index: 1 }])
+    expect(countsAreCost).toBeUndefined()
+  })
+
+  test('may be in the last choice, as Moonshot sends them', () => {
+    expect(reportOf([text], [{ ...end, usage: counts }])).toMatchObject({
+      usage: counted,
+      countsAreCost: true,
+    })
+    const elsewhere = { ...counts, prompt_tokens: 40, total_tokens: 47 }
+    expect(reportOf([{ ...end, usage: counts }], [null, { usage: elsewhere }]).usage).toEqual(
+      usageOf('40 in, 7 out'),
+    )
   })
 })
 

@@ -21,9 +21,12 @@ import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts'
 import { OPENAI_ADDITIONS, openaiFacts, openaiId } from './models.ts'
 import { RESPONSE_FIELDS } from './response-fields.ts'
 
-/** The streams of chat completions: the last chunk has the counts, and no choices. */
+/**
+ * The streams of chat completions: the last chunk has the counts, and no choices. Other servers have them in the chunk
+ * with the reason of the end, and some send no `[DONE]` after it.
+ */
 export const CHAT_STREAMS: CountedStreams = {
-  wholeCounts: /"choices"\s*:\s*\[\s*\]/,
+  wholeCounts: /"choices"\s*:\s*\[\s*\]|"finish_reason"\s*:\s*"(?!error")[^"]/,
   emptyChoice: '{"index":0,"delta":{},"finish_reason":null}',
   isEstimated: false,
 }

@@ -120,12 +120,19 @@ const COUNTS = { input: 'prompt', output: 'completion' } as const
 /** The report of an answer or of one chunk of a stream. */
 function readReport(answer: JsonBody): Reported {
   return {
-    usage: readUsage(answer.root['usage'], COUNTS),
+    usage: readUsage(usageOf(answer.root), COUNTS),
     costUsd: readCost(answer, ['usage']),
     generationId: readGenerationId(answer.root['id']),
     ...readServedTier(answer.root),
     ...readOwnProviderKey(answer.root['usage']),
   }
+}
+
+/** The counts of an answer or chunk. Moonshot has those of a stream in the last choice (github.com/earendil-works/pi/issues/2017). */
+function usageOf(root: JsonObject): JsonValue | undefined {
+  const { usage } = root
+  if (isJsonObject(usage)) return usage
+  return choicesOf(root).findLast((choice) => isJsonObject(choice['usage']))?.['usage']
 }
 
 /** The error in an answer or chunk with status 200: at the top level or in a choice. Null if there is none. */
@@ -204,7 +211,7 @@ class ChunkObserver extends TallyObserver {
 
   #reports(chunk: JsonObject): boolean {
     if (this.#hasGenerationId && this.reported().generationId === null) return true
-    return isJsonObject(chunk['usage'])
+    return isJsonObject(usageOf(chunk))
   }
 
   #learn(data: string, chunk: JsonObject): void {
