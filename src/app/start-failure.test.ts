@@ -18,6 +18,13 @@ test('a SQLite store on a full disk is refused with the disk named, although SQL
   expect(failure?.message).toMatch(/cannot be used: disk I\/O error\. Check that its disk has room/)
 })
 
+test('a damaged SQLite store is refused with the backup named, and not with the rights of the user', () => {
+  const error = new StoreUnavailable('malformed database schema (1)')
+  expect(startFailureOf(error, readConfig({}))?.message).toMatch(
+    /cannot be used: malformed database schema \(1\)\. Its file is damaged, or the -wal file next to it is of another: .*restore a backup/,
+  )
+})
+
 test('a database that takes no writes is refused with the primary server named', () => {
   const config = readConfig({ DATABASE_URL: 'postgres://tollgate@db/tollgate' })
   const failure = startFailureOf(new StoreUnavailable('db:5432 is read-only'), config)
