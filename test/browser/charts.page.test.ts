@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core'
 import { expect } from 'vitest'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
@@ -202,6 +203,35 @@ test('a chart by hour names each day once', async ({ page, server }) => {
   const labels = await page.locator('.columns svg > text').allTextContents()
   expect(labels.length).toBeGreaterThan(1)
   expect(labels).toEqual([...new Set(labels)])
+})
+
+test('the label of the last wide column is below its middle', async ({ page, server }) => {
+  const few = <Step>(steps: readonly Step[]) => steps.slice(0, 4)
+  server.answer(
+    '/usage',
+    json({
+      ...USAGE_OF_ONE,
+      step: 'month',
+      steps: [8, 9, 10, 11].map(
+        (month) => `2026-${String(month).padStart(2, '0')}-01T00:00:00.000Z`,
+      ),
+      all: few(USAGE_OF_ONE.all),
+      series: USAGE_OF_ONE.series.map((one) => ({ ...one, steps: few(one.steps) })),
+    }),
+  )
+  await page.goto(`${server.address}/app/${at('usage')}?range=year`)
+  const middleOf = async (shape: Locator) => {
+    const { x = 0, width = 0 } = (await shape.boundingBox()) ?? {}
+    return x + width / 2
+  }
+  const columns = page.locator('.columns .column-hit')
+  await columns.nth(3).waitFor()
+  const labels = page.locator('.columns svg > text')
+  expect(await labels.allTextContents()).toEqual(['Aug 2026', 'Sept 2026', 'Oct 2026', 'Nov 2026'])
+  for (const place of [0, 3]) {
+    const off = (await middleOf(labels.nth(place))) - (await middleOf(columns.nth(place)))
+    expect([place, Math.abs(off) < 1]).toEqual([place, true])
+  }
 })
 
 test('charts name the time zone of their steps: UTC of days, the browser’s of hours', async ({

@@ -28,7 +28,13 @@ test('Credit says how much was removed, and that credit is not sold if the opera
   expect(await page.getByText('Credit is not sold here').count()).toBe(0)
   server.answer('/me', json({ ...ME, sells_credit: false }))
   const before = server.asked.length
+  // A button of the band would lead to a page without anything to buy.
+  const backed = { balance: -4_200_000, held: 0, available: 0 }
+  const credit = { ...HELIX.credit, backed }
+  server.answer(`/accounts/${HELIX.id}`, json({ ...HELIX, credit }))
   await page.reload()
+  await page.getByText(/^This account owes/).waitFor()
+  expect(await page.getByRole('link', { name: 'Add credit' }).count()).toBe(0)
   await page.getByText('Credit is not sold here: ask your operator.').waitFor()
   expect(server.asked.slice(before)).not.toContain('GET /v1/credit')
 })

@@ -199,6 +199,22 @@ testScreens([
   ...TOKEN_SCREENS,
 ])
 
+test('an upstream names its listed models that are not offered, with the reason, and leads to all of them', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('upstreams/openrouter')}`)
+  const card = page.getByRole('region', { name: 'Not offered' })
+  await card.waitFor()
+  expect(await card.locator('tbody td').allTextContents()).toEqual([
+    'without an ID',
+    'the row has no ID',
+  ])
+  await card.getByRole('link', { name: '1 model' }).click()
+  await page.getByText('From the last list of each upstream.').waitFor()
+  expect(new URL(page.url()).searchParams.get('find')).toBe('openrouter')
+})
+
 test('the chosen admin token is revoked after a dialog that explains the effect', async ({
   page,
   server,

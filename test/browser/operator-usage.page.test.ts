@@ -3,6 +3,7 @@ import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
+import { MODEL_LIST, OFFERED_MODELS } from './stand-in-models.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 import { OPERATOR_REPORT, operatorReport, operatorUsage } from './stand-in-usage.ts'
 
@@ -93,6 +94,21 @@ test('a margin that is not known is said so in tables and figures, and is no num
   }
 })
 
+test('a report by tag ends with all requests, each counted once, and says that rows can add up to more', async ({
+  page,
+  server,
+}) => {
+  const [one] = OPERATOR_REPORT.data
+  const data = ['nightly', 'team-two', null].map((id) => ({ ...one, id, name: id }))
+  server.answer('/operator/usage/report', json({ ...OPERATOR_REPORT, by: 'tag', data }))
+  await page.goto(`${server.address}/app/operator/usage?by=tag`)
+  const table = page.getByRole('table', { name: 'Margin by tag' })
+  await table.getByText('Without tags, or pruned').waitFor()
+  expect(await table.locator('tfoot td').first().textContent()).toBe('All requests, each once')
+  await page.getByText('A request counts in each of its tags').waitFor()
+  expect(await page.getByText('Amounts are rounded to cents.').count()).toBe(0)
+})
+
 test('a key has the name of its account before its own, in the table and in the legend', async ({
   page,
   server,
@@ -152,6 +168,29 @@ test('on a phone, a model that is not offered has the name of its upstream', asy
   await page.goto(`${server.address}/app/operator/models?list=not_offered`)
   const row = page.getByRole('row').filter({ hasText: 'the row has no ID' })
   await row.getByText('openrouter:').waitFor()
+})
+
+test('a model whose upstream lists no name has its ID once', async ({ page, server }) => {
+  const id = 'local/coder'
+  const [model] = OFFERED_MODELS.data
+  const unnamed = { ...model, id, name: id, doubted: true }
+  server.answer('/operator/models', json({ ...OFFERED_MODELS, data: [unnamed] }))
+  server.answer(
+    `/accounts/${HELIX.id}/models`,
+    json({ ...MODEL_LIST, data: [{ ...unnamed, open_weights: true }] }),
+  )
+  for (const [path, note] of [
+    ['operator/models', 'doubted price'],
+    [`${HELIX.id}/models`, 'free credit pays'],
+  ] as const) {
+    await page.goto(`${server.address}/app/${path}`)
+    const cell = page.locator('td.model')
+    await cell.getByText(note).waitFor()
+    expect([
+      await cell.locator('a').textContent(),
+      await cell.locator('.two').first().textContent(),
+    ]).toEqual([id, note])
+  }
 })
 
 test('an operator opens a model and reads the prices of the provider beside those that are charged, its state and its use', async ({

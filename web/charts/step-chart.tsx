@@ -205,15 +205,16 @@ function Ticks({
     // Two hours of one day have the same label.
     if (later !== undefined && showTick(later) === showTick(step)) return null
     const middle = plot.xOf(at) + plot.x.bandwidth() / 2
-    const isLast = at === steps.length - 1
+    const text = showTick(step)
+    const hasRoom = middle + (text.length * LABEL_CHAR_PX) / 2 <= plot.right
     return (
       <text
         key={step.getTime()}
-        x={isLast ? plot.right : middle}
+        x={hasRoom ? middle : plot.right}
         y={plot.height - 5}
-        textAnchor={isLast ? 'end' : 'middle'}
+        textAnchor={hasRoom ? 'middle' : 'end'}
       >
-        {showTick(step)}
+        {text}
       </text>
     )
   })

@@ -49,6 +49,12 @@ describe('numbers', () => {
     expect(percent(1, 1_000_000)).toBe('<0.01%')
     expect(percent(0, 10)).toBe('0%')
     expect(percent(5, 0)).toBe('0%')
+    expect([9_949, 9_950, 9_999].map((part) => percent(part, 100_000))).toEqual([
+      '9.9%',
+      '10%',
+      '10%',
+    ])
+    expect([994, 995, 999].map((part) => percent(part, 100_000))).toEqual(['0.99%', '1.0%', '1.0%'])
   })
 
   test('are compared with the period before, if it had any', () => {

@@ -33,7 +33,13 @@ export function percent(part: number, whole: number): string {
   if (whole === 0 || part === 0) return '0%'
   const share = (part / whole) * 100
   if (share < 0.01) return '<0.01%'
-  return `${share.toFixed(share < 1 ? 2 : share < 10 ? 1 : 0)}%`
+  // 9.97 is ten when it is rounded, and has the places of ten.
+  const rounded = Number(share.toFixed(placesOf(share)))
+  return `${share.toFixed(placesOf(rounded))}%`
+}
+
+function placesOf(share: number): number {
+  return share < 1 ? 2 : share < 10 ? 1 : 0
 }
 
 /** Hundredths of a percent as a person reads them: `2.5%`. */

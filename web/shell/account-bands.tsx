@@ -9,6 +9,7 @@ import { dayOf } from '../format/time.ts'
 import { Icon } from '../parts/icon.tsx'
 import { ContactLink } from '../parts/service-name.tsx'
 import { Time } from '../parts/time.tsx'
+import { AddCreditLink } from './add-credit-link.tsx'
 import { useKeptRange } from './kept-range.ts'
 import { useMe, useNameOf } from './use-account.ts'
 
@@ -27,7 +28,7 @@ export function AccountBands({ accountId }: { accountId: string }) {
       <ViewingBand accountId={accountId} />
       {!isInPlayground && <SuspendedBand accountId={accountId} />}
       {account !== undefined && account.credit.backed.balance < 0 && (
-        <DebtBand accountId={accountId} credit={account.credit} />
+        <DebtBand credit={account.credit} />
       )}
     </>
   )
@@ -123,21 +124,14 @@ export function DebtWords({ credit }: Pick<OwnAccount, 'credit'>) {
 }
 
 /** An account below zero. */
-function DebtBand({ accountId, credit }: { accountId: string } & Pick<OwnAccount, 'credit'>) {
+function DebtBand({ credit }: Pick<OwnAccount, 'credit'>) {
   return (
     <section className="band bad" aria-label="Debt">
       <Icon name="credit" />
       <div>
         <DebtWords credit={credit} />
       </div>
-      <Link
-        className="btn"
-        to="/$account/credit"
-        params={{ account: accountId }}
-        search={{ open: 'buy' }}
-      >
-        Add credit
-      </Link>
+      <AddCreditLink className="btn" />
     </section>
   )
 }

@@ -272,7 +272,7 @@ function ChangeRow({ line }: { line: Line }) {
       <td className="nowrap">
         <span className="kind">
           <span className={line.amount > 0 ? 'dot plus' : 'dot'}>
-            <Icon name={line.amount > 0 ? 'plus' : 'clock'} small />
+            <Icon name={iconOf(line)} small />
           </span>
           <span>
             <EntryWord entry={line} />
@@ -292,6 +292,11 @@ function ChangeRow({ line }: { line: Line }) {
       <Cells line={line} of={<For line={line} />} />
     </tr>
   )
+}
+
+function iconOf({ kind, amount }: Line): 'plus' | 'minus' | 'clock' {
+  if (kind === 'expiry') return 'clock'
+  return amount > 0 ? 'plus' : 'minus'
 }
 
 function For({ line }: { line: Line }) {

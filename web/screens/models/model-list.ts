@@ -110,6 +110,11 @@ export function vendorName(vendor: string): string {
   return VENDOR_NAMES[vendor] ?? words().join(' ')
 }
 
+/** The name of a model, if its upstream lists another than its ID. */
+export function ownName({ id, name }: Pick<Model, 'id' | 'name'>): string | null {
+  return name === undefined || name === id ? null : name
+}
+
 /** Whether free credit pays for the model: it writes text only, and its weights are open. */
 export function paysFree({ open_weights: isOpen, architecture }: Model): boolean {
   return isOpen && architecture.output_modalities.join() === 'text'

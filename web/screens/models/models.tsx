@@ -18,7 +18,7 @@ import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { ModelDrawer } from './model-drawer.tsx'
 import { ModelFilters } from './model-filters.tsx'
-import { type ModelUses, matchingModels, paysFree } from './model-list.ts'
+import { type ModelUses, matchingModels, ownName, paysFree } from './model-list.ts'
 import type { ModelsSearch } from './search.ts'
 
 const route = getRouteApi('/$account/models')
@@ -157,7 +157,8 @@ interface RowProps {
 
 function Row({ model, search, onOpen }: RowProps) {
   const account = useAccountId()
-  const { id, name, architecture, context_length: context } = model
+  const { id, architecture, context_length: context } = model
+  const name = ownName(model)
   const input = inputPrice(model)
   return (
     <tr
@@ -181,7 +182,7 @@ function Row({ model, search, onOpen }: RowProps) {
         <small className="two">
           {name}
           {paysFree(model) && (
-            <span className="freec"> {name === undefined ? '' : '· '}free credit pays</span>
+            <span className="freec">{name !== null && ' · '}free credit pays</span>
           )}
         </small>
       </td>

@@ -14,7 +14,7 @@ import { Empty } from '../../parts/states.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { ModelFilters } from './model-filters.tsx'
-import { type ModelUses, matchingModels } from './model-list.ts'
+import { type ModelUses, matchingModels, ownName } from './model-list.ts'
 import { NotOffered } from './not-offered.tsx'
 import { OfferedDrawer } from './offered-drawer.tsx'
 import type { OfferedSearch } from './search.ts'
@@ -167,7 +167,8 @@ interface RowProps {
 }
 
 function Row({ model, search, onOpen }: RowProps) {
-  const { id, name, upstream, architecture, doubted, stale } = model
+  const { id, upstream, architecture, doubted, stale } = model
+  const name = ownName(model)
   const { fee_basis_points: feeBasisPoints, provider_pricing: pricing } = model
   return (
     <tr
@@ -188,8 +189,10 @@ function Row({ model, search, onOpen }: RowProps) {
         </Link>
         <small className="two">
           {name}
-          {doubted && <span className="text-wait"> · doubted price</span>}
-          {stale && <span className="text-bad"> · prices too old</span>}
+          {doubted && <span className="text-wait">{name !== null && ' · '}doubted price</span>}
+          {stale && (
+            <span className="text-bad">{(name !== null || doubted) && ' · '}prices too old</span>
+          )}
         </small>
         <small className="two only-t">
           {upstream}, fee {percentOf(feeBasisPoints)}

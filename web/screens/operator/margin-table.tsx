@@ -10,6 +10,7 @@ import { directionOf, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { RoundedNote } from '../../parts/rounded-note.tsx'
 import { useKeptRange } from '../../shell/kept-range.ts'
+import { EACH_ONCE, TagNote } from '../usage/tag-table.tsx'
 import { ownedName } from './charge-chart.tsx'
 import { type ChargedMargin, type MarginTotals, marginShare } from './margin-figures.tsx'
 import { isSortable, type MarginOrder, nextOrder, orderOf, sortedRows } from './margin-order.ts'
@@ -134,16 +135,15 @@ export function MarginTable(props: MarginTableProps) {
           <tfoot>
             <tr>
               <td className="wide">
-                <b>
-                  All {count(data.length)} {group?.plural}
-                </b>
+                <b>{by === 'tag' ? EACH_ONCE : `All ${count(data.length)} ${group?.plural}`}</b>
               </td>
               {cells(totals, before?.totals.charge ?? 0)}
             </tr>
           </tfoot>
         )}
       </table>
-      {hasTotals && data.length <= (rowsMax ?? data.length) && (
+      {by === 'tag' && <TagNote />}
+      {by !== 'tag' && hasTotals && data.length <= (rowsMax ?? data.length) && (
         <RoundedNote
           columns={(['charge', 'cost', 'margin'] as const).map((name) => ({
             parts: data.map(({ figures }) => figures[name]),

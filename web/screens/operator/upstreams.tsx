@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { type ListedUpstream, upstreamsQuery } from '../../api/operator.ts'
+import { type ListedUpstream, offeredModelsQuery, upstreamsQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted, percent } from '../../format/numbers.ts'
 import { ago, dayAndShortMinute, duration } from '../../format/time.ts'
@@ -9,6 +9,7 @@ import { useFindRows } from '../../parts/find-rows.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Heads, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { Empty, Failed, Grey, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
@@ -140,6 +141,7 @@ export function OneUpstreamScreen() {
           <Stale query={query} />
           <Figures upstream={upstream} />
           <ErrorCard upstream={upstream} />
+          <NotOfferedCard name={name} />
         </>
       ) : (
         <section className="card">
@@ -157,6 +159,45 @@ export function OneUpstreamScreen() {
         </section>
       )}
     </>
+  )
+}
+
+const NOT_OFFERED_ROWS = 10
+
+/** The listed models that the gateway does not offer, and why, as `tollgate upstream check` says. Nothing if it offers all. */
+function NotOfferedCard({ name }: { name: string }) {
+  const { data } = useQuery(offeredModelsQuery)
+  const models = data?.not_offered.filter(({ upstream }) => upstream === name) ?? []
+  if (models.length === 0) return null
+  return (
+    <section className="card mt-4 overflow-hidden" aria-label="Not offered">
+      <header className="pb-2">
+        <h2>Not offered</h2>
+        <Link to="/operator/models" search={{ list: 'not_offered', find: name }}>
+          {counted(models.length, 'model')}
+        </Link>
+      </header>
+      <table className="cards" aria-label="Not offered">
+        <Heads heads={[{ text: 'Model' }, { text: 'Why it is not offered' }]} />
+        <tbody>
+          {models.slice(0, NOT_OFFERED_ROWS).map(({ model, why }, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two rows can have no ID and the same reason
+            <tr key={place}>
+              <td className="model name" title={model ?? undefined}>
+                {model === null ? (
+                  <span className="dimmed">without an ID</span>
+                ) : (
+                  <ModelName id={model} />
+                )}
+              </td>
+              <td className="wide wrap-anywhere">
+                <Prose text={why} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   )
 }
 

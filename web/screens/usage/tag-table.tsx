@@ -6,6 +6,9 @@ import type { Measure } from '../../searches.ts'
 import { MEASURE_RULES } from './measures.ts'
 import { Figures, figureHeads } from './usage-table.tsx'
 
+/** The name of the last line of a table by tag. */
+export const EACH_ONCE = 'All requests, each once'
+
 interface TagTableProps {
   readonly report: UsageReport
   /** A sum: reports have no times. */
@@ -54,15 +57,22 @@ export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
         <tfoot>
           <tr>
             <td className="wide">
-              <b>All requests, each once</b>
+              <b>{EACH_ONCE}</b>
             </td>
             <Figures figures={totals} />
           </tr>
         </tfoot>
       </table>
-      <p className="note p-4">
-        A request counts in each of its tags, so rows can add up to more than all requests.
-      </p>
+      <TagNote />
     </section>
+  )
+}
+
+/** Says below a table by tag why its rows can add up to more than its last line. */
+export function TagNote() {
+  return (
+    <p className="note p-4">
+      A request counts in each of its tags, so rows can add up to more than all requests.
+    </p>
   )
 }

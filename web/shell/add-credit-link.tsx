@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { saleQuery } from '../../api/sale.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { useAccountId, useAccountName, useMe } from '../../shell/use-account.ts'
+import { saleQuery } from '../api/sale.ts'
+import { Icon } from '../parts/icon.tsx'
+import { useAccountId, useAccountName, useMe } from './use-account.ts'
 
 /** Leads owners to the purchase of credit, if credit is sold. */
 export function AddCreditLink({ className }: { className: string }) {
