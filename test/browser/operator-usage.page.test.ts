@@ -5,7 +5,7 @@ import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 import { MODEL_LIST, OFFERED_MODELS } from './stand-in-models.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
-import { OPERATOR_REPORT, operatorReport, operatorUsage } from './stand-in-usage.ts'
+import { OPERATOR_REPORT, operatorReport, operatorUsage, USAGE } from './stand-in-usage.ts'
 
 /** Usage and margin of all accounts, and models with the provider's prices. */
 
@@ -151,6 +151,7 @@ test('the CSV of a report is named by its accounts, its first and last day, and 
   // An account's file is named by the range of the answer, which is always the same here.
   for (const [path, name] of [
     ['operator', 'all-accounts-2026-10-01-to-2026-10-31'],
+    [`operator/accounts/${HELIX.id}`, 'helix-lab-2026-10-23-to-2026-11-21'],
     [HELIX.id, 'helix-lab-2026-10-23-to-2026-11-21'],
   ]) {
     await page.goto(`${server.address}/app/${path}/usage?from=2026-10-01&to=2026-10-31&by=model`)
@@ -158,6 +159,39 @@ test('the CSV of a report is named by its accounts, its first and last day, and 
     await csv.waitFor()
     expect(await csv.getAttribute('download')).toBe(`usage-${name}-by-model.csv`)
   }
+})
+
+test('operators see the cost and margin of an account in its Usage tab and CSV, and customers do not', async ({
+  page,
+  server,
+}) => {
+  const [first] = USAGE.groups
+  const [row] = OPERATOR_REPORT.data
+  if (first === undefined || row === undefined) throw new Error('there is no group')
+  const data = [{ ...row, id: first.id, figures: { ...row.figures, cost: 4_200_000 } }]
+  server.answer('/operator/usage/report', json({ ...OPERATOR_REPORT, by: 'model', data }))
+  const heads = () => page.getByRole('table').locator('thead').textContent()
+  for (const path of [`operator/accounts/${HELIX.id}`, HELIX.id]) {
+    await page.goto(`${server.address}/app/${path}/usage`)
+    const isTab = path !== HELIX.id
+    await page.getByRole('table').waitFor()
+    expect(/Provider costMargin/.test((await heads()) ?? '')).toBe(isTab)
+    const href = await page.getByRole('link', { name: 'CSV' }).getAttribute('href')
+    expect(href?.includes('/app/api/operator/usage/report?')).toBe(isTab)
+    if (isTab) await page.getByRole('cell', { name: '$4.20' }).waitFor()
+  }
+})
+
+test('the list of prices says to operators where fees are set, and nothing of fees to customers', async ({
+  page,
+  server,
+}) => {
+  const fees = page.getByText('TOLLGATE_FEE_BPS')
+  await page.goto(`${server.address}/app/operator/models`)
+  await fees.waitFor()
+  await page.goto(`${server.address}/app/${HELIX.id}/models`)
+  await page.getByRole('table').waitFor()
+  expect(await page.getByText(/\bfees?\b/i).count()).toBe(0)
 })
 
 test('on a phone, a model that is not offered has the name of its upstream', async ({
@@ -246,7 +280,7 @@ test('the margin of one account by model is on the screen, in its CSV and in wha
   await page.getByRole('button', { name: `Account: ${HELIX.name}` }).waitFor()
   const csv = page.getByRole('link', { name: 'CSV' })
   expect(await csv.getAttribute('href')).toContain(ofOne)
-  expect(await csv.getAttribute('download')).toContain(HELIX.id.replace('_', '-'))
+  expect(await csv.getAttribute('download')).toMatch(/^usage-helix-lab-.*-by-model\.csv$/)
   const asked = server.asked.filter((one) => one.includes(ofOne))
   for (const call of ['operator/usage?', 'operator/usage/report?']) {
     expect(asked.filter((one) => one.includes(call)).length).toBeGreaterThan(0)

@@ -48,7 +48,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: '90 days' }).click()
       await page.getByLabel('Name', { exact: true }).focus()
     },
-    text: 'On 19 February 2027, 22:04. From then on, requests with the key are refused with api_key_expired.',
+    text: 'On 19 February 2027, 22:04 UTC. From then on, requests with the key are refused with api_key_expired.',
   },
   { name: 'key-disabled', path: at('keys'), act: disableOne, text: 'Key disabled.' },
   { name: 'key-menu', path: at('keys'), act: press('Actions for support bot'), text: 'Delete' },

@@ -12,6 +12,11 @@ const clock = new Intl.DateTimeFormat(LOCALE, {
   second: '2-digit',
 })
 const clockMinutes = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit' })
+const zonedMinutes = new Intl.DateTimeFormat(LOCALE, {
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+})
 const day = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short' })
 const dayAndYear = new Intl.DateTimeFormat(LOCALE, {
   day: 'numeric',
@@ -52,9 +57,9 @@ export function dayOf(at: Date, now: Date): string {
   return (at.getFullYear() === now.getFullYear() ? day : dayAndYear).format(at)
 }
 
-/** `19 February 2027, 22:05`. */
+/** `19 February 2027, 22:05 CET`, in the time zone of the browser. */
 export function dayAndMinute(at: Date): string {
-  return `${longDay.format(at)}, ${clockMinutes.format(at)}`
+  return `${longDay.format(at)}, ${zonedMinutes.format(at)}`
 }
 
 /** `22:04:58` today, `21 Nov, 22:04` before: when a request was opened. */

@@ -4,7 +4,7 @@ import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { money, readMoney } from '../../format/money.ts'
-import { dayOf } from '../../format/time.ts'
+import { dayOf, ownTimeZone } from '../../format/time.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -137,7 +137,7 @@ function EndField({ day, onChange, error }: EndFieldProps) {
       min={localDay(new Date(useNow().getTime() + DAY_MS))}
       value={day}
       onChange={(event) => onChange(event.target.value)}
-      hint="At the start of this day. Unspent free credit is then lost."
+      hint={`At the start of this day in the time zone ${ownTimeZone()}. Unspent free credit is then lost.`}
       error={error}
     />
   )

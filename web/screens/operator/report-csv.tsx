@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/react-query'
 import type { TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import { hrefOf } from '../../api/calls.ts'
+import { oneAccountQuery } from '../../api/operator.ts'
 import { momentsOf } from '../../api/queries.ts'
 import { csvName } from '../../format/csv-name.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -18,12 +20,19 @@ interface ReportCsvProps {
 /** Leads to the report of all accounts, or of one, as CSV. */
 export function ReportCsv({ span, by, account, sort }: ReportCsvProps) {
   const moments = momentsOf(span)
+  const asked = { ...oneAccountQuery(account ?? ''), refetchInterval: false } as const
+  const { data } = useQuery({ ...asked, enabled: account !== undefined })
   const href = hrefOf('operator', 'getAllUsage', { ...moments, by, account, sort, format: 'csv' })
   return (
     <a
       className="btn"
       href={href}
-      download={csvName({ kind: 'usage', of: account ?? 'all accounts', ...moments, by })}
+      download={csvName({
+        kind: 'usage',
+        of: data?.name ?? account ?? 'all accounts',
+        ...moments,
+        by,
+      })}
     >
       <Icon name="download" small />
       CSV

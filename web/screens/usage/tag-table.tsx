@@ -4,7 +4,7 @@ import { Heads } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Measure } from '../../searches.ts'
 import { MEASURE_RULES } from './measures.ts'
-import { Figures, figureHeads } from './usage-table.tsx'
+import { Figures, figureHeads, type Margins, marginOf } from './usage-table.tsx'
 
 /** The name of the last line of a table by tag. */
 export const EACH_ONCE = 'All requests, each once'
@@ -13,10 +13,11 @@ interface TagTableProps {
   readonly report: UsageReport
   /** A sum: reports have no times. */
   readonly measure: Measure
+  readonly margins: Margins
 }
 
 /** The sums of the requests of each tag, the tag with most of the measure first, and requests without tags last. */
-export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
+export function TagTable({ report: { data, totals }, measure, margins }: TagTableProps) {
   const of = (figures: UsageReport['totals']) =>
     MEASURE_RULES[measure].of({ ...figures, first_byte_ms_p50: null, first_byte_ms_p95: null }) ?? 0
   const tags = data.filter(({ id }) => id !== null)
@@ -39,7 +40,12 @@ export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
   return (
     <section className="card overflow-hidden" aria-label="Figures by tag">
       <table className="cards" aria-label="Figures by tag">
-        <Heads heads={[{ text: 'Tag' }, ...figureHeads(false)]} />
+        <Heads
+          heads={[
+            { text: 'Tag' },
+            ...figureHeads({ hasFirstByte: false, hasMargin: margins !== null }),
+          ]}
+        />
         <tbody>
           {rows.map(({ id, figures }) => (
             <tr key={id ?? ''}>
@@ -50,7 +56,7 @@ export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
                   <b className="wrap-anywhere">{id}</b>
                 )}
               </ShareCell>
-              <Figures figures={figures} />
+              <Figures figures={figures} margin={marginOf(margins, id)} />
             </tr>
           ))}
         </tbody>
@@ -59,7 +65,7 @@ export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
             <td className="wide">
               <b>{EACH_ONCE}</b>
             </td>
-            <Figures figures={totals} />
+            <Figures figures={totals} margin={marginOf(margins, 'all')} />
           </tr>
         </tfoot>
       </table>

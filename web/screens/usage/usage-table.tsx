@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageFigures } from '../../api/answers.ts'
+import type { OperatorReport } from '../../api/operator.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { firstByteTexts } from '../../format/first-byte.ts'
 import { money } from '../../format/money.ts'
@@ -11,6 +12,8 @@ import { RoundedNote } from '../../parts/rounded-note.tsx'
 import type { Measure } from '../../searches.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
+import type { MarginTotals } from '../operator/margin-figures.tsx'
+import { Margin } from '../operator/margin-table.tsx'
 import { MEASURE_RULES } from './measures.ts'
 
 type Group = Usage['groups'][number]
@@ -21,6 +24,7 @@ interface UsageTableProps {
   readonly range: DateRange
   /** The time that it is compared with: `before`. */
   readonly comparedName: string
+  readonly margins: Margins
 }
 
 const HEADS = { model: 'Model', key: 'Key', endpoint: 'Endpoint' } as const
@@ -29,33 +33,63 @@ const FIRST_BYTE_HEADS = [
   { text: 'p95', className: 'num hide-m' },
 ] as const
 
-// A tablet has no room for both tokens and a column of the time before.
-const TOKENS_COMPARED = 'num hide-m'
+// A tablet has no room for all columns.
+const TIGHT = 'num hide-m'
 
-/**
- * The heads of {@link Figures}: with first-byte times where there are some. By position: that, and whether it is
- * compared.
- */
-export function figureHeads(hasFirstByte: boolean, isCompared = false): readonly Head[] {
-  const className = isCompared ? TOKENS_COMPARED : 'num'
+const MARGIN_HEADS = [
+  { text: 'Provider cost', className: 'num hide-t' },
+  { text: 'Margin', className: 'num' },
+] as const
+
+/** The figures of operators for the same groups; undefined: they are not read yet, null: for customers. */
+export type Margins = OperatorReport | undefined | null
+
+/** The figures of operators of a group, `all` of them together, or null: of requests that belong to none. */
+export function marginOf(
+  margins: Margins,
+  group: string | null | 'all',
+): MarginTotals | null | undefined {
+  if (margins === null) return undefined
+  if (group === 'all') return margins?.totals ?? null
+  return margins?.data.find(({ id }) => id === group)?.figures ?? null
+}
+
+interface FigureHeadsInput {
+  /** Whether there are first-byte times. */
+  readonly hasFirstByte: boolean
+  /** Whether there are cost and margin, for operators. */
+  readonly hasMargin: boolean
+  /** Whether there is also a column of the time before. Default false. */
+  readonly isCompared?: boolean
+}
+
+/** The heads of {@link Figures}. */
+export function figureHeads(input: FigureHeadsInput): readonly Head[] {
+  const { hasFirstByte, hasMargin, isCompared = false } = input
+  const className = isCompared || hasMargin ? TIGHT : 'num'
   return [
     { text: 'Requests', className: 'num' },
-    { text: 'Failed', className: 'num' },
+    { text: 'Failed', className: hasMargin ? TIGHT : 'num' },
     { text: 'Tokens in', className },
     { text: 'Tokens out', className },
     ...(hasFirstByte ? FIRST_BYTE_HEADS : []),
     { text: 'Spend', className: 'num' },
+    ...(hasMargin ? MARGIN_HEADS : []),
   ]
 }
 
 /** Every group with all its figures, the one with most of the measure first. */
-export function UsageTable({ usage, measure, range, comparedName }: UsageTableProps) {
+export function UsageTable(props: UsageTableProps) {
+  const { usage, measure, range, comparedName, margins } = props
   const { by, groups, figures, compared } = usage
   const { of, form, text, show } = MEASURE_RULES[measure]
   const before = new Map(compared?.groups.map((group) => [group.id, of(group.figures)]))
+  const beforeClass = margins === null ? 'num' : TIGHT
   const beforeCell = (value: number | null | undefined) =>
     compared === null ? null : (
-      <td className="num hide-s">{value === null || value === undefined ? '–' : show(value)}</td>
+      <td className={`${beforeClass} hide-s`}>
+        {value === null || value === undefined ? '–' : show(value)}
+      </td>
     )
   // Sums show the share of the total; times show the share of the longest time.
   const whole =
@@ -69,8 +103,14 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
         <Heads
           heads={[
             { text: HEADS[by] },
-            ...figureHeads(true, compared !== null),
-            ...(compared === null ? [] : [{ text: `${text} ${comparedName}`, className: 'num' }]),
+            ...figureHeads({
+              hasFirstByte: margins === null,
+              hasMargin: margins !== null,
+              isCompared: compared !== null,
+            }),
+            ...(compared === null
+              ? []
+              : [{ text: `${text} ${comparedName}`, className: beforeClass }]),
           ]}
         />
         <tbody>
@@ -79,7 +119,11 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
               <ShareCell part={of(group.figures)} whole={whole}>
                 <GroupLink group={group} by={by} range={range} />
               </ShareCell>
-              <Figures figures={group.figures} isCompared={compared !== null} />
+              <Figures
+                figures={group.figures}
+                isCompared={compared !== null}
+                margin={marginOf(margins, group.id === 'pruned' ? null : group.id)}
+              />
               {beforeCell(before.get(group.id))}
             </tr>
           ))}
@@ -90,7 +134,11 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
               <td className="wide">
                 <b>All {counted(groups.length, by)}</b>
               </td>
-              <Figures figures={figures} isCompared={compared !== null} />
+              <Figures
+                figures={figures}
+                isCompared={compared !== null}
+                margin={marginOf(margins, 'all')}
+              />
               {beforeCell(of(usage.before))}
             </tr>
           </tfoot>
@@ -112,19 +160,23 @@ interface FiguresProps {
   readonly figures: Omit<UsageFigures, FirstByte> & Partial<Pick<UsageFigures, FirstByte>>
   /** Whether there is also a column of the time before. Default false. */
   readonly isCompared?: boolean
+  /** The figures of operators, in place of first-byte times; null: they are not read yet, undefined: for customers. */
+  readonly margin: MarginTotals | null | undefined
 }
 
 /** The cells with the sums of requests. */
-export function Figures({ figures, isCompared = false }: FiguresProps) {
-  const tokensClass = `hide-s ${isCompared ? TOKENS_COMPARED : 'num'}`
+export function Figures({ figures, isCompared = false, margin }: FiguresProps) {
+  const tokensClass = `hide-s ${isCompared || margin !== undefined ? TIGHT : 'num'}`
   const { requests, failed, charge, first_byte_ms_p50: p50, first_byte_ms_p95: p95 } = figures
   return (
     <>
       <td className="num hide-s">{count(requests)}</td>
-      <td className="num hide-s">{percent(failed, requests)}</td>
+      <td className={`hide-s ${margin === undefined ? 'num' : TIGHT}`}>
+        {percent(failed, requests)}
+      </td>
       <td className={tokensClass}>{shortCount(figures.input_tokens)}</td>
       <td className={tokensClass}>{shortCount(figures.output_tokens)}</td>
-      {p50 !== undefined && p95 !== undefined && (
+      {margin === undefined && p50 !== undefined && p95 !== undefined && (
         <FirstByteCells requests={requests} first_byte_ms_p50={p50} first_byte_ms_p95={p95} />
       )}
       <td className="only-s dimmed">
@@ -133,6 +185,14 @@ export function Figures({ figures, isCompared = false }: FiguresProps) {
       <td className="num">
         <b>{money(charge)}</b>
       </td>
+      {margin !== undefined && (
+        <>
+          <td className="num hide-s hide-t">{margin === null ? '–' : money(margin.cost)}</td>
+          <td className="num nowrap hide-s">
+            {margin === null ? '–' : <Margin figures={margin} />}
+          </td>
+        </>
+      )}
     </>
   )
 }

@@ -10,6 +10,7 @@ import {
 } from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageReport } from '../../api/answers.ts'
 import { hrefOf } from '../../api/calls.ts'
+import { type OperatorReport, operatorReportQuery } from '../../api/operator.ts'
 import { momentsOf, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { Chart, GreyChartCard, type LegendSeries, SPLITS } from '../../charts/chart.tsx'
@@ -32,13 +33,18 @@ import {
   type UsageSearch,
   withRange,
 } from '../../searches.ts'
-import { ScreenTop, useAccountPaths, useScreenSearch } from '../../shell/account-screen.tsx'
+import {
+  ScreenTop,
+  useAccountPaths,
+  useIsTab,
+  useScreenSearch,
+} from '../../shell/account-screen.tsx'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { Figures } from '../overview/figures.tsx'
 import { MEASURE_RULES } from './measures.ts'
 import { TagTable } from './tag-table.tsx'
-import { UsageTable } from './usage-table.tsx'
+import { type Margins, UsageTable } from './usage-table.tsx'
 
 const MEASURE_OPTIONS = MEASURES.map((value) => ({ value, text: MEASURE_RULES[value].text }))
 const SUM_OPTIONS = MEASURE_OPTIONS.filter(({ value }) => MEASURE_RULES[value].form === 'columns')
@@ -68,6 +74,7 @@ export function UsageScreen() {
     enabled: !isByTag,
   })
   const tags = useQuery({ ...reportQuery(accountId, moments, 'tag'), enabled: isByTag })
+  const margins = useMargins(span, by)
   const look = (next: DateRange) =>
     navigate((before) => withRange(before, { range: next, compare }))
   return (
@@ -91,7 +98,7 @@ export function UsageScreen() {
             report.totals.requests === 0 ? (
               <NoRequests onRange={look} />
             ) : (
-              <TagTable report={report} measure={measure} />
+              <TagTable report={report} measure={measure} margins={margins} />
             )
           }
         </Answer>
@@ -101,6 +108,7 @@ export function UsageScreen() {
             <Cards
               usage={usage}
               measure={measure}
+              margins={margins}
               range={range}
               span={span}
               compare={compare}
@@ -111,6 +119,14 @@ export function UsageScreen() {
       )}
     </>
   )
+}
+
+/** The figures of operators, on their tab of the account. By position: the days, and the grouping. */
+function useMargins(span: TimeSpan, by: OperatorReport['by']): Margins {
+  const isTab = useIsTab()
+  const account = useAccountId()
+  const { data } = useQuery({ ...operatorReportQuery(span, { by, account }), enabled: isTab })
+  return isTab ? data : null
 }
 
 interface ChoicesProps {
@@ -168,16 +184,20 @@ interface DownloadProps {
   readonly usage: Usage | UsageReport | undefined
 }
 
-/** The figures that are shown, as CSV. */
+/** The figures that are shown, as CSV; for operators with cost and margin. */
 function Download({ accountId, usage }: DownloadProps) {
   const { name } = useAccountName()
+  const isTab = useIsTab()
   if (usage === undefined) return null
   const { from, to, by } = usage
   const asked = { account_id: accountId, from, to }
   // Only operators' reports are by account or by upstream.
   if (by === 'account' || by === 'upstream') return null
-  const path =
-    usage.object === 'usage'
+  const step = usage.object === 'usage' && usage.step !== 'hour' ? usage.step : undefined
+  const report = { from, to, by, step, account: accountId, format: 'csv' } as const
+  const path = isTab
+    ? hrefOf('operator', 'getAllUsage', report)
+    : usage.object === 'usage'
       ? hrefOf('member', 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
       : hrefOf('member', 'getUsageReport', { ...asked, by, format: 'csv' })
   return (
@@ -212,13 +232,14 @@ function NoRequests({ onRange }: NoRequestsProps) {
 interface CardsProps extends NoRequestsProps {
   readonly usage: Usage
   readonly measure: Measure
+  readonly margins: Margins
   readonly range: DateRange
   readonly span: TimeSpan
   /** Null: with nothing. */
   readonly compare: Comparison | null
 }
 
-function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
+function Cards({ usage, measure, margins, range, span, compare, onRange }: CardsProps) {
   const { step, by, groups, compared } = usage
   const account = useAccountId()
   const paths = useAccountPaths()
@@ -273,6 +294,7 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
       <UsageTable
         usage={usage}
         measure={measure}
+        margins={margins}
         range={range}
         comparedName={compare === 'year' ? 'a year before' : 'before'}
       />
