@@ -62,6 +62,7 @@ const NAMED = new RegExp(
     `["'\`](${ANY_NAME})["'\`:.[]`,
     `\\b(${PLAIN_NAME})\\b`,
     `^(${ANY_NAME})[:.[]`,
+    `^(${ANY_NAME}) (?:(?:is|are) not (?:supported|permitted)|(?:must|should) be)\\b`,
     `\\bparameter:? (${ANY_NAME})\\b`,
     `\\bnot support (${ANY_NAME})(?= ?(?:[.,;:()]|$))`,
   ].join('|'),

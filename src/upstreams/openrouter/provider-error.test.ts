@@ -144,6 +144,18 @@ const ROWS: readonly Row[] = [
     { code: 'invalid_parameter', param: 'messages' },
   ],
   said(422, '`seed` must be an integer', 'invalid_parameter', { param: 'seed' }),
+  ...(
+    [
+      ['temperature is not supported with this model', 'unsupported_parameter', 'temperature'],
+      ['tools are not supported', 'unsupported_parameter', 'tools'],
+      ['stop must be a string or an array', 'invalid_parameter', 'stop'],
+    ] as const
+  ).map(([message, code, param]): Row => [400, { error: { message } }, { code, param }]),
+  [
+    400,
+    { error: { message: 'input of this shape is not supported' } },
+    { code: 'provider_rejected_request' },
+  ],
   // Kept statuses with their fixed message.
   said(400, 'acme/fake-1.0 is not a valid model ID', 'provider_rejected_request'),
   [
