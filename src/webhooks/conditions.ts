@@ -1,4 +1,5 @@
 import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
+import { isPostgres } from '../store/is-postgres.ts'
 import type { Tables } from '../store/schema.ts'
 import { WEBHOOK_CONDITIONS } from '../store/webhook-tables.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
@@ -182,15 +183,31 @@ async function takeMarks(
   return new Set(taken.map(({ mark }) => mark))
 }
 
-/** Removes the marks among these that keep nothing waiting any more; another process may have written one just now. */
+/** Removes the marks among these that keep nothing waiting any more, but none that another process writes just now. */
 export async function endMarks(db: Kysely<Tables>, { event, marks, nowMs }: Marks): Promise<void> {
   if (marks.length === 0) return
   await db
     .deleteFrom('webhook_conditions')
     .where('event', '=', event)
-    .where('subject_id', 'in', marks)
+    .where('subject_id', 'in', unlockedOf(db, { event, subjectIds: marks }))
     .where(isOldMark(nowMs))
     .execute()
+}
+
+/**
+ * Selects the ids among these whose rows no other process writes just now: two processes that delete and write the same rows, each
+ * in another order, would wait for each other.
+ */
+function unlockedOf(
+  db: Kysely<Tables>,
+  { event, subjectIds }: { readonly event: WebhookEvent; readonly subjectIds: readonly string[] },
+) {
+  return ({ selectFrom }: ExpressionBuilder<Tables, 'webhook_conditions'>) =>
+    selectFrom('webhook_conditions')
+      .select('subject_id')
+      .where('event', '=', event)
+      .where('subject_id', 'in', subjectIds)
+      .$if(isPostgres(db), (query) => query.forUpdate().skipLocked())
 }
 
 /** Notes since when conditions wait to be reported. A repeat does nothing. */
@@ -218,7 +235,7 @@ export async function noteWaits(
     .execute()
 }
 
-/** Ends conditions: they are sent again once they hold again. */
+/** Ends conditions: they are sent again once they hold again. One that another process writes just now is left. */
 export async function endConditions(
   db: Kysely<Tables>,
   { event, subjectIds }: { readonly event: WebhookEvent; readonly subjectIds: readonly string[] },
@@ -227,7 +244,7 @@ export async function endConditions(
   await db
     .deleteFrom('webhook_conditions')
     .where('event', '=', event)
-    .where('subject_id', 'in', subjectIds)
+    .where('subject_id', 'in', unlockedOf(db, { event, subjectIds }))
     .execute()
 }
 

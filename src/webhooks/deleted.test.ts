@@ -9,12 +9,12 @@ import type { TestDatabase } from '../store/testing/test-databases.ts'
 import type { WebhookRow } from '../store/webhook-tables.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
-import { raiseConditions } from './conditions.ts'
+import { endConditions, endMarks, heldOf, noteMark, raiseConditions } from './conditions.ts'
 import { addMessage } from './deliveries.ts'
 import { createWebhook, deleteWebhook } from './registry.ts'
 import { eventsSoFar } from './testing/events.ts'
 
-/** A webhook of a PostgreSQL store is deleted while a gateway makes messages. SQLite runs one transaction at a time. */
+/** Webhooks and their conditions are deleted from a PostgreSQL store while a gateway writes. SQLite runs one transaction at a time. */
 
 const ids = createIdSource({
   clock: systemClock,
@@ -74,3 +74,22 @@ test('an event reaches the other webhooks while one is being deleted', async () 
   expect(await eventsSoFar(store.db)).toHaveLength(1)
   expect(await eventsSoFar(store.db, other.id)).toHaveLength(1)
 })
+
+test.each([
+  ['marks', endMarks],
+  ['conditions', endConditions],
+])(
+  '%s that another process writes are left, so that processes do not wait for each other',
+  async (_, end) => {
+    const event = 'key.limit_near'
+    const marks = ['mark_1', 'mark_2']
+    for (const mark of marks) await noteMark(store.db, { event, mark, nowMs: 0 })
+    await store.db.transaction().execute(async (trx) => {
+      await noteMark(trx, { event, mark: 'mark_2', nowMs: 0 })
+      const nowMs = systemClock.nowMs()
+      await end(store.db, { event, marks, subjectIds: marks, nowMs })
+      const held = await heldOf(store.db, { event, subjectIds: marks })
+      expect([...held.keys()]).toEqual(['mark_2'])
+    })
+  },
+)
