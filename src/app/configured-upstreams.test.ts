@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from './config.ts'
-import { configuredUpstreams, unreadKeyNote } from './configured-upstreams.ts'
+import { configuredUpstreams, oneUpstream, unreadKeyNote } from './configured-upstreams.ts'
 
 test.each([
   {},
@@ -37,6 +37,12 @@ test.each(['https://openrouter.ai/api/v1', 'https://models.example.com/v1'])(
     expect(configured?.upstreams).toMatchObject([{ dialect: 'openrouter' }])
   },
 )
+
+test('the simulator is named as such wherever an upstream is named, and not as the dialect that it speaks', () => {
+  const simulator = { mode: 'simulator', baseUrl: 'http://127.0.0.1:8000', apiKey: 'any' } as const
+  const [upstream] = oneUpstream(readConfig({}), simulator).upstreams
+  expect(upstream).toMatchObject({ name: 'simulator', dialect: 'openrouter' })
+})
 
 test.each([
   ['OPENAI_API_KEY', 'UPSTREAM_DIALECT=openai'],

@@ -72,13 +72,13 @@ interface OneUpstream {
   readonly apiKey: string | null
 }
 
-/** One upstream without settings of its own, named as its dialect. */
+/** One upstream without settings of its own, named as its dialect, or `simulator`. */
 export function oneUpstream(
   config: Config,
   { mode, dialect = USUAL_DIALECT, baseUrl, apiKey }: OneUpstream,
 ): ConfiguredUpstreams {
   const upstream: UpstreamSettings = {
-    name: dialect,
+    name: mode === 'simulator' ? 'simulator' : dialect,
     dialect,
     baseUrl: baseUrl.replace(/\/+$/, ''),
     apiKey,
