@@ -1,14 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
-import { Kysely, type LogEvent } from 'kysely'
+import type { Kysely } from 'kysely'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { postgresPoolDialect } from '../store/postgres/postgres-store.ts'
 import type { Tables } from '../store/schema.ts'
-import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
 import { listAccounts } from './accounts.ts'
 import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
 import { listDepositsOf } from './purchases.ts'
-import { greedy, type Query, stepsOf } from './testing/plans.ts'
+import { greedy, queriesOf, stepsOf } from './testing/plans.ts'
 import { createPostgresBench } from './testing/postgres-bench.ts'
 import { createSqliteBench } from './testing/sqlite-bench.ts'
 
@@ -41,17 +39,9 @@ async function readAll(db: Kysely<Tables>): Promise<readonly number[]> {
 
 test('on SQLite accounts of a state, and deposits of a transaction, are found by their indexes', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
-  const asked: string[] = []
-  const db = new Kysely<Tables>({
-    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
-    log: ({ query }) => {
-      asked.push(query.sql)
-    },
-  })
-  await readAll(db)
-  await db.destroy()
+  const asked = await queriesOf(bench, readAll)
   const connection = new DatabaseSync(bench.file)
-  const steps = asked.map((sql) => stepsOf(connection, sql))
+  const steps = asked.map(({ sql }) => stepsOf(connection, sql))
   connection.close()
   await bench.close()
   expect(steps).toEqual([
@@ -68,13 +58,9 @@ test('on PostgreSQL they are found by their indexes, whether or not the tables w
   const client = new Client(bench.url)
   await client.connect()
   await client.query(FILL)
-  const queries: Query[] = []
-  const db = new Kysely<Tables>({
-    dialect: postgresPoolDialect({ url: bench.url, connectionsMax: 1, use: 'shortStatements' }),
-    log: ({ query }: LogEvent) => void queries.push(query),
-  })
-  expect(await readAll(db)).toEqual([OF_A_STATE, OF_A_STATE, OF_A_STATE, 5, 3])
-  await db.destroy()
+  const queries = await queriesOf(bench, async (db) =>
+    expect(await readAll(db)).toEqual([OF_A_STATE, OF_A_STATE, OF_A_STATE, 5, 3]),
+  )
   const canary = { sql: 'select id from accounts where name = $1', parameters: ['none'] }
   const found = () => greedy(client, { queries: [...queries, canary], rowsMax: OF_A_STATE })
   expect(await found()).toEqual([canary.sql])

@@ -1,15 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
-import { Kysely, type LogEvent, sql } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { findGeneration } from '../ledger/activity/search-requests.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
-import { greedy, type Query, stepsOf } from '../ledger/testing/plans.ts'
+import { greedy, type Query, queriesOf, stepsOf } from '../ledger/testing/plans.ts'
 import { createPostgresBench } from '../ledger/testing/postgres-bench.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { PROGRAM_SCHEMA } from '../store/migrations/migrations.ts'
-import { postgresPoolDialect } from '../store/postgres/postgres-store.ts'
 import type { Tables } from '../store/schema.ts'
 import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
@@ -148,13 +147,7 @@ const CANARIES: readonly Query[] = [
 test('on SQLite no report of an account or a key scans a whole table', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await fill(bench)
-  const asked = new Set<string>()
-  const db = new Kysely<Tables>({
-    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
-    log: ({ query }) => void asked.add(query.sql),
-  })
-  await readAll(db)
-  await db.destroy()
+  const asked = new Set((await queriesOf(bench, readAll)).map((query) => query.sql))
   const connection = new DatabaseSync(bench.file)
   const reads = [...asked].filter((each) => each.trim().startsWith('select'))
   // A list that a query itself makes is short.
@@ -263,17 +256,6 @@ test('on SQLite the accounts that fail are found hour by hour, in failures alone
 test('a report by key whose days begin elsewhere reads the requests of the shorter part of each day', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await fill(bench)
-  let readMs = 0
-  const db = new Kysely<Tables>({
-    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
-    log({ query }) {
-      if (!query.sql.includes('from "requests" where id >= ')) return
-      const [fromMs = 0, untilMs = 0] = query.parameters.flatMap(
-        (value) => timeOfId(String(value)) ?? [],
-      )
-      readMs += untilMs - fromMs
-    },
-  })
   const days = 30
   // As in New York in winter.
   const boundsMs = Array.from(
@@ -281,9 +263,14 @@ test('a report by key whose days begin elsewhere reads the requests of the short
     (_, day) => (TODAY - days + day) * DAY_MS + 5 * HOUR_MS,
   )
   const query = { accountId: 'acct_0', apiKeyId: null, by: 'key' as const }
-  await readPeriods(db, { ...query, boundsMs })
-  await db.destroy()
+  const asked = await queriesOf(bench, (db) => readPeriods(db, { ...query, boundsMs }))
   await bench.close()
+  let readMs = 0
+  for (const { sql: text, parameters } of asked) {
+    if (!text.includes('from "requests" where id >= ')) continue
+    const [fromMs = 0, untilMs = 0] = parameters.flatMap((value) => timeOfId(String(value)) ?? [])
+    readMs += untilMs - fromMs
+  }
   expect(readMs).toBe(days * 5 * HOUR_MS)
 })
 
@@ -292,15 +279,8 @@ test('on PostgreSQL no report of an account or a key reads more than its own, an
   await fill(bench)
   const client = new Client(bench.url)
   await client.connect()
-  const asked: Query[] = []
-  const db = new Kysely<Tables>({
-    dialect: postgresPoolDialect({ url: bench.url, connectionsMax: 1, use: 'shortStatements' }),
-    log: ({ query }: LogEvent) => {
-      if (query.sql.trim().startsWith('select')) asked.push(query)
-    },
-  })
-  await readAll(db)
-  await db.destroy()
+  const all = await queriesOf(bench, readAll)
+  const asked = all.filter((query) => query.sql.trim().startsWith('select'))
   expect(asked.length).toBeGreaterThan(15)
   const canaries = CANARIES.map((canary) => canary.sql)
   const queries = [...asked, ...CANARIES]

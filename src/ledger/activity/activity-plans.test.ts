@@ -1,11 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
-import { Kysely, type LogEvent } from 'kysely'
+import type { Kysely } from 'kysely'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { PostgresWriters } from '../../store/postgres/postgres-connection.ts'
-import { postgresPoolDialect } from '../../store/postgres/postgres-store.ts'
 import type { Tables } from '../../store/schema.ts'
-import { sqliteThreadDialect } from '../../store/sqlite/sqlite-store.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { Ledger } from '../commands.ts'
 import { PERIODS } from '../counts.ts'
@@ -22,7 +20,7 @@ import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { newRemovals, removedSinceCredit } from '../removed-credit.ts'
 import { BEGUN_PURCHASES } from '../rules/begun-purchases.ts'
 import { KEYS } from '../rules/limits.ts'
-import { greedy, type Query, stepsOf } from '../testing/plans.ts'
+import { greedy, type Query, queriesOf, stepsOf } from '../testing/plans.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import { getRequest, listRequests } from './activity.ts'
@@ -88,19 +86,13 @@ const READS = 24
 test('on SQLite no read scans all of Activity, with any filter', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await bench.createAccount('A1')
-  const asked: string[] = []
-  const db = new Kysely<Tables>({
-    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
-    log: ({ query }) => {
-      asked.push(query.sql)
-    },
+  const { ledger } = bench
+  const asked = await queriesOf(bench, async (db) => {
+    await readAll({ db, ledger })
+    await abandonEarlierInstances({ db, ledger, instanceId: 'I' })
   })
-  await readAll({ db, ledger: bench.ledger })
-  await abandonEarlierInstances({ db, ledger: bench.ledger, instanceId: 'I' })
-  await db.destroy()
-
   const connection = new DatabaseSync(bench.file)
-  const plans = asked.map((sql) => ({ sql, steps: stepsOf(connection, sql) }))
+  const plans = asked.map(({ sql }) => ({ sql, steps: stepsOf(connection, sql) }))
   connection.close()
   await bench.close()
   expect(plans.length).toBe(READS + 1)
@@ -169,35 +161,22 @@ test('on PostgreSQL no read scans all of Activity, with or without analysed tabl
   const client = new Client(bench.url)
   await client.connect()
   await client.query(FILL)
-  const asked: Query[] = []
-  const db = new Kysely<Tables>({
-    dialect: postgresPoolDialect({ url: bench.url, connectionsMax: 1, use: 'shortStatements' }),
-    log: ({ query }: LogEvent) => {
-      if (/^\s*(select|with)/.test(query.sql)) asked.push(query)
-    },
-  })
-  await readAll({ db, ledger: bench.ledger })
+  const { ledger } = bench
   const onFailure = (cause: unknown) => {
     throw cause
   }
-  await new Presence({
-    db,
-    ledger: bench.ledger,
-    instanceId: 'J',
-    onAbandoned: () => {},
-    onFailure,
-  }).beat()
-  await db.destroy()
+  const all = await queriesOf(bench, async (db) => {
+    await readAll({ db, ledger })
+    await new Presence({ db, ledger, instanceId: 'J', onAbandoned: () => {}, onFailure }).beat()
+  })
+  const asked = all.filter(({ sql }) => /^\s*(select|with)/.test(sql))
   // The presence has looked at instances, at holders and at the clock.
   expect(asked.length).toBe(READS + 3)
   const canaries = CANARIES.map(({ sql }) => sql)
-  expect(await greedy(client, { queries: [...asked, ...CANARIES], rowsMax: UNSETTLED })).toEqual(
-    canaries,
-  )
+  const queries = [...asked, ...CANARIES]
+  expect(await greedy(client, { queries, rowsMax: UNSETTLED })).toEqual(canaries)
   await client.query('analyze')
-  expect(await greedy(client, { queries: [...asked, ...CANARIES], rowsMax: UNSETTLED })).toEqual(
-    canaries,
-  )
+  expect(await greedy(client, { queries, rowsMax: UNSETTLED })).toEqual(canaries)
   await client.end()
   await bench.close()
 })

@@ -1,12 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
-import { Kysely, type LogEvent, sql } from 'kysely'
+import { sql } from 'kysely'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { postgresPoolDialect } from '../../store/postgres/postgres-store.ts'
-import type { Tables } from '../../store/schema.ts'
-import { sqliteThreadDialect } from '../../store/sqlite/sqlite-store.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
-import { greedy, type Query, stepsOf } from '../testing/plans.ts'
+import { greedy, type Query, queriesOf, stepsOf } from '../testing/plans.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
@@ -27,22 +24,16 @@ async function fill(bench: StoreBench): Promise<void> {
     select 'A', number, 'top_up', 'backed', 1, 1 from numbers`.execute(bench.store.db)
 }
 
-function isRead({ query }: LogEvent): boolean {
-  return query.sql.trim().startsWith('select')
+/** The reads of an audit. */
+async function readsOf(bench: StoreBench): Promise<readonly Query[]> {
+  const asked = await queriesOf(bench, auditView)
+  return asked.filter((query) => query.sql.trim().startsWith('select'))
 }
 
 test('on PostgreSQL a page of an audit reads only its own rows', async () => {
   const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
   await fill(bench)
-  const asked: Query[] = []
-  const db = new Kysely<Tables>({
-    dialect: postgresPoolDialect({ url: bench.url, connectionsMax: 1, use: 'shortStatements' }),
-    log: (event) => {
-      if (isRead(event)) asked.push(event.query)
-    },
-  })
-  await auditView(db)
-  await db.destroy()
+  const asked = await readsOf(bench)
   const client = new Client(bench.url)
   await client.connect()
   const canary = { sql: 'select count(*) from entries', parameters: [] }
@@ -57,17 +48,9 @@ test('on PostgreSQL a page of an audit reads only its own rows', async () => {
 test('on SQLite a page of entries begins at the end of the page before', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   await fill(bench)
-  const asked = new Set<string>()
-  const db = new Kysely<Tables>({
-    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
-    log: (event) => {
-      if (isRead(event) && event.query.sql.includes('"entries"')) asked.add(event.query.sql)
-    },
-  })
-  await auditView(db)
-  await db.destroy()
+  const asked = await readsOf(bench)
   const connection = new DatabaseSync(bench.file)
-  const [page = ''] = asked
+  const page = asked.find((query) => query.sql.includes('"entries"'))?.sql ?? ''
   expect(stepsOf(connection, page)).toMatch(
     /^SEARCH entries .*\(\(account_id,number\)>\(\?,\?\)\)$/,
   )

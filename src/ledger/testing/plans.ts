@@ -1,5 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { Kysely } from 'kysely'
 import type { Client } from 'pg'
+import { postgresPoolDialect } from '../../store/postgres/postgres-store.ts'
+import type { Tables } from '../../store/schema.ts'
+import { sqliteThreadDialect } from '../../store/sqlite/sqlite-store.ts'
+import type { StoreBench } from './store-bench.ts'
 
 interface PlanNode {
   readonly 'Relation Name'?: string
@@ -20,6 +25,22 @@ function rowsLookedAt(node: PlanNode): number {
 export interface Query {
   readonly sql: string
   readonly parameters: readonly unknown[]
+}
+
+/** Reads from the store of a bench, and returns the queries of that, in order. */
+export async function queriesOf(
+  { store: { location } }: Pick<StoreBench, 'store'>,
+  read: (db: Kysely<Tables>) => Promise<unknown>,
+): Promise<readonly Query[]> {
+  const queries: Query[] = []
+  const dialect =
+    location.kind === 'sqlite'
+      ? sqliteThreadDialect({ file: location.file, readOnly: true })
+      : postgresPoolDialect({ url: location.url, connectionsMax: 1, use: 'shortStatements' })
+  const db = new Kysely<Tables>({ dialect, log: ({ query }) => void queries.push(query) })
+  await read(db)
+  await db.destroy()
+  return queries
 }
 
 /** The queries that look at more rows than `rowsMax` on PostgreSQL. */
