@@ -269,6 +269,18 @@ test('a sign-out that fails is reported', async ({ page, server }) => {
   await page.getByRole('alert').getByText('The store is busy.').waitFor()
 })
 
+test.for([
+  [true, /here: set SMTP_URL, or invite the new one\.$/],
+  [false, /here: ask the operator to invite the new one\.$/],
+] as const)(
+  'a server without email says how an address is changed (operator: %s)',
+  async ([isOperator, text], { page, server }) => {
+    server.answer('/me', json({ ...ME, user: { ...ME.user, is_operator: isOperator } }))
+    await page.goto(`${server.address}/app/profile`)
+    await page.getByText(text).waitFor()
+  },
+)
+
 test('a role is written as in the side bar', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${at('members')}`)
   const roles = page.getByLabel('Role of Jonas Lind').locator('option')

@@ -25,7 +25,16 @@ export function NameAndEmail() {
       ) : (
         <p className="note px-[18px] pb-[18px]">
           You sign in with {user.email}. This server sends no email, so the address can’t be changed
-          here: <ContactLink>ask the operator</ContactLink> to invite the new one.
+          here:{' '}
+          {user.is_operator ? (
+            <>
+              set <code>SMTP_URL</code>, or invite the new one.
+            </>
+          ) : (
+            <>
+              <ContactLink>ask the operator</ContactLink> to invite the new one.
+            </>
+          )}
         </p>
       )}
     </section>
