@@ -113,6 +113,11 @@ describe('a mistake of a newcomer', () => {
     [['account', 'create', 'Ada', 'Lovelace'], 'Quote text that has spaces.'],
     [['audit', 'log'], 'got 1: log. `tollgate action list` shows the audit log.'],
     [['serve', '--port', '8788'], 'settings are environment variables, or lines of .env'],
+    [['serve', 'now'], 'got 1: now. Settings are environment variables, or lines of .env'],
+    [
+      ['usage', '--from', '2027-01-01'],
+      "unknown option '--from': a range is --since and --until\n",
+    ],
     [
       ['account', 'show', 'key_01m8dygxmcjh2pympmxf241cgg'],
       '`<account>` must be the external ID, name, email address or ID of an account, acct_…, not the ID of an API key: `tollgate account list` shows the accounts.',

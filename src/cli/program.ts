@@ -165,7 +165,7 @@ function explainUsage(command: Command): void {
     if (command.commands.length > 0 && word !== undefined && !isKnown) refuseUnknown(command, word)
   })
   command.exitOverride(({ exitCode, code, message }) => {
-    const meant = command.parent === null ? meantBy({ code, message }) : null
+    const meant = command.parent === null ? meantBy({ code, message }) : rangeHint(command, message)
     // Commander finds names that look alike, such as `copy` for `code`.
     const text = meant === null ? message : message.replace(/\n\(Did you mean .*/s, '')
     const hint = meant ?? usageHint(command, { code, message })
@@ -178,7 +178,8 @@ function usageHint(
   { code, message }: Pick<CommanderError, 'code' | 'message'>,
 ): string {
   if (command.name() === 'serve') {
-    return ': settings are environment variables, or lines of .env, such as PORT=8788'
+    const hint = 'settings are environment variables, or lines of .env, such as PORT=8788'
+    return message.endsWith('.') ? ` S${hint.slice(1)}.` : `: ${hint}`
   }
   if (code === 'commander.excessArguments') {
     if (command.name() === 'audit') return ' `tollgate action list` shows the audit log.'
@@ -186,6 +187,13 @@ function usageHint(
   }
   if (code !== 'commander.unknownCommand') return ''
   return message.includes('Did you mean') ? '' : commandsHint(command)
+}
+
+/** The hint at the options of a range, which the page and the API call `from` and `to`; null: neither was typed. */
+function rangeHint(command: Command, message: string): string | null {
+  const hasRange = command.options.some(({ long }) => long === '--since')
+  const isTyped = /unknown option '--(?:from|to)'/.test(message)
+  return hasRange && isTyped ? ': a range is --since and --until' : null
 }
 
 /** The hint at the command that a word of other programs is meant for; null: it is none. Commander's message quotes the word. */

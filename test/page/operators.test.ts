@@ -60,13 +60,15 @@ async function callOf({ method, paths, example, name }: Operation) {
   }
   if (name === 'redeemCode') body['code'] = (await newCode()).code
   if (name === 'removeUser') await inviteEve()
+  if (path.includes('{invitation_id}')) path = path.replace('{invitation_id}', await inviteEve())
   return { method, path, body }
 }
 
-/** Makes an invitation for the person who is removed. */
-async function inviteEve(): Promise<void> {
+/** Makes an invitation for a person who is removed, or whose invitation is withdrawn. Returns its ID. */
+async function inviteEve(): Promise<string> {
   await signInAgain()
   await operator.post('operator/invitations', { email: 'eve@example.org', operator: true })
+  return Object((await operator.get('operator/invitations')).json['data'])[0].id
 }
 
 const HOLD = {
