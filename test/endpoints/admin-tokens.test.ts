@@ -101,6 +101,7 @@ describe('every operation of admins', () => {
     const webhook = await admin.post('/v1/admin/webhooks', { url: 'https://example.org/' })
     const params: Record<string, string> = {
       webhook_id: textOf(webhook.json, 'id'),
+      invitation_id: Object((await admin.get('/v1/admin/invitations')).json['data'])[0].id,
       account_id: accountId,
       key_id: made[0].id,
       code_id: textOf(codes[0], 'id'),

@@ -179,7 +179,10 @@ test('every operation except retired ones has a command, which succeeds as print
     url: 'https://example.org/tollgate',
     events: ['balance.low'],
   })
+  await admin.post('/v1/admin/invitations', { email: 'late@example.org', operator: true })
+  const open = await admin.get('/v1/admin/invitations')
   const env = {
+    INVITATION_ID: String(Object(open.json['data'])[0].id),
     TOKEN_ID: textOf(token.json, 'id'),
     WEBHOOK_ID: textOf(webhook.json, 'id'),
     PATH: process.env['PATH'],
