@@ -21,7 +21,7 @@ import {
 
 const at = (section: string) => `${HELIX.id}/${section}`
 
-const NO_CREDIT_YET = { ...FIRST_OVERVIEW, attention: [{ kind: 'no_credit' }] }
+const NO_CREDIT_YET = { ...FIRST_OVERVIEW, attention: [{ kind: 'no_credit', owed: 0 }] }
 
 const SCREENS: readonly Screen[] = [
   {

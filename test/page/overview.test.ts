@@ -119,7 +119,7 @@ describe('the overview', () => {
     await owner.call('PATCH', `${path}/${off.json['id']}`, { body: { disabled: true } })
     const { json } = await owner.get(`accounts/${poor.id}/overview`)
     expect(json['attention']).toEqual([
-      { kind: 'no_credit' },
+      { kind: 'no_credit', owed: 0 },
       expect.objectContaining({ kind: 'key_expires', name: 'expiring', expires_at }),
       expect.objectContaining({ kind: 'key_limit', name: 'spent', remaining: 0, days_left: null }),
     ])

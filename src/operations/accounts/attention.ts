@@ -27,7 +27,10 @@ const allowanceUse = {
 
 /** Something of an account that needs attention. */
 export const attentionShape = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('no_credit') }),
+  z.object({
+    kind: z.literal('no_credit'),
+    owed: moneyField.describe('The debt of the account; 0: it has none.'),
+  }),
   z.object({
     kind: z.literal('credit_low'),
     available: moneyField,
@@ -107,7 +110,7 @@ function attentionOfCredit(
   crossed: readonly AlertAbout[],
 ): readonly Attention[] {
   const available = backed.availableMicros + free.availableMicros
-  if (available === 0) return [{ kind: 'no_credit' }]
+  if (available === 0) return [{ kind: 'no_credit', owed: Math.max(0, -backed.balanceMicros) }]
   const isLow = days_left !== null && days_left < CREDIT_LOW_DAYS
   if (!isLow && !crossed.some(({ kind }) => kind === 'credit')) return []
   const credited = Math.max(available, account.lastCreditBalanceMicros - removedMicros)

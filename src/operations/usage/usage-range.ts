@@ -29,8 +29,8 @@ export interface ReportRange {
 }
 
 /**
- * The moments of a range of at most {@link RANGE_DAYS_MAX} days, and an hour more for days of a zone. Throws Problem
- * `invalid_parameter`.
+ * The moments of a range of at most {@link RANGE_DAYS_MAX} days, and an hour more for days of a zone. By default it is
+ * {@link RANGE_DAYS_DEFAULT} days of the zone, the last of which may be a part. Throws Problem `invalid_parameter`.
  */
 export function rangeOf(
   {
@@ -47,7 +47,7 @@ export function rangeOf(
   const placeMs = (place: string | number): number =>
     typeof place === 'number' ? place : startOfDate({ date: place, zone })
   const toMs = to === undefined ? nowMs : placeMs(to)
-  const fromMs = from === undefined ? toMs - RANGE_DAYS_DEFAULT * DAY_MS : placeMs(from)
+  const fromMs = from === undefined ? startOfLastDays(toMs, zone) : placeMs(from)
   if (fromMs >= toMs) {
     throw invalidParameter('from', '`from` must be before `to`, which is now if it is left out.')
   }
@@ -73,6 +73,14 @@ function startOfDate({ date, zone }: { readonly date: string; readonly zone: str
   let day = dayIn(zone, Date.parse(date) - DAY_MS)
   while (dateOf(day.startsAtMs) < date) day = dayIn(zone, day.endsAtMs)
   return day.startsAtMs
+}
+
+/** The start of the first of the default's days: the last of them is the day that ends at a moment, or in which it is. */
+function startOfLastDays(toMs: number, zone: string): number {
+  const last = dayIn(zone, toMs - 1)
+  // From noon to noon: a day of a zone can be an hour shorter or longer than others.
+  const noonMs = last.startsAtMs + DAY_MS / 2
+  return dayIn(zone, noonMs - (RANGE_DAYS_DEFAULT - 1) * DAY_MS).startsAtMs
 }
 
 /** The starts of the days or months of a range in a zone, and the end of the last; the outer ones may be parts. */

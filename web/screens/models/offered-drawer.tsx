@@ -12,7 +12,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { ChooseAccount } from '../../parts/pick-account.tsx'
 import { Grey, NotLoaded } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { Margin } from '../operator/margin-table.tsx'
+import { Margin } from '../operator/margin-figures.tsx'
 import { CHATS, ModelDetails } from './model-details.tsx'
 
 interface OfferedDrawerProps {

@@ -16,7 +16,7 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useKeptRange } from '../../shell/kept-range.ts'
 import { nextOrder } from './account-orders.ts'
-import { Margin } from './margin-table.tsx'
+import { Margin } from './margin-figures.tsx'
 import type { AccountsSearch } from './search.ts'
 
 const COLUMNS = [

@@ -96,7 +96,9 @@ function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Fig
       value: percent(now.failed, now.requests),
       note:
         before === null || before.requests === 0
-          ? `${count(now.failed)} of ${count(now.requests)}`
+          ? now.requests === 0
+            ? ''
+            : `${count(now.failed)} of ${count(now.requests)}`
           : `${count(now.failed)}, was ${percent(before.failed, before.requests)}`,
     },
   ]
@@ -134,12 +136,25 @@ function marginOf(now: MarginTotals, before: MarginTotals | null): Omit<Figure, 
   if (now.margin === null) {
     return { value: '–', note: `the cost of ${counted(now.uncosted, 'request')} is not known` }
   }
-  const share = marginShare(now) ?? '0%'
+  const share = marginShare(now)
   const was = before === null ? null : marginShare(before)
-  return {
-    value: money(now.margin),
-    note: was === null ? `${share} of charges` : `${share}, was ${was}`,
+  const note = share === null ? '' : `${share} of charges`
+  return { value: money(now.margin), note: was === null ? note : `${share ?? '0%'}, was ${was}` }
+}
+
+/** A margin with its share of the charge, or that it is not known. */
+export function Margin({ figures }: { readonly figures: ChargedMargin & { uncosted?: number } }) {
+  const { margin, uncosted } = figures
+  if (margin === null) {
+    const requests = uncosted === undefined ? 'some requests' : counted(uncosted, 'request')
+    return <span title={`The cost of ${requests} is not known.`}>not known</span>
   }
+  return (
+    <>
+      <b className={margin < 0 ? 'text-bad' : ''}>{money(margin)}</b>{' '}
+      <span className="pct">{marginShare(figures)}</span>
+    </>
+  )
 }
 
 /** The margin in its charge, with one place: `12.0%`, `−2.1%`; null: it is not known, or nothing was charged. */

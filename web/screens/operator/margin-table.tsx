@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { OperatorReport } from '../../api/operator.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
-import { count, counted, percent } from '../../format/numbers.ts'
+import { count, percent } from '../../format/numbers.ts'
 import { dateText } from '../../format/ranges.ts'
 import { chartMonth } from '../../format/time.ts'
 import { directionOf, Heads } from '../../parts/list-card.tsx'
@@ -12,7 +12,7 @@ import { RoundedNote } from '../../parts/rounded-note.tsx'
 import { useKeptRange } from '../../shell/kept-range.ts'
 import { EACH_ONCE, TagNote } from '../usage/tag-table.tsx'
 import { ownedName } from './charge-chart.tsx'
-import { type ChargedMargin, type MarginTotals, marginShare } from './margin-figures.tsx'
+import { Margin, type MarginTotals } from './margin-figures.tsx'
 import { isSortable, type MarginOrder, nextOrder, orderOf, sortedRows } from './margin-order.ts'
 import { GROUPS } from './margin-search.ts'
 
@@ -152,21 +152,6 @@ export function MarginTable(props: MarginTableProps) {
         />
       )}
     </section>
-  )
-}
-
-/** A margin with its share of the charge, or that it is not known. */
-export function Margin({ figures }: { readonly figures: ChargedMargin & { uncosted?: number } }) {
-  const { margin, uncosted } = figures
-  if (margin === null) {
-    const requests = uncosted === undefined ? 'some requests' : counted(uncosted, 'request')
-    return <span title={`The cost of ${requests} is not known.`}>not known</span>
-  }
-  return (
-    <>
-      <b className={margin < 0 ? 'text-bad' : ''}>{money(margin)}</b>{' '}
-      <span className="pct">{marginShare(figures)}</span>
-    </>
   )
 }
 

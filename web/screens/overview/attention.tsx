@@ -82,7 +82,7 @@ function needOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): N
       return {
         icon: 'credit',
         tone: 'bad',
-        title: 'The account has no credit',
+        title: item.owed > 0 ? `The account owes ${money(item.owed)}` : 'The account has no credit',
         note: 'Requests are refused until credit is added.',
         link,
       }

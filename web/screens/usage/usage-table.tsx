@@ -13,7 +13,7 @@ import type { Measure } from '../../searches.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import type { MarginTotals } from '../operator/margin-figures.tsx'
-import { Margin } from '../operator/margin-table.tsx'
+import { Margin } from '../operator/margin-figures.tsx'
 import { MEASURE_RULES } from './measures.ts'
 
 type Group = Usage['groups'][number]
