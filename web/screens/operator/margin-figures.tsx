@@ -158,7 +158,7 @@ export function Margin({ figures }: { readonly figures: ChargedMargin & { uncost
 }
 
 /** The margin in its charge, with one place: `12.0%`, `−2.1%`; null: it is not known, or nothing was charged. */
-export function marginShare({ margin, charge }: ChargedMargin): string | null {
+function marginShare({ margin, charge }: ChargedMargin): string | null {
   if (margin === null || charge === 0) return null
   return `${margin < 0 ? '−' : ''}${((Math.abs(margin) / charge) * 100).toFixed(1)}%`
 }
