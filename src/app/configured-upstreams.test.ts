@@ -38,7 +38,7 @@ test.each(['https://openrouter.ai/api/v1', 'https://models.example.com/v1'])(
   },
 )
 
-test('the simulator is named as such wherever an upstream is named, and not as the dialect that it speaks', () => {
+test("the simulator's upstream is named simulator, and not as the dialect that it speaks", () => {
   const simulator = { mode: 'simulator', baseUrl: 'http://127.0.0.1:8000', apiKey: 'any' } as const
   const [upstream] = oneUpstream(readConfig({}), simulator).upstreams
   expect(upstream).toMatchObject({ name: 'simulator', dialect: 'openrouter' })

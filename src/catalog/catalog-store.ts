@@ -236,6 +236,7 @@ export function encodeModel(input: {
     ...(offer.regionalPrices === undefined
       ? []
       : [`"regionalPrices":${encodePriceTable(offer.regionalPrices)}`]),
+    ...(offer.marksUnmarked === undefined ? [] : ['"marksUnmarked":true']),
     `"contextTokens":${JSON.stringify(offer.contextTokens)}`,
     `"outputTokensMax":${JSON.stringify(offer.outputTokensMax)}`,
     ...(offer.uncappedThinkingTokens === undefined
@@ -283,6 +284,7 @@ export function decodeModel(input: {
     authoredId,
     ...(regionalPrices === null ? {} : { regionalPrices }),
     ...(isTokenCount(uncappedThinkingTokens) ? { uncappedThinkingTokens } : {}),
+    ...(record?.['marksUnmarked'] === true ? { marksUnmarked: true as const } : {}),
     // Left out by an earlier version.
     endpoints: readStrings(record?.['formats']) ?? [],
     ...(typeof openWeights === 'boolean' ? { openWeights } : {}),

@@ -27,13 +27,16 @@ test('a stored model keeps its prices within a region, by which answers are char
   expect(stored?.offer.regionalPrices).toEqual(row.offer.regionalPrices)
 })
 
-test('a stored model keeps the thinking that no cap ends, by which its holds are sized after a restart', () => {
+test('a stored model keeps what its server adds to a call, by which its holds are sized after a restart', () => {
   const model = regionalModel()
-  const row = { ...model, offer: { ...model.offer, uncappedThinkingTokens: 32_768 } }
+  const row = {
+    ...model,
+    offer: { ...model.offer, uncappedThinkingTokens: 32_768, marksUnmarked: true as const },
+  }
   const at = { catalogRefreshedAtMs: 1 }
   const { itemJson } = encodeModel({ ...at, row, endpointsJson: null, written: null })
   const stored = decodeModel({ ...at, itemJson, settings: SETTINGS })
-  expect(stored?.offer.uncappedThinkingTokens).toBe(32_768)
+  expect(stored?.offer).toMatchObject({ uncappedThinkingTokens: 32_768, marksUnmarked: true })
 })
 
 test('while a decrease of prices is doubted, those within a region stay above the others', () => {

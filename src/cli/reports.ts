@@ -45,7 +45,7 @@ export const USAGE_COMMAND: OperationCommand = {
     },
     {
       flags: '--since <time>',
-      words: `from this date or time on, ${SINCE_FORMS}; default: the start of 30 days, the last of which is that of the end`,
+      words: `from this date or time on, ${SINCE_FORMS}; default: 30 days, the last of which is the day in which the range ends`,
       to: 'query.from',
       read: readSinceOrDate,
     },

@@ -42,8 +42,10 @@ async function endGiven(
     .where('kind', '=', 'invitation')
     .where('email', '=', email)
     .where('used_at_ms', 'is', null)
-    .where('account_id', accountId === null ? 'is' : '=', accountId)
-    .$if(role === 'member', (query) => query.where('role', '=', 'member'))
+    .where(({ or, eb }) => or([eb('account_id', 'is', null), eb('account_id', '=', accountId)]))
+    .$if(role === 'member', (query) =>
+      query.where(({ or, eb }) => or([eb('role', 'is', null), eb('role', '=', 'member')])),
+    )
     .$if(!isOperator, (query) => query.where('is_operator', '=', 0))
     .$if(!vouched, (query) => query.where('vouched', '=', 0))
     // Two that are taken at the same time do not wait for each other.

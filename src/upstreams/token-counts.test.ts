@@ -175,10 +175,10 @@ describe('the last counts of a chat stream', () => {
   const counts = { prompt_tokens: 30, completion_tokens: 7, total_tokens: 37 }
   const counted = usageOf('30 in, 7 out')
 
+  type Chunk = readonly [choice: object | null, members?: object]
+
   /** The report of these chunks, of which each has one choice and other members. */
-  function reportOf(
-    ...chunks: readonly (readonly [choice: object | null, members?: object])[]
-  ): Reported {
+  function reportOf(...chunks: readonly Chunk[]): Reported {
     const observer = wire(openaiCompatible, 'chat').observeStream({})
     for (const [choice, members] of chunks) {
       const choices = choice === null ? [] : [{ index: 0, finish_reason: null, ...choice }]
@@ -218,7 +218,7 @@ describe('the last counts of a chat stream', () => {
     expect(countsAreCost).toBeUndefined()
   })
 
-  test('may be in the last choice, as Moonshot sends them', () => {
+  test('may be in the only choice, as Moonshot sends them', () => {
     expect(reportOf([text], [{ ...end, usage: counts }])).toMatchObject({
       usage: counted,
       countsAreCost: true,
@@ -227,6 +227,31 @@ describe('the last counts of a chat stream', () => {
     expect(reportOf([{ ...end, usage: counts }], [null, { usage: elsewhere }]).usage).toEqual(
       usageOf('40 in, 7 out'),
     )
+  })
+
+  const secondEnd = { ...end, index: 1 }
+  const own = { usage: { ...counts, completion_tokens: 2, total_tokens: 32 } }
+
+  const ends = {
+    choices: [
+      { index: 0, ...end, ...own },
+      { ...secondEnd, ...own },
+    ],
+  }
+
+  test.each<[string, readonly Chunk[]]>([
+    [
+      'one choice ends before the other begins',
+      [[{ ...end, ...own }], [{ ...text, index: 1 }], [{ ...secondEnd, ...own }]],
+    ],
+    [
+      'they end together',
+      [[text], [{ ...text, index: 1 }], [{ ...end, ...own }], [{ ...secondEnd, ...own }]],
+    ],
+    ['a chunk has both', [[text, ends]]],
+  ])('of each of several choices are not those of the answer, if %s', (_, chunks) => {
+    expect(reportOf(...chunks).usage).toBeNull()
+    expect(reportOf(...chunks, [null, { usage: counts }]).usage).toEqual(counted)
   })
 })
 

@@ -33,6 +33,8 @@ export interface Offer {
    * documents. Left out: not known.
    */
   readonly cachesOnlyMarked?: true
+  /** Whether its server may mark bodies itself that have no mark, for any lifetime. Left out: it does not. */
+  readonly marksUnmarked?: true
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>
   readonly supportedParameters: ReadonlySet<string>

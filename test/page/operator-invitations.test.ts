@@ -34,6 +34,19 @@ test('an operator invites another, whose invitation is listed until it is withdr
   expect((await grace.get('operator/users')).httpStatus).toBe(404)
 })
 
+test('an invitation to be an operator ends with one that also gives an account, once that is accepted', async () => {
+  const operator = await setUpOperator(world)
+  const { id } = await world.account({ creditMicros: 0 })
+  const email = 'grace@example.org'
+  await operator.post('operator/invitations', { email, operator: true })
+  const both = { email, operator: true, account_id: id, role: 'member' }
+  const { json } = await operator.post('operator/invitations', both)
+  const token = String(json['url']).split('#')[1] ?? ''
+  const typed = { token, name: 'Grace', password: ADA.password }
+  expect((await new Browser(world).post('auth/invitation', typed)).httpStatus).toBe(201)
+  expect((await operator.get('operator/invitations')).json).toMatchObject({ data: [] })
+})
+
 test('an operator withdraws an invitation without ending the role that the person has by now', async () => {
   const operator = await setUpOperator(world)
   const invited = { email: 'grace@example.org', operator: true }

@@ -67,12 +67,14 @@ const offer: fc.Arbitrary<Offer> = fc
     cap: fc.subarray(['max_tokens', 'max_completion_tokens']),
     outputs: fc.subarray(['image', 'audio']),
     cachesOnlyMarked: fc.boolean(),
+    marksUnmarked: fc.boolean(),
     feeBasisPoints: fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 })),
   })
-  .map(({ prices, cap, outputs, cachesOnlyMarked, ...rest }) =>
+  .map(({ prices, cap, outputs, cachesOnlyMarked, marksUnmarked, ...rest }) =>
     offerWith(prices, {
       ...rest,
       ...(cachesOnlyMarked ? { cachesOnlyMarked } : {}),
+      ...(marksUnmarked ? { marksUnmarked } : {}),
       supportedParameters: new Set(cap),
       outputModalities: new Set(['text', ...outputs]),
     }),
@@ -217,9 +219,13 @@ function usageWithin(
   const writesUnasked = [prices, ...prices.tiers].every(
     ({ cacheWrite, cacheWriteLong }) => cacheWriteLong === cacheWrite,
   )
-  const asked = call.cacheWrites !== 'none' || writesUnasked ? part(cached, shares.written) : 0
-  const written = writesUnasked ? asked : Math.min(asked, markedMax(call, offer))
-  const writtenLong = call.cacheWrites === 'long' ? part(written, shares.writtenLong) : 0
+  // A server that marks bodies itself marks those without a mark.
+  const marksItself = offer.marksUnmarked === true && call.cacheWrites === 'none'
+  const writes = call.cacheWrites !== 'none' || writesUnasked || marksItself
+  const asked = writes ? part(cached, shares.written) : 0
+  const written = writesUnasked || marksItself ? asked : Math.min(asked, markedMax(call, offer))
+  const isLong = call.cacheWrites === 'long' || marksItself
+  const writtenLong = isLong ? part(written, shares.writtenLong) : 0
   const answerTokens = outputMax(call, offer, cap)
   const most = answerTokens * call.completions + extraTokensMax(call, offer, answerTokens)
   const outputTokens = part(most, shares.output)

@@ -51,6 +51,13 @@ const PROMPTS: readonly HoldRow[] = [
   ],
   // 1,000 × 3 × 1.05: its writes are priced by lifetime, which only a mark can choose
   ['without them a model that prices writes by lifetime writes nothing', NONE, 3_150, sage],
+  // 1,000 × 6 × 1.05
+  [
+    'without them every token may be the most expensive write at a server that marks bodies itself',
+    NONE,
+    6_300,
+    { offer: { ...SAGE, marksUnmarked: true } },
+  ],
   // (600 × 3.75 + 400 × 3) × 1.05
   [
     'text behind the last mark is not written where the vendor documents so',

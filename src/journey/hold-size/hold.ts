@@ -213,8 +213,8 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   const { tools } = call
   const tokenPrices = pricesOf(call, { offer, prompt })
   const steps = tools.serverTools ? BigInt(tools.steps) : 0n
-  const tokenPicos = inputTokenPicos(call, tokenPrices)
-  const unmarkedPicos = inputTokenPicos({ cacheWrites: 'none' }, tokenPrices)
+  const tokenPicos = inputTokenPicos(call, { offer, prices: tokenPrices })
+  const unmarkedPicos = inputTokenPicos({ cacheWrites: 'none' }, { offer, prices: tokenPrices })
   const once = promptTokenPicos(call, { offer, prompt, tokenPicos, unmarkedPicos })
   const { resultTokens } = sizeStepGrowth(call, { offer, prompt })
   const beforeSteps = once + prices.request
@@ -287,11 +287,14 @@ function pricesOf(call: Call, { offer, prompt }: Sizing): TokenPrices {
 }
 
 /** The highest price of a token of the prompt. */
-function inputTokenPicos(call: Pick<Call, 'cacheWrites'>, prices: TokenPrices): Picos {
+function inputTokenPicos(
+  call: Pick<Call, 'cacheWrites'>,
+  { offer, prices }: { readonly offer: Offer; readonly prices: TokenPrices },
+): Picos {
   const unmarked = highest(prices.input, prices.cacheRead)
   switch (call.cacheWrites) {
     case 'none':
-      return highest(unmarked, unmarkedWritePicos(prices))
+      return highest(unmarked, unmarkedWritePicos(offer, prices))
     case 'short':
       return highest(unmarked, prices.cacheWrite)
     case 'long':
@@ -301,9 +304,14 @@ function inputTokenPicos(call: Pick<Call, 'cacheWrites'>, prices: TokenPrices): 
   }
 }
 
-// A model with a price for each lifetime writes only marked text, because the mark has the lifetime.
+// A model with a price for each lifetime writes only marked text, because the mark has the lifetime; the mark may be its
+// server's.
 // Other models may write caches unasked, and bill them.
-function unmarkedWritePicos({ cacheWrite, cacheWriteLong }: TokenPrices): Picos {
+function unmarkedWritePicos(
+  { marksUnmarked }: Offer,
+  { cacheWrite, cacheWriteLong }: TokenPrices,
+): Picos {
+  if (marksUnmarked === true) return highest(cacheWrite, cacheWriteLong)
   return cacheWrite === cacheWriteLong ? cacheWrite : 0n
 }
 
@@ -337,7 +345,8 @@ function imagePicos(prices: PriceTable): Picos {
 /** For each image the highest price that it may have; for files and media by URL, their tokens. */
 function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
   const { files, imagesByUrl, videosByUrl } = call.media
-  const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))
+  const prices = pricesOf(call, { offer, prompt })
+  const tokenPicos = inputTokenPicos(call, { offer, prices })
   const mediaTokenPicos =
     BigInt(files + imagesByUrl) * imageInputTokenPicos({ offer, tokenPicos }) +
     BigInt(videosByUrl) * videoInputTokenPicos({ offer, tokenPicos })

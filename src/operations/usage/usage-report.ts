@@ -45,7 +45,7 @@ const reportQuery = {
   from: placeField
     .optional()
     .describe(
-      'The start of the range; a date means its start in `time_zone`. Default: 30 days with that of `to`, as in “Last 30 days” of the page.',
+      'The start of the range; a date means its start in `time_zone`. Default: 30 days, the last of which is the day in which the range ends.',
     ),
   to: placeField
     .optional()

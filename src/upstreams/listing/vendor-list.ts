@@ -99,6 +99,8 @@ export interface VendorKnowledge {
   readonly promptAdditions?: PromptAdditions
   /** The field of the same name of {@link Offer}. */
   readonly cachesOnlyMarked?: true
+  /** The field of the same name of {@link Offer}. */
+  readonly marksUnmarked?: true
   /** Whether answers that were computed within one region cost 1.1 times the known token prices. Left out: none do. */
   readonly hasRegionalPrices?: (upstreamModelId: string) => boolean
   readonly knownModel: (upstreamModelId: string) => KnownModel | null
@@ -132,8 +134,8 @@ export function meetVendorList(
   knowledge: VendorKnowledge,
   settings: ListingSettings & { readonly written: readonly WrittenModel[] },
 ): ParsedCatalog {
-  const { author, authoredIdOf, promptAdditions, cachesOnlyMarked, knownModel, factsOf } = knowledge
-  const { hasRegionalPrices = () => false } = knowledge
+  const { author, authoredIdOf, promptAdditions, knownModel, factsOf } = knowledge
+  const { cachesOnlyMarked, marksUnmarked, hasRegionalPrices = () => false } = knowledge
   const listedById = new Map(listed.map((model) => [model.upstreamModelId, model]))
   const writtenIds = new Set(settings.written.map(({ id }) => id))
   const writtenUpstreamIds = new Set(settings.written.map(({ upstreamModelId }) => upstreamModelId))
@@ -175,6 +177,7 @@ export function meetVendorList(
       authoredId: authoredIdOf(model.upstreamModelId),
       ...(promptAdditions === undefined ? {} : { promptAdditions }),
       ...(cachesOnlyMarked === undefined ? {} : { cachesOnlyMarked }),
+      ...(marksUnmarked === undefined ? {} : { marksUnmarked }),
       ...(uncappedThinkingTokens === undefined ? {} : { uncappedThinkingTokens }),
       openWeights: written?.openWeights === true,
     })
@@ -207,6 +210,7 @@ type UnlistedFacts = Pick<
   | 'authoredId'
   | 'promptAdditions'
   | 'cachesOnlyMarked'
+  | 'marksUnmarked'
   | 'uncappedThinkingTokens'
   | 'openWeights'
 >

@@ -90,6 +90,8 @@ export const openaiCompatible: Dialect = {
   fetchModels: (upstream, settings) =>
     vendorCatalog(upstream, settings, {
       authoredIdOf: () => null,
+      // LiteLLM can: its setting is `cache_control_injection_points`.
+      marksUnmarked: true,
       knownModel: () => null,
       factsOf: () => null,
     }),

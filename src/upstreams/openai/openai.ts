@@ -86,14 +86,14 @@ const responses: Wire = {
     ...modelEdit(call, offer),
     ...unstoredEdits(body.root),
     ...tierEdits(body.root),
-    ...(endsAtListedMax(offer) ? [] : heldCapEdits({ call, offer })),
+    ...(isAboveListedMax(offer) ? heldCapEdits({ call, offer }) : []),
   ],
 }
 
-/** Whether OpenAI itself ends an answer at the listed maximum, which the settings may have set lower. */
-function endsAtListedMax({ upstreamModelId, outputTokensMax }: RewriteInput['offer']): boolean {
-  const ownMaxTokens = openaiFacts(upstreamModelId)?.outputTokensMax ?? null
-  return ownMaxTokens !== null && ownMaxTokens <= (outputTokensMax ?? 0)
+/** Whether OpenAI is known to write more than the listed maximum, which the settings have set lower. */
+function isAboveListedMax({ upstreamModelId, outputTokensMax }: RewriteInput['offer']): boolean {
+  const ownMaxTokens = openaiFacts(upstreamModelId)?.outputTokensMax ?? 0
+  return outputTokensMax !== null && ownMaxTokens > outputTokensMax
 }
 
 /** OpenAI's own API. */

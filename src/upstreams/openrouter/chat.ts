@@ -110,17 +110,17 @@ function rewrites(input: RewriteInput): readonly JsonEdit[] {
 }
 
 function readAnswer(answer: JsonBody): AnswerReading {
-  const reported = readReport(answer)
+  const reported = readReport(answer, usageOf(answer.root))
   const error = readAnswerError(answer.root)
   return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
 }
 
 const COUNTS = { input: 'prompt', output: 'completion' } as const
 
-/** The report of an answer or of one chunk of a stream. */
-function readReport(answer: JsonBody): Reported {
+/** The report of an answer or of one chunk of a stream. By position: the answer, and its counts. */
+function readReport(answer: JsonBody, counts: JsonValue | undefined): Reported {
   return {
-    usage: readUsage(usageOf(answer.root), COUNTS),
+    usage: readUsage(counts, COUNTS),
     costUsd: readCost(answer, ['usage']),
     generationId: readGenerationId(answer.root['id']),
     ...readServedTier(answer.root),
@@ -128,11 +128,20 @@ function readReport(answer: JsonBody): Reported {
   }
 }
 
-/** The counts of an answer or chunk. Moonshot has those of a stream in the last choice (github.com/earendil-works/pi/issues/2017). */
+/**
+ * The counts of an answer or chunk. Moonshot has those of a stream in its only choice
+ * (github.com/earendil-works/pi/issues/2017); of several choices, each could have counts of itself alone.
+ */
 function usageOf(root: JsonObject): JsonValue | undefined {
   const { usage } = root
-  if (isJsonObject(usage)) return usage
-  return choicesOf(root).findLast((choice) => isJsonObject(choice['usage']))?.['usage']
+  if (isJsonObject(usage) || isOneOfSeveral(root)) return usage
+  return choicesOf(root)[0]?.['usage']
+}
+
+/** Whether an answer or chunk shows that there are several choices. */
+function isOneOfSeveral(root: JsonObject): boolean {
+  const choices = choicesOf(root)
+  return choices.length > 1 || choices.some(({ index = 0 }) => index !== 0)
 }
 
 /** The error in an answer or chunk with status 200: at the top level or in a choice. Null if there is none. */
@@ -187,6 +196,9 @@ function chunkObservers(reading: ChunkReading): () => StreamObserver {
  */
 class ChunkObserver extends TallyObserver {
   readonly #hasGenerationId: boolean
+  #hasSeveralChoices = false
+  /** Whether the last counts were those of a choice. */
+  #isCountedByChoice = false
 
   constructor({ hasGenerationId, textMembers }: ChunkReading) {
     super(textMembers)
@@ -200,6 +212,7 @@ class ChunkObserver extends TallyObserver {
     const chunk = parseEventData(data)
     if (chunk === null) return UNREADABLE_EVENT
     this.addTextOf(event)
+    if (isOneOfSeveral(chunk)) this.#meetAnotherChoice()
     const reports = this.#reports(chunk)
     if (reports) this.#learn(data, chunk)
     const error = readChunkError(chunk)
@@ -211,11 +224,24 @@ class ChunkObserver extends TallyObserver {
 
   #reports(chunk: JsonObject): boolean {
     if (this.#hasGenerationId && this.reported().generationId === null) return true
-    return isJsonObject(usageOf(chunk))
+    return isJsonObject(this.#countsOf(chunk))
+  }
+
+  #countsOf(chunk: JsonObject): JsonValue | undefined {
+    return this.#hasSeveralChoices ? chunk['usage'] : usageOf(chunk)
+  }
+
+  /** Counts of one choice were not those of the answer. */
+  #meetAnotherChoice(): void {
+    this.#hasSeveralChoices = true
+    if (this.#isCountedByChoice) this.forgetCounts()
+    this.#isCountedByChoice = false
   }
 
   #learn(data: string, chunk: JsonObject): void {
-    const reported = readReport(eventBody(data, chunk))
+    const counts = this.#countsOf(chunk)
+    if (isJsonObject(counts)) this.#isCountedByChoice = counts !== chunk['usage']
+    const reported = readReport(eventBody(data, chunk), counts)
     this.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
   }
 }

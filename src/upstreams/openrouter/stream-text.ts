@@ -68,6 +68,12 @@ export abstract class TallyObserver implements StreamObserver {
     }
   }
 
+  /** Drops the last counts. */
+  protected forgetCounts(): void {
+    this.#countedGuess = 0
+    this.#reported = { ...this.#reported, usage: null }
+  }
+
   reported(): Reported {
     return this.#reported
   }

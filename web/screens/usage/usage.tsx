@@ -125,8 +125,11 @@ export function UsageScreen() {
 function useMargins(span: TimeSpan, by: OperatorReport['by']): Margins {
   const isTab = useIsTab()
   const account = useAccountId()
-  const { data } = useQuery({ ...operatorReportQuery(span, { by, account }), enabled: isTab })
-  return isTab ? data : null
+  const report = { ...operatorReportQuery(span, { by, account }), enabled: isTab }
+  const { data, isPlaceholderData } = useQuery(report)
+  if (!isTab) return null
+  // Figures of another range or grouping would stand beside spend that is not theirs.
+  return isPlaceholderData ? undefined : data
 }
 
 interface ChoicesProps {
@@ -184,7 +187,7 @@ interface DownloadProps {
   readonly usage: Usage | UsageReport | undefined
 }
 
-/** The figures that are shown, as CSV; for operators with cost and margin. */
+/** The figures that are shown, as CSV; for operators with cost and margin, but not by hour: their report has no hours. */
 function Download({ accountId, usage }: DownloadProps) {
   const { name } = useAccountName()
   const isTab = useIsTab()
@@ -193,13 +196,14 @@ function Download({ accountId, usage }: DownloadProps) {
   const asked = { account_id: accountId, from, to }
   // Only operators' reports are by account or by upstream.
   if (by === 'account' || by === 'upstream') return null
-  const step = usage.object === 'usage' && usage.step !== 'hour' ? usage.step : undefined
-  const report = { from, to, by, step, account: accountId, format: 'csv' } as const
-  const path = isTab
-    ? hrefOf('operator', 'getAllUsage', report)
-    : usage.object === 'usage'
-      ? hrefOf('member', 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
-      : hrefOf('member', 'getUsageReport', { ...asked, by, format: 'csv' })
+  const step = usage.object === 'usage' ? usage.step : undefined
+  const report = { from, to, by, account: accountId, format: 'csv' } as const
+  const path =
+    isTab && step !== 'hour'
+      ? hrefOf('operator', 'getAllUsage', { ...report, step })
+      : usage.object === 'usage'
+        ? hrefOf('member', 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
+        : hrefOf('member', 'getUsageReport', { ...asked, by, format: 'csv' })
   return (
     <a className="btn" href={path} download={csvName({ kind: 'usage', of: name, from, to, by })}>
       <Icon name="download" />
