@@ -293,8 +293,12 @@ function inputTokenPicos(
 ): Picos {
   const unmarked = highest(prices.input, prices.cacheRead)
   switch (call.cacheWrites) {
-    case 'none':
-      return highest(unmarked, unmarkedWritePicos(offer, prices))
+    case 'none': {
+      // A model with a price for each lifetime writes only marked text, because the mark has the lifetime; the mark
+      // may be its server's. Other models may write caches unasked, and bill them.
+      const writes = offer.marksUnmarked === true || prices.cacheWrite === prices.cacheWriteLong
+      return writes ? highest(unmarked, prices.cacheWrite, prices.cacheWriteLong) : unmarked
+    }
     case 'short':
       return highest(unmarked, prices.cacheWrite)
     case 'long':
@@ -302,17 +306,6 @@ function inputTokenPicos(
     default:
       return assertNever(call.cacheWrites)
   }
-}
-
-// A model with a price for each lifetime writes only marked text, because the mark has the lifetime; the mark may be its
-// server's.
-// Other models may write caches unasked, and bill them.
-function unmarkedWritePicos(
-  { marksUnmarked }: Offer,
-  { cacheWrite, cacheWriteLong }: TokenPrices,
-): Picos {
-  if (marksUnmarked === true) return highest(cacheWrite, cacheWriteLong)
-  return cacheWrite === cacheWriteLong ? cacheWrite : 0n
 }
 
 /** The highest price of a token of the answer, without those of images. */
