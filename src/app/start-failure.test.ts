@@ -21,7 +21,7 @@ test('a SQLite store on a full disk is refused with the disk named, although SQL
 test('a damaged SQLite store is refused with the backup named, and not with the rights of the user', () => {
   const error = new StoreUnavailable('malformed database schema (1)')
   expect(startFailureOf(error, readConfig({}))?.message).toMatch(
-    /cannot be used: malformed database schema \(1\)\. Its file is damaged, or the -wal file next to it is of another: .*restore a backup/,
+    /cannot be used: malformed database schema \(1\)\. Its file is damaged, or the -wal file next to it belongs to another store: .*restore a backup/,
   )
 })
 

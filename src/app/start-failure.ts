@@ -121,7 +121,7 @@ function sqliteAdvice(message: string): string {
     return 'This file is not a store: move it away, or set DATABASE_URL to another one.'
   }
   if (message.includes('malformed')) {
-    return 'Its file is damaged, or the -wal file next to it is of another: stop the server and restore a backup (docs/deploy.md).'
+    return 'Its file is damaged, or the -wal file next to it belongs to another store: stop the server and restore a backup (docs/deploy.md).'
   }
   if (message.includes('locked')) return 'Another process is using it: try again.'
   if (message.includes('full') || message.includes('ENOSPC')) return 'Make room on its disk.'

@@ -213,8 +213,9 @@ class ChunkObserver extends TallyObserver {
     if (chunk === null) return UNREADABLE_EVENT
     this.addTextOf(event)
     if (isOneOfSeveral(chunk)) this.#meetAnotherChoice()
-    const reports = this.#reports(chunk)
-    if (reports) this.#learn(data, chunk)
+    const counts = this.#hasSeveralChoices ? chunk['usage'] : usageOf(chunk)
+    const reports = isJsonObject(counts) || this.#awaitsGenerationId()
+    if (reports) this.#learn(eventBody(data, chunk), counts)
     const error = readChunkError(chunk)
     if (error !== null) return { kind: 'error', error }
     if (name === 'error') return UNREADABLE_EVENT
@@ -222,13 +223,8 @@ class ChunkObserver extends TallyObserver {
     return RELAY
   }
 
-  #reports(chunk: JsonObject): boolean {
-    if (this.#hasGenerationId && this.reported().generationId === null) return true
-    return isJsonObject(this.#countsOf(chunk))
-  }
-
-  #countsOf(chunk: JsonObject): JsonValue | undefined {
-    return this.#hasSeveralChoices ? chunk['usage'] : usageOf(chunk)
+  #awaitsGenerationId(): boolean {
+    return this.#hasGenerationId && this.reported().generationId === null
   }
 
   /** Counts of one choice were not those of the answer. */
@@ -238,10 +234,10 @@ class ChunkObserver extends TallyObserver {
     this.#isCountedByChoice = false
   }
 
-  #learn(data: string, chunk: JsonObject): void {
-    const counts = this.#countsOf(chunk)
-    if (isJsonObject(counts)) this.#isCountedByChoice = counts !== chunk['usage']
-    const reported = readReport(eventBody(data, chunk), counts)
+  /** By position: the chunk, and its counts. */
+  #learn(chunk: JsonBody, counts: JsonValue | undefined): void {
+    if (isJsonObject(counts)) this.#isCountedByChoice = counts !== chunk.root['usage']
+    const reported = readReport(chunk, counts)
     this.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
   }
 }

@@ -81,8 +81,8 @@ export function readUsage(
 }
 
 /**
- * Tokens that were written to a cache. LiteLLM and Alibaba Model Studio, read in copies of their code and of answers,
- * 2026-11-29, have names of their own for them. By position: the usage, and the details of its prompt.
+ * Tokens that were written to a cache. LiteLLM and Alibaba Model Studio have names of their own for them (their code and
+ * answers, read 2026-11-29). By position: the usage, and the details of its prompt.
  */
 function readCacheWrites(
   usage: JsonObject,

@@ -117,8 +117,8 @@ function Offered({ search, onChange }: OfferedProps) {
           <MoreRows rows={first} noun="model" />
           <p className="pager">
             Dollars per million tokens, input → output. The charged price applies to accounts
-            without their own fee. Fees are set by TOLLGATE_FEE_BPS and TOLLGATE_MODEL_FEES_BPS, and
-            those of an account in its settings.
+            without their own fee. Fees are set with TOLLGATE_FEE_BPS and TOLLGATE_MODEL_FEES_BPS,
+            and an account’s own fee in its settings.
           </p>
         </ListCard>
         {opened !== undefined && (

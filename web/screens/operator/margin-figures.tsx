@@ -94,14 +94,17 @@ function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Fig
     {
       title: 'Failed',
       value: percent(now.failed, now.requests),
-      note:
-        before === null || before.requests === 0
-          ? now.requests === 0
-            ? ''
-            : `${count(now.failed)} of ${count(now.requests)}`
-          : `${count(now.failed)}, was ${percent(before.failed, before.requests)}`,
+      note: failedNote(now, before),
     },
   ]
+}
+
+/** By position: the figures, and those that they are compared with. */
+function failedNote(now: MarginTotals, before: MarginTotals | null): string {
+  if (before !== null && before.requests > 0) {
+    return `${count(now.failed)}, was ${percent(before.failed, before.requests)}`
+  }
+  return now.requests === 0 ? '' : `${count(now.failed)} of ${count(now.requests)}`
 }
 
 function freeOf({ free_charge: free, written_off: beyond }: MarginTotals): Figure {
