@@ -229,6 +229,17 @@ describe('the last counts of a chat stream', () => {
     )
   })
 
+  test('may be in `x_groq`, as Groq sends them if it is not asked for usage', () => {
+    const groq = { x_groq: { id: 'req_1', usage: counts } }
+    expect(reportOf([text, { x_groq: { id: 'req_1' } }], [end, groq])).toMatchObject({
+      usage: counted,
+      countsAreCost: true,
+    })
+    expect(reportOf([text], [{ ...text, index: 1 }], [end, groq]).usage).toEqual(counted)
+    const asked = { usage: { ...counts, completion_tokens: 9, total_tokens: 39 } }
+    expect(reportOf([end, groq], [null, asked]).usage).toEqual(usageOf('30 in, 9 out'))
+  })
+
   const secondEnd = { ...end, index: 1 }
   const own = { usage: { ...counts, completion_tokens: 2, total_tokens: 32 } }
 

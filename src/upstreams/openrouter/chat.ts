@@ -133,9 +133,18 @@ function readReport(answer: JsonBody, counts: JsonValue | undefined): Reported {
  * (github.com/earendil-works/pi/issues/2017); of several choices, each could have counts of itself alone.
  */
 function usageOf(root: JsonObject): JsonValue | undefined {
-  const { usage } = root
+  const usage = ownUsageOf(root)
   if (isJsonObject(usage) || isOneOfSeveral(root)) return usage
   return choicesOf(root)[0]?.['usage']
+}
+
+/**
+ * The counts that an answer or chunk has outside its choices. Groq has those of a stream without
+ * `stream_options.include_usage` in `x_groq` (github.com/vercel/ai/issues/1651).
+ */
+function ownUsageOf(root: JsonObject): JsonValue | undefined {
+  const { usage } = root
+  return isJsonObject(usage) ? usage : objectAt(root, 'x_groq')['usage']
 }
 
 /** Whether an answer or chunk shows that there are several choices. */
@@ -213,7 +222,7 @@ class ChunkObserver extends TallyObserver {
     if (chunk === null) return UNREADABLE_EVENT
     this.addTextOf(event)
     if (isOneOfSeveral(chunk)) this.#meetAnotherChoice()
-    const counts = this.#hasSeveralChoices ? chunk['usage'] : usageOf(chunk)
+    const counts = this.#hasSeveralChoices ? ownUsageOf(chunk) : usageOf(chunk)
     const reports = isJsonObject(counts) || this.#awaitsGenerationId()
     if (reports) this.#learn(eventBody(data, chunk), counts)
     const error = readChunkError(chunk)
@@ -236,7 +245,7 @@ class ChunkObserver extends TallyObserver {
 
   /** By position: the chunk, and its counts. */
   #learn(chunk: JsonBody, counts: JsonValue | undefined): void {
-    if (isJsonObject(counts)) this.#isCountedByChoice = counts !== chunk.root['usage']
+    if (isJsonObject(counts)) this.#isCountedByChoice = counts !== ownUsageOf(chunk.root)
     const reported = readReport(chunk, counts)
     this.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
   }
