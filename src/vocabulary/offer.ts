@@ -33,7 +33,7 @@ export interface Offer {
    * documents. Left out: not known.
    */
   readonly cachesOnlyMarked?: true
-  /** Whether its server may mark bodies itself that have no mark, for any lifetime. Left out: it does not. */
+  /** Whether its server may mark bodies itself, for any lifetime, beside a client's marks too. Left out: it does not. */
   readonly marksUnmarked?: true
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>

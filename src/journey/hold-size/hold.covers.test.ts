@@ -219,8 +219,8 @@ function usageWithin(
   const writesUnasked = [prices, ...prices.tiers].every(
     ({ cacheWrite, cacheWriteLong }) => cacheWriteLong === cacheWrite,
   )
-  // A server that marks bodies itself marks those without a mark.
-  const marksItself = offer.marksUnmarked === true && call.cacheWrites === 'none'
+  // A server that marks bodies itself does so for any lifetime, also beside the client's marks.
+  const marksItself = offer.marksUnmarked === true
   const writes = call.cacheWrites !== 'none' || writesUnasked || marksItself
   const asked = writes ? part(cached, shares.written) : 0
   const written = writesUnasked || marksItself ? asked : Math.min(asked, markedMax(call, offer))

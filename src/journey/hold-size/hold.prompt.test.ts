@@ -58,6 +58,12 @@ const PROMPTS: readonly HoldRow[] = [
     6_300,
     { offer: { ...SAGE, marksUnmarked: true } },
   ],
+  [
+    'with cache marks of five minutes too, because that server may add marks of an hour',
+    capped(0, { cacheWrites: 'short' }),
+    6_300,
+    { offer: { ...SAGE, marksUnmarked: true } },
+  ],
   // (600 × 3.75 + 400 × 3) × 1.05
   [
     'text behind the last mark is not written where the vendor documents so',

@@ -292,17 +292,17 @@ function inputTokenPicos(
   { offer, prices }: { readonly offer: Offer; readonly prices: TokenPrices },
 ): Picos {
   const unmarked = highest(prices.input, prices.cacheRead)
+  const written = highest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
+  if (offer.marksUnmarked === true) return written
   switch (call.cacheWrites) {
-    case 'none': {
-      // A model with a price for each lifetime writes only marked text, because the mark has the lifetime; the mark
-      // may be its server's. Other models may write caches unasked, and bill them.
-      const writes = offer.marksUnmarked === true || prices.cacheWrite === prices.cacheWriteLong
-      return writes ? highest(unmarked, prices.cacheWrite, prices.cacheWriteLong) : unmarked
-    }
+    case 'none':
+      // A model with a price for each lifetime writes only marked text, because the mark has the lifetime. Other models
+      // may write caches unasked, and bill them.
+      return prices.cacheWrite === prices.cacheWriteLong ? written : unmarked
     case 'short':
       return highest(unmarked, prices.cacheWrite)
     case 'long':
-      return highest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
+      return written
     default:
       return assertNever(call.cacheWrites)
   }
