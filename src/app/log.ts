@@ -118,7 +118,9 @@ function shown(value: unknown): string {
 }
 
 const UNCOUNTED =
-  'the upstream counted no tokens of this answer, by which it is charged: check that it counts those of this model, also in streams'
+  'the upstream counted no tokens of this answer, by which it is charged, or more than the model can have: check that it counts those of this model, also in streams, and that its `context` and `max_output` are right'
+const ABOVE_HOLD =
+  'the charge is above the hold: check that the prices, `context` and `max_output` of this model are right'
 
 /** Makes a function that logs a request in one line: account, model, state, charge; never content. */
 export function requestLogger(log: Logger): (ended: EndedRequest) => void {
@@ -144,6 +146,7 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
     if (record.fault !== null)
       log.error({ ...line, cause: faultOf(record.fault) }, 'request failed')
     else if (record.isUncounted) log.warn(line, UNCOUNTED)
+    else if (isAboveHold(record) && format.rules.heldBy === 'tokens') log.warn(line, ABOVE_HOLD)
     else if (problem === null) log.info(line, 'request')
     else if (problem.code === 'internal_error') {
       log.error({ ...line, cause: reasonOf(problem) }, 'request failed')
@@ -154,6 +157,10 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
       log.info(cause === null ? line : { ...line, cause }, 'request')
     }
   }
+}
+
+function isAboveHold({ chargeMicros, holdMicros }: EndedRequest['record']): boolean {
+  return (chargeMicros ?? 0) > (holdMicros ?? 0)
 }
 
 /**

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { chat } from '../formats/chat.ts'
 import { NOTHING_SENT } from '../formats/fields.ts'
+import { images } from '../formats/images.ts'
 import { problemForProviderError } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { JourneyRecord } from '../journey/journey-parts.ts'
@@ -71,6 +72,18 @@ test('the line of a request has its account, model, outcome, charge and duration
     durationMs: 2_000,
     msg: 'request',
   })
+})
+
+test('a charge above the hold of text is a warning that names the model, and one of images is not', () => {
+  const charged = { holdMicros: 100, chargeMicros: 101 }
+  expect(lineOf(charged)).toMatchObject({
+    level: 40,
+    modelId: 'acme/model',
+    ...charged,
+    msg: expect.stringMatching(/above the hold.*`context` and `max_output`/),
+  })
+  expect(lineOf({ holdMicros: 100, chargeMicros: 100 })).toMatchObject({ level: 30 })
+  expect(lineOf(charged, { format: images })).toMatchObject({ level: 30, msg: 'request' })
 })
 
 test("a request whose provider could not be reached has the system's error code and nothing of its content", () => {

@@ -35,6 +35,7 @@ export const COMPATIBLE_BILLS: readonly Bill[] = [
   {
     name: 'chat: thoughts that Gemini counts in the total alone',
     format: CHAT,
+    body: { max_tokens: 2_000 },
     answer: { usage: { ...COUNTS, total_tokens: 1_519 } },
     lines: [
       [412, '4'],
