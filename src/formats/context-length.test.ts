@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { NOTHING_SENT } from './fields.ts'
 import { problemForProviderError } from './provider-error.ts'
+import { NOTHING_SENT } from './sent-facts.ts'
 
 /** The code and the message that clients get for a provider's 400 with these words. */
 function refusalOf(message: string, kinds: readonly string[] = []) {

@@ -106,7 +106,8 @@ export function withBareImage(
   }
 }
 
-const PROMPT_CACHE_OPTION = /^prompt_cache_/i
+/** The names of options of prompt caching. */
+export const PROMPT_CACHE_OPTION = /^prompt_cache_/i
 
 /**
  * The cache writes of the prompt that options such as `prompt_cache_retention` may cause. A key alone only says where

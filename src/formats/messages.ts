@@ -21,6 +21,7 @@ import {
   type WireFormat,
   writesText,
 } from './format.ts'
+import { PROMPT_CACHE_OPTION } from './media.ts'
 import { MESSAGES_TOOLS, searchToolsOf } from './tools.ts'
 
 const RULES: FormatRules = {
@@ -172,8 +173,6 @@ function staysInPlace(message: JsonValue): boolean {
 function elementsOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : []
 }
-
-const PROMPT_CACHE_OPTION = /^prompt_cache_/i
 
 /** Whether the whole prompt may be cached: a mark of the body itself is at its end, and the reach of an option is unknown. */
 function marksAll(root: JsonObject): boolean {

@@ -1,6 +1,12 @@
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
-import { CAP_PARAMETERS, type SentFacts, type SentSize } from './fields.ts'
-import { isKnownParameter, missingField, namedField } from './named-field.ts'
+import {
+  CAP_PARAMETERS,
+  isKnownParameter,
+  missingField,
+  namedField,
+  type SentFacts,
+  type SentSize,
+} from './sent-facts.ts'
 
 /** A provider's error as it was read. Clients get our own texts, chosen by an allow-list of kinds. */
 export interface ProviderError {

@@ -3,8 +3,8 @@ import type { JsonEdit } from '../json/edit.ts'
 import type { JsonObject } from '../json/walk.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import { NO_MEDIA } from '../vocabulary/testing/no-media.ts'
-import { NOTHING_SENT, type SentFacts, sentFacts } from './fields.ts'
 import { problemForProviderError } from './provider-error.ts'
+import { NOTHING_SENT, type SentFacts, sentFacts } from './sent-facts.ts'
 
 /** The request of a client whose own names can be shown. */
 const SENT: SentFacts = {

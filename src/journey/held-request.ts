@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { NOTHING_SENT, type SentFacts } from '../formats/fields.ts'
 import {
   type ProviderError,
   problemForProviderError,
   refusesOwnCap,
 } from '../formats/provider-error.ts'
+import { NOTHING_SENT, type SentFacts } from '../formats/sent-facts.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
 import type { StreamObserver, Wire } from '../upstreams/wire.ts'

@@ -1,4 +1,4 @@
-import { sentFacts } from '../formats/fields.ts'
+import { sentFacts } from '../formats/sent-facts.ts'
 import { editJson } from '../json/edit.ts'
 import type { Attempt, AttemptObserver, AttemptRequest, Deadlines } from '../upstreams/attempt.ts'
 import type { Upstream } from '../upstreams/upstream.ts'

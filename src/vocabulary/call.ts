@@ -77,6 +77,12 @@ export interface MediaCount {
   readonly videosByUrl: number
 }
 
+/** How many parts the body has besides its text. */
+export function partCount(media: MediaCount): number {
+  const { files, imagesInline, imagesByUrl, videosInline, videosByUrl } = media
+  return files + imagesInline + imagesByUrl + videosInline + videosByUrl
+}
+
 /** The tools of a call, by who runs them. */
 export interface ToolUse {
   /** Function and custom tools that the client runs. */

@@ -1,6 +1,6 @@
 import { SIXTIETHS } from '../../formats/token-guess.ts'
 import { tokenPricesAt } from '../../upstreams/listing/price-table.ts'
-import { type Call, type PixelSize, TOOL_STEPS_DEFAULT } from '../../vocabulary/call.ts'
+import { type Call, type PixelSize, partCount, TOOL_STEPS_DEFAULT } from '../../vocabulary/call.ts'
 import {
   chargeForStatedCost,
   type Decimal,
@@ -54,10 +54,8 @@ export function costOfUsage(billed: UsageAtPrices): Decimal {
  * Reasoning and image tokens are part of the output, at their own prices if the model lists them.
  */
 export function billedParts({ usage, prices }: UsageAtPrices): readonly BilledPart[] {
-  const promptTokens =
-    usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.cacheWriteLongTokens
   // After each search the provider reads the prompt again, and it counts all readings together.
-  const at = tokenPricesAt(prices, promptTokens / (1 + usage.searches))
+  const at = tokenPricesAt(prices, promptTokensOf(usage) / (1 + usage.searches))
   const reasoningTokens = Math.min(usage.reasoningTokens, usage.outputTokens)
   const imageTokens = Math.min(usage.imageOutputTokens, usage.outputTokens - reasoningTokens)
   const reasoning = prices.reasoning || at.output
@@ -85,9 +83,8 @@ const PICTURE_TOKENS_MAX = 4_096
 const PART_TOKENS = 1_000
 
 function likelyPartTokens({ media, inlineImages }: Call): number {
-  const { files, imagesInline, imagesByUrl, videosInline, videosByUrl } = media
-  const parts = files + imagesByUrl + videosInline + videosByUrl
-  const unsized = Math.max(0, imagesInline - inlineImages.length)
+  const parts = partCount(media) - media.imagesInline
+  const unsized = Math.max(0, media.imagesInline - inlineImages.length)
   return inlineImages.reduce(
     (sum, { pixels }) => sum + (pixels === null ? PART_TOKENS : pictureTokens(pixels)),
     (parts + unsized) * PART_TOKENS,
@@ -180,9 +177,7 @@ function isTextAlone({
   tools,
   compacts,
 }: Pick<Call, 'media' | 'tools' | 'compacts'>): boolean {
-  const { files, imagesInline, imagesByUrl, videosInline, videosByUrl } = media
-  const parts = files + imagesInline + imagesByUrl + videosInline + videosByUrl
-  return parts === 0 && !tools.serverTools && !compacts
+  return partCount(media) === 0 && !tools.serverTools && !compacts
 }
 
 /** A step may search for several things at once. */

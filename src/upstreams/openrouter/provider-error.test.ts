@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { errorEnvelope } from '../../formats/envelope.ts'
-import { NOTHING_SENT } from '../../formats/fields.ts'
 import { problemForProviderError } from '../../formats/provider-error.ts'
+import { NOTHING_SENT } from '../../formats/sent-facts.ts'
 import { readProviderError } from './provider-error.ts'
 import { answerOf } from './testing/exchange.ts'
 

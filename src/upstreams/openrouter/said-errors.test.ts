@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { NOTHING_SENT } from '../../formats/fields.ts'
 import { problemForProviderError } from '../../formats/provider-error.ts'
+import { NOTHING_SENT } from '../../formats/sent-facts.ts'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { chat, completions, embeddings, images } from './chat.ts'
 import { messages } from './messages.ts'

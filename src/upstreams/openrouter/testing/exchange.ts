@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { NOTHING_SENT } from '../../../formats/fields.ts'
 import { type StreamEvent, sizeCall, type WireFormat } from '../../../formats/format.ts'
 import { problemForProviderError } from '../../../formats/provider-error.ts'
+import { NOTHING_SENT } from '../../../formats/sent-facts.ts'
 import {
   bodyOf,
   DEFAULT_PUBLIC_NAMES,

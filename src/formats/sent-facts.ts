@@ -1,5 +1,93 @@
+import type { JsonEdit } from '../json/edit.ts'
+import { isJsonArray, type JsonObject, type JsonValue } from '../json/walk.ts'
+import { type Call, partCount } from '../vocabulary/call.ts'
+import type { Offer } from '../vocabulary/offer.ts'
 import { echoed } from '../vocabulary/problem.ts'
-import type { SentFacts } from './fields.ts'
+import { toolName } from './fields.ts'
+import { SIXTIETHS } from './token-guess.ts'
+
+/** The facts of a forwarded request that can explain its refusal. Kept while the call lasts: it is small. */
+export interface SentFacts {
+  /** The fields of the client's own body. */
+  readonly fields: readonly string[]
+  /** The names of its tools, by their place; null: a tool has none that can be shown. */
+  readonly tools: readonly (string | null)[]
+  /** The output cap that the gateway set, in a field that the client did not set; null: it set none. */
+  readonly ownCap: OwnCap | null
+  readonly size: SentSize
+}
+
+/** How large a call is, for the refusal of one that is too long. */
+export interface SentSize {
+  /** The likely tokens of its prompt; null: it has pictures or files, whose tokens are not guessed. */
+  readonly promptTokens: number | null
+  /** The output cap that it has, of the client or of the gateway; null: none. */
+  readonly capTokens: number | null
+  /** The context window that its model lists; null: none. */
+  readonly contextTokens: number | null
+}
+
+interface OwnCap {
+  readonly param: string
+  readonly tokens: number
+}
+
+/** The facts of a call that was not sent. */
+export const NOTHING_SENT: SentFacts = {
+  fields: [],
+  tools: [],
+  ownCap: null,
+  size: { promptTokens: null, capTokens: null, contextTokens: null },
+}
+
+/** The fields of output caps. */
+export const CAP_PARAMETERS: readonly string[] = [
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+]
+
+const FIELDS_MAX = 64
+const TOOLS_MAX = 512
+
+/** The facts that can explain a refusal. */
+export function sentFacts({
+  root,
+  edits,
+  call,
+  offer,
+}: {
+  /** The client's body. */
+  readonly root: JsonObject
+  /** The replacements in it. */
+  readonly edits: readonly JsonEdit[]
+  readonly call: Pick<Call, 'promptGuess' | 'outputCapTokens' | 'media'>
+  readonly offer: Pick<Offer, 'contextTokens'>
+}): SentFacts {
+  const tools: JsonValue = root['tools'] ?? []
+  const ownCap = capIn(edits, root)
+  return {
+    fields: Object.keys(root).slice(0, FIELDS_MAX),
+    tools: isJsonArray(tools) ? tools.slice(0, TOOLS_MAX).map(toolName) : [],
+    ownCap,
+    size: {
+      promptTokens: partCount(call.media) === 0 ? Math.ceil(call.promptGuess / SIXTIETHS) : null,
+      capTokens: call.outputCapTokens ?? ownCap?.tokens ?? null,
+      contextTokens: offer.contextTokens,
+    },
+  }
+}
+
+function capIn(edits: readonly JsonEdit[], root: JsonObject): OwnCap | null {
+  for (const edit of edits) {
+    if (edit.kind !== 'set') continue
+    const [param, ...deeper] = edit.path
+    if (typeof param !== 'string' || deeper.length > 0 || !CAP_PARAMETERS.includes(param)) continue
+    if ((root[param] ?? null) !== null) continue
+    return { param, tokens: Number(edit.json) }
+  }
+  return null
+}
 
 // Names that clients send, which may therefore be shown. A name comes before its own prefixes.
 const KNOWN_PARAMETERS = [
