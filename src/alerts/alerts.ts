@@ -4,6 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 import { type AlertAbout, stepsUpTo } from './about.ts'
 import {
   type Crossing,
@@ -57,11 +58,11 @@ export class Alerts {
   async look({ accountIds, apiKeyIds }: ChangedOwners): Promise<void> {
     const { db, clock } = this.#input
     await this.#begin()
-    for (const page of pagesOf(accountIds)) {
+    for (const page of slicesOf(accountIds, PAGE)) {
       await noteRemovals(this.#input, page)
       await noteOf(this.#input, { accountIds: page })
     }
-    for (const page of pagesOf(apiKeyIds)) await noteOf(this.#input, { apiKeyIds: page })
+    for (const page of slicesOf(apiKeyIds, PAGE)) await noteOf(this.#input, { apiKeyIds: page })
     await notePurchases(this.#input)
     await noteReversals(this.#input)
     await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
@@ -147,8 +148,7 @@ async function noteSilently(
   { db, clock }: AlertsInput,
   crossings: readonly Crossing[],
 ): Promise<void> {
-  for (let from = 0; from < crossings.length; from += NOTED_AT_ONCE) {
-    const some = crossings.slice(from, from + NOTED_AT_ONCE)
+  for (const some of slicesOf(crossings, NOTED_AT_ONCE)) {
     const rows = some.flatMap((crossing) => alertRows(crossing, clock.nowMs()))
     const noted = await db
       .insertInto('alerts')
@@ -238,10 +238,6 @@ async function takePlace(
       .executeTakeFirst()
     if (taken !== undefined) return place
   }
-}
-
-function* pagesOf(ids: readonly string[]): Iterable<readonly string[]> {
-  for (let from = 0; from < ids.length; from += PAGE) yield ids.slice(from, from + PAGE)
 }
 
 /** The ids of a whole table, page by page. */

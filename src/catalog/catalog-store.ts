@@ -12,6 +12,7 @@ import {
 } from '../upstreams/listing/price-table.ts'
 import type { WrittenModel } from '../upstreams/upstream-settings.ts'
 import type { PriceTable } from '../vocabulary/offer.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 import type { HoldFigures } from './beliefs.ts'
 import type { CatalogRow } from './claims.ts'
 
@@ -114,7 +115,7 @@ async function changesOf(db: Kysely<Tables>, refresh: CatalogSave): Promise<Chan
   )
   const listedIds = new Set(refresh.models.map((model) => model.modelId))
   const known = new Set<string>()
-  for (const some of chunks(refresh.snapshots)) {
+  for (const some of slicesOf(refresh.snapshots, ROWS_A_STATEMENT)) {
     const found = await db
       .selectFrom('price_snapshots')
       .select('id')
@@ -135,14 +136,14 @@ async function changesOf(db: Kysely<Tables>, refresh: CatalogSave): Promise<Chan
 
 async function apply(db: Kysely<Tables>, refresh: CatalogSave, changes: Changes): Promise<void> {
   const { upstream, source, place, refreshedAtMs } = refresh
-  for (const some of chunks(changes.removedIds)) {
+  for (const some of slicesOf(changes.removedIds, ROWS_A_STATEMENT)) {
     await db
       .deleteFrom('catalog_models')
       .where('upstream', '=', upstream)
       .where('id', 'in', some)
       .execute()
   }
-  for (const some of chunks(changes.models)) {
+  for (const some of slicesOf(changes.models, ROWS_A_STATEMENT)) {
     await db
       .insertInto('catalog_models')
       .values(some.map(({ modelId, itemJson }) => ({ upstream, id: modelId, item_json: itemJson })))
@@ -153,7 +154,7 @@ async function apply(db: Kysely<Tables>, refresh: CatalogSave, changes: Changes)
       )
       .execute()
   }
-  for (const some of chunks(changes.snapshots)) {
+  for (const some of slicesOf(changes.snapshots, ROWS_A_STATEMENT)) {
     await db
       .insertInto('price_snapshots')
       .values(some.map((snapshot) => PRICE_SNAPSHOTS.record(snapshot)))
@@ -167,12 +168,6 @@ async function apply(db: Kysely<Tables>, refresh: CatalogSave, changes: Changes)
       conflict.column('upstream').doUpdateSet({ source, place, refreshed_at_ms: refreshedAtMs }),
     )
     .execute()
-}
-
-function* chunks<T>(rows: readonly T[]): Generator<readonly T[]> {
-  for (let start = 0; start < rows.length; start += ROWS_A_STATEMENT) {
-    yield rows.slice(start, start + ROWS_A_STATEMENT)
-  }
 }
 
 /** The stored catalog and prices, which outlive the process. All methods reject if the store fails. */
@@ -356,7 +351,7 @@ export async function readSnapshotTimes(
   snapshotIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const timesMs = new Map<string, number>()
-  for (const some of chunks(snapshotIds)) {
+  for (const some of slicesOf(snapshotIds, ROWS_A_STATEMENT)) {
     const query = db.selectFrom('price_snapshots').select(['id', 'created_at_ms'])
     const rows = await query.where('id', 'in', some).execute()
     for (const row of rows) timesMs.set(row.id, row.created_at_ms)

@@ -4,6 +4,7 @@ import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { type Micros, showMicros } from '../vocabulary/money.ts'
 import { formatUnits, type PurchaseFact, reversedCredit, unitsFor } from '../vocabulary/purchase.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 import type { CardMethod } from './card/card-method.ts'
 import { readDepositAddresses } from './deposit-rows.ts'
 import type { DepositMethod } from './method.ts'
@@ -100,8 +101,7 @@ export async function checkBalances({
   const accountOf = await readDepositAddresses(db, chainId)
   const accounts = [...Map.groupBy(accountOf.keys(), (address) => accountOf.get(address) ?? '')]
   const differences: PaymentDifference[] = []
-  for (let start = 0; start < accounts.length; start += ACCOUNTS_AT_ONCE) {
-    const some = accounts.slice(start, start + ACCOUNTS_AT_ONCE)
+  for (const some of slicesOf(accounts, ACCOUNTS_AT_ONCE)) {
     const asked = some.flatMap(([, addresses]) => addresses)
     const balances = await method.balances(asked)
     const balanceOf = new Map(asked.map((address, index) => [address, balances[index] ?? 0n]))

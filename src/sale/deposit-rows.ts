@@ -3,6 +3,7 @@ import { CONFIRMING_DEPOSITS, DEPOSIT_ADDRESSES } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { StoreRefused } from '../store/store-failure.ts'
 import type { RowOf } from '../store/table.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 
 /** A deposit in a block that is not final. */
 export type ConfirmingDeposit = RowOf<typeof CONFIRMING_DEPOSITS>
@@ -161,8 +162,7 @@ export async function replaceConfirming(
   if (earlier.length + rows.length === 0) return
   await db.transaction().execute(async (transaction) => {
     await transaction.deleteFrom('confirming_deposits').where('chain_id', '=', chainId).execute()
-    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
-      const some = rows.slice(start, start + ROWS_AT_ONCE)
+    for (const some of slicesOf(rows, ROWS_AT_ONCE)) {
       await transaction
         .insertInto('confirming_deposits')
         .values(some.map((row) => CONFIRMING_DEPOSITS.record(row)))

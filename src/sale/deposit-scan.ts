@@ -6,6 +6,7 @@ import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 import { agreementOf, askEach } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
 import { askPlaces, askTransfers, type Block, type Transfer } from './chain/questions.ts'
@@ -136,8 +137,7 @@ export class DepositScan {
     transfers: readonly Transfer[],
   ): Promise<readonly number[] | null> {
     const found: number[] = []
-    for (let start = 0; start < transfers.length; start += TRANSFERS_AT_ONCE) {
-      const some = transfers.slice(start, start + TRANSFERS_AT_ONCE)
+    for (const some of slicesOf(transfers, TRANSFERS_AT_ONCE)) {
       const places = await this.#placesOfSome(nodes, some)
       if (places === null) return null
       found.push(...places)

@@ -7,10 +7,11 @@ import { insertText } from '../store/table.ts'
 import { USAGE_DAYS, USAGE_ERRORS, USAGE_HOURS } from '../store/usage-tables.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 import { DAY_HOURS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 import { rolledBetween } from './rolled.ts'
 import { ErrorsByGroup, type FailedOf } from './rolled-errors.ts'
-import { addSums, GROUP_COLUMNS, selectSums, type UsageRow } from './sums.ts'
+import { GROUP_COLUMNS, RowsByGroup, selectSums, type UsageRow } from './sums.ts'
 
 /** The parts that rolling works with. */
 export interface RollInput {
@@ -62,8 +63,7 @@ export async function rollDay(input: RollInput, day: number): Promise<boolean> {
   const ofAll = new RowsByGroup('day')
   const errors = new ErrorsByGroup({ step: 'day', number: day })
   const accountIds = await paced(input, () => accountsOf(reports, day))
-  for (let at = 0; at < accountIds.length; at += ACCOUNTS_AT_ONCE) {
-    const some = accountIds.slice(at, at + ACCOUNTS_AT_ONCE)
+  for (const some of slicesOf(accountIds, ACCOUNTS_AT_ONCE)) {
     const rows = await paced(input, () => readDay(reports, { day, accountIds: some }))
     const ofKeys = new RowsByGroup('day')
     for (const row of rows) {
@@ -184,26 +184,6 @@ async function readDay(
   return rows
 }
 
-/** The sums of rows, by group. */
-class RowsByGroup {
-  readonly #step: UsageStep
-  readonly #rows = new Map<string, UsageRow>()
-
-  constructor(step: UsageStep) {
-    this.#step = step
-  }
-
-  get all(): readonly UsageRow[] {
-    return [...this.#rows.values()]
-  }
-
-  add(row: UsageRow): void {
-    const place = placeOf(this.#step, row)
-    const earlier = this.#rows.get(place)
-    this.#rows.set(place, earlier === undefined ? row : { ...row, ...addSums(earlier, row) })
-  }
-}
-
 function writeSums(
   input: RollInput,
   {
@@ -236,17 +216,11 @@ async function writeRows(input: RollInput, { table, rows, ...rolled }: WrittenRo
   const nameOf = (row: StoredValues) => table.key.map(({ name }) => row[name]).join(' ')
   // In one order, so that two that write the same rows never wait for each other in a circle.
   const sorted = rows.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
-  for (let at = 0; at < sorted.length; at += ROWS_AT_ONCE) {
-    const some = sorted.slice(at, at + ROWS_AT_ONCE)
+  for (const some of slicesOf(sorted, ROWS_AT_ONCE)) {
     const text = insertText({ table, rows: some.length, kind: location.kind }) + conflict
     const values = some.flatMap((row) => names.map((name) => row[name]))
     await paced(input, () => db.executeQuery(CompiledQuery.raw(text, values)))
   }
-}
-
-/** By position: the step of a roll-up, then its row. */
-function placeOf(step: UsageStep, row: UsageRow): string {
-  return GROUP_COLUMNS[step].map((column) => row[column]).join(' ')
 }
 
 /** Rows of an earlier try are replaced, unless they count already. */

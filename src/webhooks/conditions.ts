@@ -3,6 +3,7 @@ import { isPostgres } from '../store/is-postgres.ts'
 import type { Tables } from '../store/schema.ts'
 import { WEBHOOK_CONDITIONS } from '../store/webhook-tables.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { addMessages, withRoom } from './deliveries.ts'
 import { eventsOf, keepWebhooks, listWebhooks } from './registry.ts'
@@ -41,8 +42,7 @@ export async function raiseConditions(
 ): Promise<void> {
   // In one order: processes that raise the same wait for each other's rows.
   const inOrder = raised.toSorted((a, b) => (a.subjectId < b.subjectId ? -1 : 1))
-  for (let from = 0; from < inOrder.length; from += RAISED_AT_ONCE) {
-    const some = inOrder.slice(from, from + RAISED_AT_ONCE)
+  for (const some of slicesOf(inOrder, RAISED_AT_ONCE)) {
     await db.transaction().execute(async (trx) => {
       const rows = await trx
         .insertInto('webhook_conditions')

@@ -3,6 +3,7 @@ import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
 import type { WebhookRow } from '../store/webhook-tables.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import {
   endConditions,
@@ -124,9 +125,9 @@ export class Watcher {
   /** Judges these subjects, and a page of those whose condition holds. */
   async #judgeWithHeld(event: keyof typeof READS, subjectIds: readonly string[]): Promise<void> {
     const looked = [...new Set([...subjectIds, ...(await this.#nextHeld(event))])]
-    for (let from = 0; from < looked.length; from += PAGE) {
+    for (const some of slicesOf(looked, PAGE)) {
       if (this.#passes.stopped) return
-      await judge(this.#input, { event, subjectIds: looked.slice(from, from + PAGE) })
+      await judge(this.#input, { event, subjectIds: some })
     }
   }
 

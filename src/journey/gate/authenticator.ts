@@ -5,6 +5,7 @@ import { readSetting } from '../../store/settings.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { slicesOf } from '../../vocabulary/slices.ts'
 import {
   type Caller,
   type CallerLimits,
@@ -156,8 +157,7 @@ export class Authenticator {
     const used = version === this.#version ? [] : this.#forget(() => true)
     this.#version = version
     this.#readAtMs = nowMs
-    for (let start = 0; start < used.length; start += NAMES_MAX) {
-      const page = used.slice(start, start + NAMES_MAX)
+    for (const page of slicesOf(used, NAMES_MAX)) {
       const stillChanged = page.filter((hash) => this.#known.get(hash)?.askedAtMs === CHANGED)
       if (stillChanged.length > 0) await this.#lookUp(stillChanged)
     }

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
+import { slicesOf } from '../../vocabulary/slices.ts'
 
 const NAMES_AT_ONCE = 1_000
 
@@ -11,8 +12,7 @@ export async function readNames(
 ): Promise<ReadonlyMap<string, string | null>> {
   const distinct = [...new Set(ids)]
   const names = new Map<string, string | null>()
-  for (let at = 0; at < distinct.length; at += NAMES_AT_ONCE) {
-    const some = distinct.slice(at, at + NAMES_AT_ONCE)
+  for (const some of slicesOf(distinct, NAMES_AT_ONCE)) {
     const query = db.selectFrom(table).select(['id', 'name']).where('id', 'in', some)
     for (const { id, name } of await query.execute()) names.set(id, name)
   }
@@ -33,12 +33,12 @@ export async function readKeyOwners(
 ): Promise<ReadonlyMap<string, KeyOwner>> {
   const distinct = [...new Set(ids)]
   const owners = new Map<string, KeyOwner>()
-  for (let at = 0; at < distinct.length; at += NAMES_AT_ONCE) {
+  for (const some of slicesOf(distinct, NAMES_AT_ONCE)) {
     const rows = await db
       .selectFrom('api_keys')
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select(['api_keys.id', 'accounts.id as account_id', 'accounts.name as account_name'])
-      .where('api_keys.id', 'in', distinct.slice(at, at + NAMES_AT_ONCE))
+      .where('api_keys.id', 'in', some)
       .execute()
     for (const { id, ...owner } of rows) owners.set(id, owner)
   }

@@ -19,6 +19,7 @@ import {
   stepOf,
 } from '../../vocabulary/date-range.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
+import { slicesOf } from '../../vocabulary/slices.ts'
 import { CHART_STEPS, type ChartStep } from '../../vocabulary/usage-step.ts'
 import {
   idField,
@@ -228,8 +229,7 @@ export async function groupNames(
       named.set(accountId, { name: name ?? accountId, prefix: null, deleted: false })
     }
   }
-  for (let at = 0; by === 'key' && at < ids.length; at += KEYS_AT_ONCE) {
-    const apiKeyIds = ids.slice(at, at + KEYS_AT_ONCE)
+  for (const apiKeyIds of slicesOf(by === 'key' ? ids : [], KEYS_AT_ONCE)) {
     const owners = accountId === null ? await readKeyOwners(db, apiKeyIds) : null
     for (const [apiKeyId, apiKey] of await getNamedKeys(db, { accountId, apiKeyIds })) {
       const { name, displayPrefix: prefix, deletedAtMs } = apiKey

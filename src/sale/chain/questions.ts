@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { slicesOf } from '../../vocabulary/slices.ts'
 import { type ChainNode, NodeFailure, type RpcCall } from './node.ts'
 
 /** The confirmation that a block needs before its deposits count: a tag of the node, or so many blocks above it. */
@@ -138,7 +139,7 @@ export async function askTransfers(
 ): Promise<{ readonly last: Block; readonly transfers: readonly Transfer[] }> {
   const { from, to, tokens, addresses } = search
   // Nodes take an empty list of tokens for all contracts.
-  const chunks = tokens.size === 0 ? [] : chunksOf([...addresses], ADDRESSES_A_CALL)
+  const chunks = tokens.size === 0 ? [] : [...slicesOf([...addresses], ADDRESSES_A_CALL)]
   const calls = chunks.map((chunk): RpcCall => {
     const topics = [TRANSFER, null, chunk.map((one) => `0x${one.slice(2).padStart(64, '0')}`)]
     const blocks = { fromBlock: hexOf(from), toBlock: hexOf(to) }
@@ -267,13 +268,4 @@ function receiptCall(txHash: string): RpcCall {
 
 function hexOf(number: number): string {
   return `0x${number.toString(16)}`
-}
-
-/** By position: a list, and how many of its members a part has at most. */
-function chunksOf<Member>(members: readonly Member[], most: number): readonly Member[][] {
-  const chunks: Member[][] = []
-  for (let start = 0; start < members.length; start += most) {
-    chunks.push(members.slice(start, start + most))
-  }
-  return chunks
 }
