@@ -7,10 +7,11 @@ import { auditErrorsOfDay, auditErrorsOfHour } from './audit-errors.ts'
 import { rolledBetween } from './rolled.ts'
 import type { FailedOf } from './rolled-errors.ts'
 import {
-  addSums,
   GROUP_COLUMNS,
+  groupOf,
   NO_USAGE,
   ROLLED_COLUMNS,
+  RowsByGroup,
   selectSums,
   type UsageRow,
 } from './sums.ts'
@@ -145,12 +146,9 @@ function withAll(rows: readonly UsageRow[]): readonly UsageRow[] {
 
 /** Rows of the same account, model, endpoint and upstream added together. */
 function addedUp(rows: readonly UsageRow[]): readonly UsageRow[] {
-  const sums = new Map<string, UsageRow>()
-  for (const row of rows) {
-    const earlier = sums.get(placeOf(row))
-    sums.set(placeOf(row), earlier === undefined ? row : { ...row, ...addSums(earlier, row) })
-  }
-  return [...sums.values()]
+  const sums = new RowsByGroup('hour')
+  for (const row of rows) sums.add(row)
+  return sums.all
 }
 
 function compare(
@@ -160,13 +158,14 @@ function compare(
     recomputed,
   }: { readonly stored: readonly UsageRow[]; readonly recomputed: readonly UsageRow[] },
 ): readonly Difference[] {
-  const rows = new Map(stored.map((row) => [placeOf(row), row]))
-  const expected = new Map(recomputed.map((row) => [placeOf(row), row]))
-  const places = new Set([...rows.keys(), ...expected.keys()])
-  return [...places].flatMap((place) => {
-    const [row, other] = [rows.get(place) ?? NO_USAGE, expected.get(place) ?? NO_USAGE]
+  const byGroup = (each: readonly UsageRow[]) =>
+    new Map(each.map((row) => [groupOf('hour', row), row]))
+  const [rows, expected] = [byGroup(stored), byGroup(recomputed)]
+  const groups = new Set([...rows.keys(), ...expected.keys()])
+  return [...groups].flatMap((group) => {
+    const [row, other] = [rows.get(group) ?? NO_USAGE, expected.get(group) ?? NO_USAGE]
     return differencesOf(
-      `${where} ${place}`,
+      `${where} ${group}`,
       ROLLED_COLUMNS.map((name) => [name, row[name], other[name]] as const),
     )
   })
@@ -182,10 +181,6 @@ function differencesOf(
     .map(([name, stored, recomputed]) => {
       return { what: `${table}.${name}`, id: rest.join(' '), stored, recomputed }
     })
-}
-
-function placeOf(row: UsageRow): string {
-  return GROUP_COLUMNS.hour.map((column) => row[column]).join(' ')
 }
 
 interface ChargesRow {

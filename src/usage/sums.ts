@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TableOf } from '../store/table.ts'
 import { USAGE_HOURS } from '../store/usage-tables.ts'
+import type { UsageStep } from '../vocabulary/usage-step.ts'
 
 /** The columns that roll-ups of hours, and of days, are grouped by. */
 export const GROUP_COLUMNS = {
@@ -131,6 +132,31 @@ export function addSums(one: UsageSums, other: UsageSums): UsageSums {
 /** Subtracts the second from the first. Throws as {@link addSums} does. */
 export function subtractSums(one: UsageSums, other: UsageSums): UsageSums {
   return sumsBy((name) => one[name] - other[name])
+}
+
+/** The group of a row among the rows of an hour or a day. By position: the step of a roll-up, then its row. */
+export function groupOf(step: UsageStep, row: UsageRow): string {
+  return GROUP_COLUMNS[step].map((column) => row[column]).join(' ')
+}
+
+/** The sums of rows, by group. */
+export class RowsByGroup {
+  readonly #step: UsageStep
+  readonly #rows = new Map<string, UsageRow>()
+
+  constructor(step: UsageStep) {
+    this.#step = step
+  }
+
+  get all(): readonly UsageRow[] {
+    return [...this.#rows.values()]
+  }
+
+  add(row: UsageRow): void {
+    const group = groupOf(this.#step, row)
+    const earlier = this.#rows.get(group)
+    this.#rows.set(group, earlier === undefined ? row : { ...row, ...addSums(earlier, row) })
+  }
 }
 
 /** The first-byte time that a share of requests was within, 0 to 1; null: none had a first byte. */
