@@ -56,7 +56,7 @@ export function registerOperations(
         method,
         // A HEAD would run the operation, and read a download with no client that takes it. Text is text to each caller.
         exposeHeadRoute: !isDownload(answersTo('operator')[200]),
-        url: path.replace(/\{(\w+)\}/g, ':$1'),
+        url: routeOf(path),
         async handler(request, reply) {
           const { params, query } = request
           const arrival = arrivalOf(request)
@@ -71,9 +71,7 @@ export function registerOperations(
           // An operation may take long, such as an audit: only the reading of its response is timed.
           reply.raw.setTimeout(0)
           const acceptsCsv = prefersCsv(request.headers.accept)
-          const leaving = new AbortController()
-          reply.raw.once('close', () => leaving.abort(clientLeft()))
-          const { signal } = leaving
+          const signal = leavingOf(reply.raw)
           const answered = await run({ caller, params, query, body: sent, acceptsCsv, signal })
           if (takesAccess) await onAccessTaken?.()
           reply.raw.setTimeout(ANSWER_STALL_TIMEOUT_MS)
@@ -105,6 +103,18 @@ function prefersCsv(accept = ''): boolean {
 /** Whether an operation answers with text that is sent as it is read. */
 function isDownload(shape: z.ZodType | undefined): boolean {
   return shape instanceof z.ZodString
+}
+
+/** A path whose parameters are in braces, as Fastify takes it. */
+export function routeOf(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}
+
+/** Aborts when the client has left, or has its whole answer. */
+export function leavingOf(client: ServerResponse): AbortSignal {
+  const leaving = new AbortController()
+  client.once('close', () => leaving.abort(clientLeft()))
+  return leaving.signal
 }
 
 /** The facts of a Fastify request before its body is read. */

@@ -13,7 +13,7 @@ import { findPassword, findUser, listMemberships } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { arrivalOf, type OnAccessTaken, readJson } from '../operation-routes.ts'
+import { arrivalOf, type OnAccessTaken, readJson, routeOf } from '../operation-routes.ts'
 import { passkeySiteOf } from './factor-proof.ts'
 import { countCall, isFactorMissing, type PageAccessInput, requireSignedIn } from './page-access.ts'
 import {
@@ -115,7 +115,7 @@ export function registerCalls(
   for (const { method, paths, body, run } of calls) {
     app.route<{ Params: Record<string, string> }>({
       method,
-      url: paths.browser.replace(/\{(\w+)\}/g, ':$1'),
+      url: routeOf(paths.browser),
       async handler(request, reply) {
         const arrival = arrivalOf(request)
         const agent = String(request.headers['user-agent'] ?? '')

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { WireFormat } from '../../formats/format.ts'
-import { clientLeft } from '../../journey/client-answer.ts'
 import type { EstimateInput } from '../../journey/estimate-hold.ts'
 import type { Caller } from '../../journey/gate/caller.ts'
 import { recordAction } from '../../ledger/operator-actions.ts'
@@ -10,7 +9,7 @@ import { checkInput } from '../../operations/check-input.ts'
 import type { Reader } from '../../store/page-reads.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import type { Inference } from '../inference.ts'
-import { arrivalOf } from '../operation-routes.ts'
+import { arrivalOf, leavingOf, routeOf } from '../operation-routes.ts'
 import { memberAccess } from './page-access.ts'
 import type { PageCallsInput } from './page-calls.ts'
 
@@ -126,10 +125,8 @@ function registerEstimate(api: FastifyInstance, input: PlaygroundInput): void {
       const { format: endpoint } = checkInput(query, sent)
       const format = input.formats.find((one) => one.endpoint === endpoint)
       if (format === undefined) throw new TypeError(`the page has no format ${endpoint}`)
-      const leaving = new AbortController()
-      reply.raw.once('close', () => leaving.abort(clientLeft()))
       const owner = 'userId' in caller ? caller.userId : params.account_id
-      const reader = { owner, signal: leaving.signal }
+      const reader = { owner, signal: leavingOf(reply.raw) }
       const payer = await input.playgroundAccount(params.account_id, reader)
       const { holdMicros, availableMicros } = await input.inference.estimate({
         ...payer,
@@ -147,8 +144,4 @@ function registerEstimate(api: FastifyInstance, input: PlaygroundInput): void {
       return reply.header('x-request-id', id).send(estimate)
     },
   )
-}
-
-function routeOf(path: string): string {
-  return path.replace(/\{(\w+)\}/g, ':$1')
 }
