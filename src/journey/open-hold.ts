@@ -4,12 +4,13 @@ import type { Call } from '../vocabulary/call.ts'
 import { type Micros, showMicros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { RateLimit } from '../vocabulary/request-window.ts'
 import {
   IN_FLIGHT_ADVICE,
   IN_FLIGHT_RETRY_SECONDS,
   RATE_ADVICE,
+  type RateLimit,
   requestsInWords,
+  WINDOW_SECONDS,
 } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/caller.ts'
 import { capThatFits, type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
@@ -22,20 +23,25 @@ interface SizedCall {
   readonly size: HoldSize
 }
 
-interface OpenHoldStep extends SizedCall {
-  readonly request: JourneyRequest
-  readonly caller: Caller
-  /** Null: none. */
-  readonly tags: readonly string[] | null
-}
-
 /**
  * Opens the hold, durably. Throws the Problem of a refusal, whose figures show whether to wait or to add credit,
  * and `StoreUnavailable` if the store did not answer.
  */
 export async function openHold(
   parts: JourneyParts,
-  { request, caller, call, offer, size, tags }: OpenHoldStep,
+  {
+    request,
+    caller,
+    call,
+    offer,
+    size,
+    tags,
+  }: SizedCall & {
+    readonly request: JourneyRequest
+    readonly caller: Caller
+    /** Null: none. */
+    readonly tags: readonly string[] | null
+  },
 ): Promise<Extract<OpenHoldVerdict, { kind: 'opened' }>> {
   request.record.holdAskedAtMs = parts.clock.nowMs()
   const verdict = await parts.ledger.openHold({
@@ -166,7 +172,9 @@ function reachedLimits({ reached, retryAfterSeconds }: HoldRefusalFacts): {
   const { of, max } = reached
   const owner = of === 'apiKey' ? 'key' : 'account'
   const name = reached.kind === 'requestsPerMinute' ? owner : (`${owner}-tokens` as const)
-  return { rateLimits: [{ name, max, remaining: 0, resetSeconds: retryAfterSeconds ?? 60 }] }
+  return {
+    rateLimits: [{ name, max, remaining: 0, resetSeconds: retryAfterSeconds ?? WINDOW_SECONDS }],
+  }
 }
 
 /** Names the limit, and whose it is. */

@@ -8,7 +8,8 @@ export interface RequestWindow {
   readonly counts: readonly number[]
 }
 
-const WINDOW_SECONDS = 60
+/** The length of a window. */
+export const WINDOW_SECONDS = 60
 
 /** `retry-after` of a request that found too many others in flight: when one of them ends is unknown. */
 export const IN_FLIGHT_RETRY_SECONDS = 1
@@ -140,7 +141,7 @@ export function rateLimitHeaders(limits: readonly RateLimit[] | null): Record<st
   let rest = ''
   for (const { name, max, remaining, resetSeconds } of limits) {
     const comma = policy === '' ? '' : ', '
-    policy += `${comma}"${name}";q=${max};w=60`
+    policy += `${comma}"${name}";q=${max};w=${WINDOW_SECONDS}`
     rest += `${comma}"${name}";r=${remaining};t=${resetSeconds}`
   }
   return { 'ratelimit-policy': policy, ratelimit: rest }

@@ -1,6 +1,5 @@
 import type { Clock } from '../../vocabulary/clock.ts'
-
-const WINDOW_SECONDS = 60
+import { WINDOW_SECONDS } from '../../vocabulary/request-window.ts'
 
 /**
  * The number of requests in a sliding minute, exact to a second: a request of second `s` counts until the end

@@ -43,12 +43,11 @@ class Relay implements AttemptObserver {
   ) {
     this.#held = held
     this.#input = input
-    const end = (ending: RelayEnding): void => {
+    this.#resolve = (ending) => {
       this.#hasEnded = true
       held.callEnded()
       input.resolve(ending)
     }
-    this.#resolve = end
   }
 
   start(): void {

@@ -295,9 +295,13 @@ export class EventReader {
     const comment = hasComment ? ':\n' : ''
     const isNamed = this.#namesEvents && name !== null && isPlainWord(name)
     const eventLine = isNamed ? `event: ${name}\n` : ''
-    const dataLines = `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
-    return Buffer.from(`${comment}${eventLine}${dataLines}`, 'latin1')
+    return Buffer.from(`${comment}${eventLine}${dataLines(data)}`, 'latin1')
   }
+}
+
+/** The lines that end an event with this data, which may have several lines itself. */
+export function dataLines(data: string): string {
+  return `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
 }
 
 /** Whether an event's data can be read, so that it was not cut off. */

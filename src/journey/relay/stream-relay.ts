@@ -7,6 +7,7 @@ import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
 import { type HeldRequest, type RelayEnding, USAGE_HEADER } from '../held-request.ts'
 import { leftOutcome } from './left-stream.ts'
 import {
+  dataLines,
   type EventSink,
   type ReadEvent,
   StreamReader,
@@ -318,11 +319,6 @@ export class StreamRelay implements EventSink {
     this.#ended = true
     void this.#held.endAnswer(null).then(() => this.#resolve({ kind: 'streamed' }))
   }
-}
-
-/** An event with this data, which may have several lines. */
-function dataLines(data: string): string {
-  return `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
 }
 
 /** A chunk of an HTTP/1.1 body. */
