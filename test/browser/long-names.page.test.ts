@@ -5,33 +5,48 @@ import { test } from './page-test.ts'
 import { EMPTY, json, type StandIn } from './stand-in.ts'
 import { ENTRIES } from './stand-in-credit.ts'
 import { HELIX, KEYS, ME } from './stand-in-data.ts'
-import { ACTIONS } from './stand-in-desk.ts'
-import { ACCOUNTS, MEMBERS, NAMED_REQUESTS, TOKENS } from './stand-in-operator.ts'
+import { ACTIONS, UPSTREAMS } from './stand-in-desk.ts'
+import {
+  ACCOUNTS,
+  MEMBERS,
+  NAMED_REQUESTS,
+  TOKENS,
+  UNSETTLED,
+  WEBHOOKS,
+} from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
-import { operatorUsage, USAGE_BY_KEY } from './stand-in-usage.ts'
+import { HELD } from './stand-in-sale.ts'
+import { operatorUsage, USAGE_BY_KEY, USAGE_BY_TAG } from './stand-in-usage.ts'
 
-/** Names as long as they may be, without a place to break them. */
+/** Names as long as they may be, without a place to break them, and of words. */
 
 const LONG = 'W'.repeat(TEXT_CHARS_MAX.name)
+const WORDS = 'email triage, production, EU region, second queue, '.repeat(4).slice(0, -2)
 const NAMES = new Set(['name', 'account_name', 'key_name', 'external_id', 'reference'])
 
-/** The same answer with each name as long as it may be. */
-function longNamed(body: unknown): unknown {
+/** The same answer with this text as each name. */
+function named(body: unknown, text: string): unknown {
   return JSON.parse(JSON.stringify(body), (field, value: unknown) =>
-    NAMES.has(field) && typeof value === 'string' ? LONG : value,
+    NAMES.has(field) && typeof value === 'string' ? text : value,
   )
 }
 
 const list = (data: readonly unknown[]) => ({ ...EMPTY, data })
 
-function giveLongNames(server: StandIn): void {
+function giveNames(server: StandIn, text: string): void {
+  const tagged = { ...USAGE_BY_TAG, data: USAGE_BY_TAG.data.map((row) => ({ ...row, id: text })) }
+  server.answer(`/${HELIX.id}/usage/report`, json(tagged))
   for (const [end, body] of [
     ['/me', ME],
     ...ACCOUNTS.map((account) => [`/accounts/${account.id}`, account] as const),
     [`/accounts/${HELIX.id}`, HELIX],
     ['/overview', OVERVIEW],
     ['/keys', list(KEYS)],
-    ['/usage', USAGE_BY_KEY],
+    // Pruned requests have a name that is always the same.
+    [
+      '/usage',
+      { ...USAGE_BY_KEY, groups: USAGE_BY_KEY.groups.filter(({ id }) => id !== 'pruned') },
+    ],
     ['/entries', list(ENTRIES)],
     ['/members', list(MEMBERS)],
     ['/operator/accounts', list(ACCOUNTS)],
@@ -39,24 +54,34 @@ function giveLongNames(server: StandIn): void {
     ['/operator/requests', list(NAMED_REQUESTS)],
     ['/operator/actions', list(ACTIONS)],
     ['/operator/tokens', list(TOKENS)],
+    ['/operator/upstreams', list(UPSTREAMS)],
+    ['/operator/unsettled', list(UNSETTLED)],
+    ['/operator/purchases', list(HELD)],
+    ['/operator/webhooks', list(WEBHOOKS.map((one) => ({ ...one, url: `https://${text}` })))],
   ] as const) {
-    server.answer(end, json(longNamed(body)))
+    server.answer(end, json(named(body, text)))
   }
 }
 
 const SCREENS = [
   `${HELIX.id}/overview`,
   `${HELIX.id}/usage?by=key`,
+  `${HELIX.id}/usage?by=tag`,
   `${HELIX.id}/keys`,
   `${HELIX.id}/credit?list=entries`,
   `${HELIX.id}/members`,
   'operator',
   'operator/accounts',
+  `operator/accounts/${HELIX.id}`,
   `operator/accounts/${HELIX.id}/settings`,
   'operator/usage?by=account',
   'operator/activity',
   'operator/audit-log',
   'operator/tokens',
+  'operator/upstreams',
+  'operator/unsettled',
+  'operator/purchases',
+  'operator/webhooks',
   'profile',
 ] as const
 
@@ -64,7 +89,7 @@ describe.each(['desk', 'tablet', 'phone'] as const)('%s', (width) => {
   test.for(SCREENS)(
     '%s has no card that a name of 200 letters breaks',
     async (path, { pages, server }) => {
-      giveLongNames(server)
+      giveNames(server, LONG)
       const { page } = await pages.of(width)
       await page.goto(`${server.address}/app/${path}`)
       await page.getByText(LONG).filter({ visible: true }).first().waitFor()
@@ -75,6 +100,43 @@ describe.each(['desk', 'tablet', 'phone'] as const)('%s', (width) => {
       for (const figure of await figures.all()) {
         expect((await figure.boundingBox())?.height).toBeLessThan(24)
       }
+    },
+  )
+})
+
+/** Names in tables with more than one line, and those that have no title with the whole name. Runs in the page. */
+function wrappedNames(name: string): readonly string[] {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  const found: string[] = []
+  while (walker.nextNode()) {
+    const { currentNode: text } = walker
+    const element = text.parentElement
+    const cell = element?.closest('main td')
+    if (text.nodeValue?.replace('https://', '') !== name || cell == null) continue
+    // References, and the parts of a sentence, are whole.
+    if (cell.matches('.mono') || element?.closest('.only-t') != null) continue
+    const range = document.createRange()
+    range.selectNode(text)
+    const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
+    const titled = element?.closest('[title]')
+    if (tops.size > 1) found.push(`${tops.size} lines: ${cell.className}`)
+    if (tops.size > 0 && titled?.getAttribute('title')?.includes(name) !== true) {
+      found.push(`no title: ${cell.className}`)
+    }
+  }
+  return found
+}
+
+describe.each(['desk', 'laptop', 'tablet'] as const)('%s', (width) => {
+  test.for(SCREENS)(
+    '%s has long names in its tables on one line, and whole in their titles',
+    async (path, { pages, server }) => {
+      giveNames(server, WORDS)
+      const { page } = await pages.of(width)
+      await page.goto(`${server.address}/app/${path}`)
+      await page.getByText(WORDS).filter({ visible: true }).first().waitFor()
+      await page.waitForFunction(() => document.querySelector('main .grey') === null)
+      expect(await page.evaluate(wrappedNames, WORDS)).toEqual([])
     },
   )
 })

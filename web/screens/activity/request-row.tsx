@@ -120,7 +120,8 @@ export function RequestRow(props: RequestRowProps) {
 
 function AccountName({ request }: { request: ActivityRequest | NamedRequest }) {
   const name = 'account_name' in request ? request.account_name : null
-  return <span title={request.account_id}>{name ?? request.account_id}</span>
+  const id = request.account_id
+  return <span title={name === null ? id : `${name}, ${id}`}>{name ?? id}</span>
 }
 
 function Tokens({ request: { usage } }: { request: ActivityRequest }) {

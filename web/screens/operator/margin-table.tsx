@@ -120,11 +120,7 @@ export function MarginTable(props: MarginTableProps) {
         <tbody>
           {rows.slice(0, rowsMax).map((row) => (
             <tr key={row.id}>
-              <ShareCell
-                part={row.figures.charge}
-                whole={totals.charge}
-                className={NAMED.has(by) ? 'name' : ''}
-              >
+              <ShareCell part={row.figures.charge} whole={totals.charge} isName={NAMED.has(by)}>
                 <GroupName by={by} row={row} />
               </ShareCell>
               {cells(row.figures, earlier.get(row.id) ?? 0)}

@@ -143,15 +143,15 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
   const isOpen = state === 'held' || state === 'below_minimum'
   return (
     <tr>
-      <td className="wide wrap-anywhere">
+      <td className="name wide">
         <Link
           className="hover:underline"
           to="/operator/accounts/$account"
           params={{ account: accountId }}
         >
-          <b>{name}</b>
+          <b title={name}>{name}</b>
         </Link>
-        <span className="two">
+        <span className="two wrap-anywhere">
           <span className="mono whitespace-nowrap">{id}</span>, {byMethod(purchase)}
           <span className={BELOW_NAME}>
             , {money(credit)}
@@ -159,11 +159,11 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
           </span>
         </span>
         {paymentRef !== null && (
-          <span className="two">
+          <span className="two wrap-anywhere">
             paid as <span className="mono">{paymentRef}</span>
           </span>
         )}
-        {note !== null && <span className="two">{note}</span>}
+        {note !== null && <span className="two wrap-anywhere">{note}</span>}
       </td>
       <td>
         <span className={`chip ${tone}`}>{state === 'held' ? 'On hold' : word}</span>

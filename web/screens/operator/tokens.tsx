@@ -68,8 +68,8 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
   const { word, tone } = tokenState(token, now)
   return (
     <tr className={word === 'Active' ? '' : 'dim'}>
-      <td className="wrap-anywhere min-[821px]:min-w-[180px]">
-        <b>{name}</b>
+      <td className="name">
+        <b title={name}>{name}</b>
         <span className="two mono">{prefix}</span>
         {token.made_by !== null && <span className="two">created by another token</span>}
       </td>

@@ -78,9 +78,9 @@ function WebhookListRow({ webhook }: { webhook: Webhook }) {
   const now = useNow()
   return (
     <tr className={disabled ? 'dim' : ''}>
-      <td className="wide">
-        <Link className="hover:underline wrap-anywhere" to="/operator/webhooks/$id" params={{ id }}>
-          <b>{url}</b>
+      <td className="name wide">
+        <Link className="hover:underline" to="/operator/webhooks/$id" params={{ id }}>
+          <b title={url}>{url}</b>
         </Link>
       </td>
       <td className="wide text-ink-2">{events.join(', ')}</td>

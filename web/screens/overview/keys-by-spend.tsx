@@ -6,6 +6,7 @@ import { keysQuery, newestRequestQuery } from '../../api/queries.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
+import { KeyName } from '../../parts/key-name.tsx'
 import { Heads } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useAccountPaths, useIsTab } from '../../shell/account-screen.tsx'
@@ -44,17 +45,13 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
           <tbody>
             {keys.map((key) => (
               <tr key={key.id} className={key.deleted ? 'dim' : ''}>
-                <ShareCell part={key.charge} whole={totalMicros}>
+                <ShareCell part={key.charge} whole={totalMicros} isName>
                   <Link
                     to={paths.activity}
                     params={{ account }}
                     search={{ ...searchOf(range), key: [key.id] }}
                   >
-                    <b>{key.name}</b>{' '}
-                    <span className="mono dimmed ml-1.5 min-[961px]:whitespace-nowrap">
-                      {key.prefix}
-                    </span>
-                    {key.deleted && <span className="dimmed"> deleted</span>}
+                    <KeyName {...key} />
                   </Link>
                 </ShareCell>
                 <td className="num">

@@ -30,13 +30,13 @@ export function OwnAccounts() {
         <tbody>
           {accounts.map((account) => (
             <tr key={account.id}>
-              <td className="wrap-anywhere">
+              <td className="name">
                 <Link
                   className="hover:underline"
                   to="/$account/overview"
                   params={{ account: account.id }}
                 >
-                  <b>{account.name}</b>
+                  <b title={account.name}>{account.name}</b>
                 </Link>
               </td>
               <td className="text-ink-2">{roleLabel(account.role)}</td>

@@ -49,11 +49,11 @@ export function TagTable({ report: { data, totals }, measure, margins }: TagTabl
         <tbody>
           {rows.map(({ id, figures }) => (
             <tr key={id ?? ''}>
-              <ShareCell part={of(figures)} whole={of(totals)}>
+              <ShareCell part={of(figures)} whole={of(totals)} isName>
                 {id === null ? (
                   <span className="text-ink-2">Without tags, or pruned</span>
                 ) : (
-                  <b className="wrap-anywhere">{id}</b>
+                  <b title={id}>{id}</b>
                 )}
               </ShareCell>
               <Figures figures={figures} margin={marginOf(margins, id)} />

@@ -6,6 +6,7 @@ import { ShareCell } from '../../charts/share-cell.tsx'
 import { firstByteTexts } from '../../format/first-byte.ts'
 import { money } from '../../format/money.ts'
 import { count, counted, percent, shortCount } from '../../format/numbers.ts'
+import { KeyName } from '../../parts/key-name.tsx'
 import { type Head, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { RoundedNote } from '../../parts/rounded-note.tsx'
@@ -116,7 +117,7 @@ export function UsageTable(props: UsageTableProps) {
         <tbody>
           {rows.map((group) => (
             <tr key={group.id} className={group.deleted ? 'dim' : ''}>
-              <ShareCell part={of(group.figures)} whole={whole}>
+              <ShareCell part={of(group.figures)} whole={whole} isName={by === 'key'}>
                 <GroupLink group={group} by={by} range={range} />
               </ShareCell>
               <Figures
@@ -230,13 +231,11 @@ function GroupLink({ group: { id, name, prefix, deleted }, by, range }: GroupLin
         <span className="model">
           <ModelName id={name} />
         </span>
+      ) : prefix === null ? (
+        <b title={name}>{name}</b>
       ) : (
-        <b>{name}</b>
+        <KeyName name={name} prefix={prefix} deleted={deleted} />
       )}
-      {prefix !== null && (
-        <span className="mono dimmed ml-1.5 min-[961px]:whitespace-nowrap">{prefix}</span>
-      )}
-      {deleted && <span className="dimmed"> deleted</span>}
     </Link>
   )
 }
