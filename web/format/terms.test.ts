@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { changedTerms, hasTerms, NO_TERMS, readTerms, type Terms, typedTerms } from './terms.ts'
+import {
+  changedTerms,
+  hasTerms,
+  modelsText,
+  NO_TERMS,
+  readTerms,
+  type Terms,
+  typedTerms,
+} from './terms.ts'
 
 const TERMS: Terms = {
   models: { allow: ['acme/*', 'qwen/qwen4-coder'], deny: ['acme/sage-pro'] },
@@ -43,4 +51,13 @@ test('untouched fields are not sent, and emptied fields are removed', () => {
     models: null,
     allowance: { amount: 20_500_000, period: 'week', time_zone: 'UTC' },
   })
+})
+
+test.for([
+  [null, 'All'],
+  [{ allow: [], deny: ['x-ai/*'] }, 'All but x-ai/*'],
+  [{ allow: ['a/*', 'b/one', 'b/two'], deny: [] }, 'Only a/*, b/one and 1 more'],
+  [{ allow: ['a/*'], deny: ['a/one'] }, 'Only a/* but not a/one'],
+] as const)('the models that may be used are said in a few words: %j', ([models, text]) => {
+  expect(modelsText(models)).toBe(text)
 })

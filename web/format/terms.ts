@@ -84,6 +84,22 @@ export function hasTerms({ models, allowance, limits }: Terms): boolean {
   return models !== null || allowance !== null || isLimited
 }
 
+/** The models that may be used: "Only anthropic/*", "All but x-ai/*". */
+export function modelsText(models: Terms['models']): string {
+  if (models === null) return 'All'
+  const { allow, deny } = models
+  const only = allow.length === 0 ? 'All' : `Only ${listed(allow)}`
+  return deny.length === 0 ? only : `${only} but ${allow.length === 0 ? '' : 'not '}${listed(deny)}`
+}
+
+const NAMED = 2
+
+function listed(patterns: readonly string[]): string {
+  const named = patterns.slice(0, NAMED).join(', ')
+  const more = patterns.length - NAMED
+  return `${named}${more > 0 ? ` and ${more} more` : ''}`
+}
+
 /** The patterns of models in a typed list. */
 export function patternsOf(typed: string): readonly string[] {
   return typed.split(/[\s,]+/).filter(Boolean)

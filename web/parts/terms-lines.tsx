@@ -1,5 +1,6 @@
 import type { ApiKey } from '../api/answers.ts'
 import { money } from '../format/money.ts'
+import { modelsText } from '../format/terms.ts'
 import { dayAndShortMinute } from '../format/time.ts'
 import { Time } from './time.tsx'
 
@@ -20,17 +21,7 @@ export function AllowanceLine({ allowance }: Pick<ApiKey, 'allowance'>) {
 /** The models that may be used, in one line; nothing where all may. */
 export function OnlyModels({ models }: Pick<ApiKey, 'models'>) {
   if (models === null) return null
-  const words = [listed('only', models.allow), listed('never', models.deny)].filter(Boolean)
-  return <span className="two wrap-anywhere">{words.join('; ')}</span>
-}
-
-const NAMED = 2
-
-function listed(word: string, patterns: readonly string[]): string {
-  if (patterns.length === 0) return ''
-  const named = patterns.slice(0, NAMED).join(', ')
-  const more = patterns.length - NAMED
-  return `${word} ${named}${more > 0 ? ` and ${more} more` : ''}`
+  return <span className="two wrap-anywhere">{modelsText(models)}</span>
 }
 
 /** The notes of a program on a key or an account, in one line; nothing where there are none. */

@@ -6,9 +6,9 @@ import type { Account } from '../../api/answers.ts'
 import { healthQuery, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
-import { LIMIT_NAMES, LIMITS } from '../../format/terms.ts'
+import { LIMIT_NAMES, LIMITS, modelsText } from '../../format/terms.ts'
 import { Grey } from '../../parts/states.tsx'
-import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
+import { AllowanceLine, MetadataLine } from '../../parts/terms-lines.tsx'
 
 /** The settings of an account in short, with a link to change them. */
 export function AccountTerms({ accountId }: { readonly accountId: string }) {
@@ -42,7 +42,7 @@ function Terms({ account }: { readonly account: Account }) {
     ],
     ['Allowance', allowance === null ? 'None' : `${money(allowance.amount)} a ${allowance.period}`],
     ...LIMIT_NAMES.map((name) => [LIMITS[name].word, limit(limits[name])] as const),
-    ['Models', models === null ? 'All' : <OnlyModels key="models" models={models} />],
+    ['Models', modelsText(models)],
     ['Low-credit alert', `Below ${money(account.low_balance ?? LOW_BALANCE_MICROS_DEFAULT)}`],
     ...(Object.keys(account.metadata).length === 0
       ? []
