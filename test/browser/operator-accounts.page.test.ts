@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
 import { testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { json } from './stand-in.ts'
-import { HELIX, ME } from './stand-in-data.ts'
+import { EMPTY, json } from './stand-in.ts'
+import { HELIX, KEYS, ME } from './stand-in-data.ts'
+import { ACTIONS } from './stand-in-desk.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 
 /** The list of accounts, sorted. */
@@ -69,4 +70,30 @@ test('after a look at a customer, the page of an operator itself has the menu of
     await page.getByRole('complementary', { name: 'Pages' }).getByText('Audit log').waitFor()
     expect(await page.getByRole('navigation', { name: 'Account' }).count()).toBe(0)
   }
+})
+
+test('the band of a suspended account says who suspended it, as the audit log has it, and how many keys are refused', async ({
+  page,
+  server,
+}) => {
+  const path = `/operator/accounts/${HELIX.id}`
+  const at = '2026-11-20T12:00:00.000Z'
+  server.answer(path, json({ ...HELIX, disabled: true, disabled_at: at, disabled_note: 'Unpaid.' }))
+  const suspensions = ACTIONS.filter(({ detail }) => detail['disabled'] === true)
+  server.answer('/operator/actions', {
+    kind: 'by',
+    of: (query) => ({ ...EMPTY, data: query.get('since') === at ? suspensions : ACTIONS }),
+  })
+  await page.goto(`${server.address}/app${path}`)
+  const band = page.getByRole('region', { name: 'Suspended' })
+  const rest = 'are refused; its credit and history are kept. Note for members: “Unpaid.”'
+  await band.getByText(`Suspended by Mira Okafor. Requests with its 6 keys ${rest}`).waitFor()
+  server.answer('/keys', json({ ...EMPTY, data: KEYS, has_more: true, next_cursor: 'next' }))
+  // A suspension that is older than the log.
+  server.answer('/operator/actions', json(EMPTY))
+  await page.reload()
+  await band.getByText(`Requests with its 6+ keys ${rest}`).waitFor()
+  expect(await band.textContent()).not.toContain('Suspended by')
+  await band.getByRole('button', { name: 'Resume account' }).click()
+  await page.getByText('Its 6+ keys are accepted again at once.').waitFor()
 })

@@ -185,9 +185,8 @@ interface OpenedDialogProps {
 
 function OpenedDialog({ account, opened, onClose }: OpenedDialogProps) {
   const { data: keys } = useQuery({ ...keysQuery(account.id), enabled: false })
-  const keyCount = keys === undefined || keys.has_more ? null : keys.data.length
   if (opened === 'suspend') {
-    return <SuspendAccount account={account} keyCount={keyCount} onClose={onClose} />
+    return <SuspendAccount account={account} keys={keys} onClose={onClose} />
   }
   return <MoveCredit account={account} first={MOVES[opened]} onClose={onClose} />
 }

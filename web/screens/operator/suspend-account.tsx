@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
-import type { Account, Overview } from '../../api/answers.ts'
+import type { Account, Overview, Page } from '../../api/answers.ts'
 import { asOperator } from '../../api/calls.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { refusedWithoutCredit } from '../../format/debt.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
+import { countOf } from '../../parts/count.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
@@ -17,13 +18,13 @@ import { useOperatorWrite } from './use-operator-write.ts'
 
 interface SuspendAccountProps {
   readonly account: Account
-  /** Null: it is not known. */
-  readonly keyCount: number | null
+  /** Undefined: they are not read yet. */
+  readonly keys: Page<unknown> | undefined
   readonly onClose: () => void
 }
 
 /** Suspends or resumes an account, after saying what that does. */
-export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountProps) {
+export function SuspendAccount({ account, keys, onClose }: SuspendAccountProps) {
   const { id, name, credit } = account
   // As it was when a person opened this: a change elsewhere must not turn its button round.
   const [disabled] = useState(account.disabled)
@@ -44,7 +45,6 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
   )
   const refusal = refusalOf(change.error, ['note'])
   const reason = note.trim() === '' ? {} : { note: note.trim() }
-  const keys = keyCount === null ? 'Its keys' : `Its ${counted(keyCount, 'key')}`
   return (
     <FormDialog
       title={disabled ? `Resume ${name}?` : `Suspend ${name}?`}
@@ -57,16 +57,15 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
     >
       {disabled ? (
         <p>
-          {keys} {keyCount === 1 ? 'is' : 'are'} accepted again at once. The account{' '}
+          {keysText(keys, 'accepted again at once')} The account{' '}
           {credit.backed.balance < 0
             ? `owes ${money(-credit.backed.balance)}. ${refusedWithoutCredit(credit)}`
             : `has ${money(credit.backed.available)} available.`}
         </p>
       ) : (
         <p>
-          {keys} {keyCount === 1 ? 'is' : 'are'} refused at once.{' '}
-          {runningText(overview.data?.credit.held_running)} {creditText(credit)} You can resume it
-          at any time.
+          {keysText(keys, 'refused at once')} {runningText(overview.data?.credit.held_running)}{' '}
+          {creditText(credit)} You can resume it at any time.
         </p>
       )}
       <Field
@@ -80,6 +79,13 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
       />
     </FormDialog>
   )
+}
+
+/** Says what happens to the keys of an account: "Its 6 keys are refused at once." By position: its newest keys, and what they are. */
+function keysText(keys: Page<unknown> | undefined, state: string): string {
+  if (keys === undefined) return `Its keys are ${state}.`
+  if (keys.data.length === 0) return 'It has no keys.'
+  return keys.data.length === 1 ? `Its key is ${state}.` : `Its ${countOf(keys)} keys are ${state}.`
 }
 
 /** Says how running requests end; undefined: their number is not known yet. */
