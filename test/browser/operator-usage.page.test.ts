@@ -292,3 +292,31 @@ test('the margin of one account by model is on the screen, in its CSV and in wha
   await page.keyboard.press('Enter')
   await page.waitForURL(`**/activity?**${ofOne}**`)
 })
+
+test('the Usage tab of an account has cost and margin of each group on a phone too', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  for (const by of ['model', 'tag']) {
+    await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/usage?by=${by}`)
+    const total = page.getByRole('table', { name: `Figures by ${by}` }).locator('tfoot tr')
+    const { cost, margin } = operatorReport(new URLSearchParams({ by })).totals
+    await total.getByText(`cost $${(cost / 1e6).toFixed(2)}`).waitFor()
+    await total.getByText(`margin $${((margin ?? 0) / 1e6).toFixed(2)}`).waitFor()
+  }
+})
+
+test('the CSV by hour of an account has the operators’ columns on their tab, and not on its own page', async ({
+  page,
+  server,
+}) => {
+  const day = `from=2026-11-20&to=2026-11-20`
+  const csv = page.getByRole('link', { name: 'CSV' })
+  server.answer('/usage', json({ ...USAGE, step: 'hour' }))
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}/usage?${day}`)
+  const path = `accounts/${HELIX.id}/usage.csv?`
+  expect(await csv.getAttribute('href')).toContain(`/app/api/operator/${path}`)
+  await page.goto(`${server.address}/app/${HELIX.id}/usage?${day}`)
+  expect(await csv.getAttribute('href')).toContain(`/app/api/${path}`)
+})

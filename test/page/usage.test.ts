@@ -4,13 +4,14 @@ import { type Browser, errorOf, inviteGuest, microsOf, setUpOperator } from './p
 
 let account: TestAccount
 let browser: Browser
+let operator: Browser
 
 const clock = noonClock()
 
 const world = worldOfFile({ clock })
 beforeAll(async () => {
   account = await world.account({ apiKeys: 2 })
-  await setUpOperator(world)
+  operator = await setUpOperator(world)
   const guest = { email: 'eve@example.org', accountId: account.id, role: 'member' } as const
   browser = await inviteGuest(world, guest)
   const [one = '', other = ''] = account.apiKeys
@@ -38,6 +39,8 @@ async function chat(apiKey: string, model: string): Promise<void> {
 }
 
 const read = (path: string) => browser.get(`accounts/${account.id}/${path}`)
+
+const yesterday = () => new Date(clock.nowMs() - 24 * 60 * 60_000).toISOString()
 
 /** Names as the API has them. */
 type Figures = Readonly<Record<'requests' | 'failed' | 'charge' | 'output_tokens', number>>
@@ -96,8 +99,7 @@ describe('usage by tag', () => {
 
 describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
   test.each(['day', 'hour'])('by %s equals the entries in every sum', async (step) => {
-    const from = new Date(clock.nowMs() - 24 * 60 * 60_000).toISOString()
-    const { httpStatus, json } = await read(`usage?from=${from}&by=${by}&step=${step}`)
+    const { httpStatus, json } = await read(`usage?from=${yesterday()}&by=${by}&step=${step}`)
     expect(httpStatus).toBe(200)
     const { figures, groups, series, all, steps, others } = Object(json)
     const charged = await chargedMicros()
@@ -127,6 +129,28 @@ describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
     expect(column('requests').reduce((sum, requests) => sum + Number(requests), 0)).toBe(3)
   })
 })
+
+test.each(['day', 'hour'])(
+  'the CSV by %s has cost and margin for operators, and for no customer',
+  async (step) => {
+    const path = `accounts/${account.id}/usage.csv?by=key&step=${step}&from=${yesterday()}`
+    const { text, httpStatus } = await operator.get(`operator/${path}`)
+    expect(httpStatus).toBe(200)
+    const [head = [], ...rows] = cellsOf(text)
+    const sum = (name: string) =>
+      rows.reduce((total, row) => total + microsOf(row[head.indexOf(name)] ?? ''), 0)
+    const { totals } = Object(
+      (await operator.get(`operator/usage/report?by=key&account=${account.id}`)).json,
+    )
+    expect(totals.cost).toBeGreaterThan(0)
+    expect([sum('charge'), sum('cost'), sum('margin')]).toEqual([
+      ...[totals.charge, totals.cost, totals.margin],
+    ])
+    const own = cellsOf((await browser.get(path)).text)[0]
+    expect(own?.filter((name) => /cost|margin|backed|free|written/.test(name))).toEqual([])
+    expect((await browser.get(`operator/${path}`)).httpStatus).toBe(404)
+  },
+)
 
 test('a month is selected by its dates, has the sums of its CSV, and is compared with the month before', async () => {
   const now = new Date(clock.nowMs())

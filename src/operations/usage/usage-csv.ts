@@ -5,7 +5,7 @@ import { readUsageCells } from '../../usage/read-usage.ts'
 import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
 import { monthStart } from '../../vocabulary/date-range.ts'
 import type { ChartStep } from '../../vocabulary/usage-step.ts'
-import { csvLine, dollarsCell } from '../csv.ts'
+import { csvLine } from '../csv.ts'
 import { timeAnswer } from '../fields.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
@@ -17,7 +17,7 @@ import {
   stepsOf,
   usageQuery,
 } from './usage.ts'
-import { CUSTOMERS_FIGURES, figuresAnswer } from './usage-figures.ts'
+import { CUSTOMERS_FIGURES, figureCell, figuresAnswer, OPERATORS_FIGURES } from './usage-figures.ts'
 
 const CSV_STEPS_AT_ONCE = 7
 
@@ -30,16 +30,20 @@ function download({ store, clock }: OperationParts) {
   return operation({
     name: 'downloadUsage',
     method: 'GET',
-    paths: { member: '/app/api/accounts/{account_id}/usage.csv' },
+    paths: {
+      member: '/app/api/accounts/{account_id}/usage.csv',
+      operator: '/app/api/operator/accounts/{account_id}/usage.csv',
+    },
     summary:
-      'The usage of an account over time as CSV, a line for each step and group, in exact dollars.',
+      'The usage of an account over time as CSV, a line for each step and group, in exact dollars; for operators with provider cost and margin.',
     query: usageQuery,
     answers: { 200: z.string() },
-    async run({ reader, accountId, query }) {
+    async run({ reader, accountId, query, caller }) {
       const { by } = query
       const rows = usageCsv(store.searches(reader), {
         accountId,
         by,
+        columns: caller.kind === 'operator' ? OPERATORS_FIGURES : CUSTOMERS_FIGURES,
         ...stepsOf(query, clock.nowMs()),
       })
       return Readable.from(rows)
@@ -47,7 +51,8 @@ function download({ store, clock }: OperationParts) {
   })
 }
 
-type UsageCsvInput = ChartRange & Omit<GroupNamesInput, 'ids'>
+type UsageCsvInput = ChartRange &
+  Omit<GroupNamesInput, 'ids'> & { readonly columns: typeof OPERATORS_FIGURES }
 
 /** The first column of the CSV: its name, and the format of the start of a step. */
 const CSV_STEPS: Readonly<
@@ -68,9 +73,8 @@ function csvPartEnd(atMs: number, step: ChartStep): number {
 /** A line for each step and group, some steps at a time. Each part is read when the one before was taken. */
 async function* usageCsv(
   db: Store['db'],
-  { accountId, by, fromMs, toMs, step }: UsageCsvInput,
+  { accountId, by, columns, fromMs, toMs, step }: UsageCsvInput,
 ): AsyncGenerator<string> {
-  const columns = CUSTOMERS_FIGURES
   const { head, write } = CSV_STEPS[step]
   yield csvLine([head, by, 'name', ...columns])
   for (let atMs = fromMs; atMs < toMs; ) {
@@ -81,13 +85,12 @@ async function* usageCsv(
     const ids = [...new Set(cells.map(({ id }) => id))]
     const names = await groupNames(db, { accountId, by, ids })
     const lines = cells.map(({ stepMs: beganMs, id, totals }) => {
-      const { charge, ...figures } = figuresAnswer(totals)
-      const values = { ...figures, charge: dollarsCell(charge) }
+      const figures = figuresAnswer(totals)
       return csvLine([
         write(timeAnswer(beganMs)),
         groupIdAnswer(id),
         names(id).name,
-        ...columns.map((column) => values[column]),
+        ...columns.map((column) => figureCell(figures, column)),
       ])
     })
     if (lines.length > 0) yield lines.join('')

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { UsageFigures, UsageMoney } from '../../usage/read-usage.ts'
+import { type CsvCell, dollarsCell } from '../csv.ts'
 import { OPERATOR_ONLY } from '../customer-fields.ts'
 import { moneyField } from '../fields.ts'
 
@@ -77,7 +78,29 @@ export function figuresAnswer(figures: UsageFigures): FiguresAnswer {
   }
 }
 
+const AMOUNTS: ReadonlySet<keyof FiguresAnswer> = new Set([
+  'charge',
+  'backed_charge',
+  'free_charge',
+  'written_off',
+  'cost',
+  'uncharged_cost',
+  'margin',
+] as const)
+
+/** A figure in a CSV: amounts in exact dollars. */
+export function figureCell<Name extends keyof FiguresAnswer>(
+  figures: Readonly<Record<Name, number | null>>,
+  name: Name,
+): CsvCell {
+  const value = figures[name]
+  return value !== null && AMOUNTS.has(name) ? dollarsCell(value) : value
+}
+
+/** The figures that operators read, in order. */
+export const OPERATORS_FIGURES = figuresShape.keyof().options
+
 /** The figures that customers read, in order. */
-export const CUSTOMERS_FIGURES = figuresShape
-  .keyof()
-  .options.filter((name) => !OPERATOR_ONLY.some((hidden) => hidden === name))
+export const CUSTOMERS_FIGURES = OPERATORS_FIGURES.filter(
+  (name) => !OPERATOR_ONLY.some((hidden) => hidden === name),
+)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { OPERATORS_GROUPINGS } from '../../usage/read-usage.ts'
-import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
-import { figuresShape as chartFiguresShape } from './usage-figures.ts'
+import { csvLine } from '../csv.ts'
+import { figuresShape as chartFiguresShape, figureCell } from './usage-figures.ts'
 import { STEPS } from './usage-range.ts'
 
 /** The groupings of a report: those of charts, and time and tags. */
@@ -72,7 +72,7 @@ export function reportCsv(
       ...dated,
       ...named,
       ...owned,
-      ...columns.map((column) => cellOf(column, figures)),
+      ...columns.map((column) => figureCell(figures, column)),
     ])
   }
   const dated = step === undefined ? [] : ['date']
@@ -85,21 +85,6 @@ export function reportCsv(
   const last = step === undefined ? line(total) : line({ ...total, id: null, date: 'total' })
   return [head, ...rows, last].join('')
 }
-
-function cellOf(column: keyof Figures, figures: Figures): CsvCell {
-  const value = figures[column]
-  return value !== null && AMOUNTS.has(column) ? dollarsCell(value) : value
-}
-
-const AMOUNTS: ReadonlySet<keyof Figures> = new Set([
-  'charge',
-  'backed_charge',
-  'free_charge',
-  'written_off',
-  'cost',
-  'uncharged_cost',
-  'margin',
-] as const)
 
 const NO_TAGS = '(without tags, or pruned)'
 

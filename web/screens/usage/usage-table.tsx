@@ -192,6 +192,15 @@ export function Figures({ figures, isCompared = false, margin }: FiguresProps) {
           <td className="num nowrap hide-s">
             {margin === null ? '–' : <Margin figures={margin} />}
           </td>
+          {margin !== null && (
+            <>
+              <td className="only-s dimmed">cost {money(margin.cost)}</td>
+              <td className="only-s num nowrap">
+                <span className="dimmed">margin </span>
+                <Margin figures={margin} />
+              </td>
+            </>
+          )}
         </>
       )}
     </>

@@ -187,7 +187,7 @@ interface DownloadProps {
   readonly usage: Usage | UsageReport | undefined
 }
 
-/** The figures that are shown, as CSV; for operators with cost and margin, but not by hour: their report has no hours. */
+/** The figures that are shown, as CSV; for operators with cost and margin. */
 function Download({ accountId, usage }: DownloadProps) {
   const { name } = useAccountName()
   const isTab = useIsTab()
@@ -198,11 +198,13 @@ function Download({ accountId, usage }: DownloadProps) {
   if (by === 'account' || by === 'upstream') return null
   const step = usage.object === 'usage' ? usage.step : undefined
   const report = { from, to, by, account: accountId, format: 'csv' } as const
+  const as = isTab ? 'operator' : 'member'
   const path =
+    // The report of operators has a line for all groups, but no hours.
     isTab && step !== 'hour'
       ? hrefOf('operator', 'getAllUsage', { ...report, step })
       : usage.object === 'usage'
-        ? hrefOf('member', 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
+        ? hrefOf(as, 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
         : hrefOf('member', 'getUsageReport', { ...asked, by, format: 'csv' })
   return (
     <a className="btn" href={path} download={csvName({ kind: 'usage', of: name, from, to, by })}>
