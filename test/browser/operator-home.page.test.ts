@@ -151,3 +151,36 @@ test.for(['operator', 'operator/usage'])(
     await expect.poll(() => server.asked.join()).toContain('GET operator/usage?')
   },
 )
+
+const ONE = `operator/accounts/${HELIX.id}`
+
+test.for([
+  ['operator', 'report?from=2026-09', 'The comparison'],
+  ['operator', '&by=upstream', 'The figures of the range'],
+  ['operator', '&by=model', 'The margin by model'],
+  ['operator', 'top-ups?from=2026-10', 'The top-ups'],
+  ['operator', 'top-ups?from=2026-09', 'The earlier top-ups'],
+  [ONE, 'report?from=2026-09', 'The comparison'],
+  [ONE, 'top-ups?from=2026-10', 'The top-ups'],
+  [`${ONE}/usage`, '/operator/usage/report', 'Provider cost and margin'],
+  [`${ONE}/usage?by=tag`, '/operator/usage/report', 'Provider cost and margin'],
+  ['operator/usage?compare=before', 'report?from=2026-09', 'The comparison'],
+  ['operator/upstreams/openrouter', '/operator/models', 'The models that are not offered'],
+  ['operator/health', '/operator/webhooks', 'The webhooks'],
+] as const)(
+  '%s says what could not be loaded where a call fails, and asks again: %s',
+  async ([path, call, what], { page, server }) => {
+    const message = 'The store is busy.'
+    const fails = (url: URL) => url.href.replaceAll('%3A', ':').includes(call)
+    const body = { error: { message, type: 'error', code: 'service_unavailable', param: null } }
+    await page.route(fails, (route) => route.fulfill({ status: 500, json: body }))
+    await page.goto(`${server.address}/app/${path}`)
+    const main = page.getByRole('main')
+    const words = main.locator('.stale, .blank').filter({ hasText: `${what} could not be loaded.` })
+    await words.getByText(message).waitFor()
+    await page.unrouteAll()
+    await words.getByRole('button', { name: 'Try again' }).click()
+    await words.waitFor({ state: 'detached' })
+    await main.getByText('could not be loaded').waitFor({ state: 'detached' })
+  },
+)

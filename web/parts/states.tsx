@@ -138,6 +138,36 @@ export function Stale({ query }: { query: UseQueryResult<unknown> }) {
   )
 }
 
+type Read = Pick<UseQueryResult<unknown>, 'data' | 'error' | 'refetch'>
+
+/** Says in a line of a card that a part of it could not be loaded. Nothing, where it was, or where the screen says that the server is away. */
+export function PartFailed({ what, query }: { readonly what: string; readonly query: Read }) {
+  const { data, error, refetch } = query
+  if (data !== undefined || error === null) return null
+  if (error instanceof ApiError && error.code === NO_ANSWER) return null
+  return (
+    <p className="stale" role="status">
+      <span>
+        {what} could not be loaded. <Prose text={error.message} />
+      </span>
+      <button type="button" onClick={() => void refetch()}>
+        Try again
+      </button>
+    </p>
+  )
+}
+
+/** The same, for parts of several cards: "The top-ups", and its query. */
+export function PartsFailed({ parts }: { readonly parts: Readonly<Record<string, Read>> }) {
+  return (
+    <div className="card mb-4 overflow-hidden empty:hidden">
+      {Object.entries(parts).map(([what, query]) => (
+        <PartFailed key={what} what={what} query={query} />
+      ))}
+    </div>
+  )
+}
+
 interface EmptyProps {
   readonly title: string
   readonly children: ReactNode

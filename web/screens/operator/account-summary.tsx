@@ -14,6 +14,7 @@ import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { comparedPhrase } from '../../format/ranges.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
+import { PartsFailed } from '../../parts/states.tsx'
 import { type ComparedSearch, DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -40,8 +41,8 @@ export function AccountSummary() {
   const earlier = comparedSpan(span, compare)
   const before = useQuery(operatorReportQuery(earlier, input))
   const topUps = {
-    now: useQuery(topUpsQuery(span, accountId)).data,
-    before: useQuery(topUpsQuery(earlier, accountId)).data,
+    now: useQuery(topUpsQuery(span, accountId)),
+    before: useQuery(topUpsQuery(earlier, accountId)),
   }
   return (
     <>
@@ -57,13 +58,20 @@ export function AccountSummary() {
               <MarginFigures
                 totals={totals}
                 before={before.data?.totals ?? null}
-                topUps={topUps}
+                topUps={{ now: topUps.now.data, before: topUps.before.data }}
                 range={range}
               />
             )}
           </Answer>
         </div>
       </div>
+      <PartsFailed
+        parts={{
+          'The comparison': before,
+          'The top-ups': topUps.now,
+          'The earlier top-ups': topUps.before,
+        }}
+      />
       <Answer query={report} noun="chart" grey={<GreyChartCard />}>
         {(shown) => <Columns report={shown} before={before.data ?? null} span={span} />}
       </Answer>

@@ -2,14 +2,20 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answer, asOperator } from '../../api/calls.ts'
-import { type Health, healthQuery, maintenanceQuery, webhooksQuery } from '../../api/operator.ts'
+import {
+  type Health,
+  healthQuery,
+  maintenanceQuery,
+  type Webhook,
+  webhooksQuery,
+} from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { ago } from '../../format/time.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Problem } from '../../parts/problem.tsx'
-import { Failed, Grey, Stale } from '../../parts/states.tsx'
+import { Failed, Grey, PartFailed, Stale } from '../../parts/states.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { AuditCard } from './audit-card.tsx'
 import { CHECKS } from './checks.ts'
@@ -63,6 +69,7 @@ function GreyCard() {
 
 function Readiness({ health }: { health: Health }) {
   const { checks, version, store, mode } = health
+  const webhooks = useQuery(webhooksQuery)
   return (
     <>
       <ul className="checks">
@@ -77,8 +84,9 @@ function Readiness({ health }: { health: Health }) {
             </span>
           </li>
         ))}
-        <FailingWebhooks />
+        <FailingWebhooks webhooks={webhooks.data?.data ?? []} />
       </ul>
+      <PartFailed what="The webhooks" query={webhooks} />
       <p className="note px-[18px] pt-1 pb-[18px]">
         tollgate {version} on {store === 'sqlite' ? 'SQLite' : 'PostgreSQL'},{' '}
         {mode === 'simulator' ? 'with the simulator' : 'with live upstreams'}. /readyz answers{' '}
@@ -89,10 +97,9 @@ function Readiness({ health }: { health: Health }) {
   )
 }
 
-function FailingWebhooks() {
-  const { data } = useQuery(webhooksQuery)
+function FailingWebhooks({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
   const now = useNow()
-  return data?.data.map(({ id, url, disabled, failing }) =>
+  return webhooks.map(({ id, url, disabled, failing }) =>
     disabled || failing === null ? null : (
       <li key={id}>
         <span className="chip wait">Warning</span>

@@ -10,6 +10,7 @@ import {
 import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
 import { ListCard } from '../../parts/list-card.tsx'
+import { PartFailed } from '../../parts/states.tsx'
 import { FirstByteCell, NameCell, NoUpstreams, StateChip } from './upstream-state.tsx'
 
 const HEADS = [
@@ -49,7 +50,9 @@ export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
           figures={report.data && (figures.get(upstream.name) ?? NO_REQUESTS)}
         />
       )}
-    />
+    >
+      <PartFailed what="The figures of the range" query={report} />
+    </ListCard>
   )
 }
 

@@ -13,6 +13,7 @@ import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
+import { Failed, PartsFailed } from '../../parts/states.tsx'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { operatorSpanOf } from '../../shell/use-span.ts'
@@ -40,8 +41,8 @@ export function HomeScreen() {
   const earlier = comparedSpan(span, compare)
   const before = useQuery(operatorReportQuery(earlier, input))
   const topUps = {
-    now: useQuery(topUpsQuery(span, null)).data,
-    before: useQuery(topUpsQuery(earlier, null)).data,
+    now: useQuery(topUpsQuery(span, null)),
+    before: useQuery(topUpsQuery(earlier, null)),
   }
   return (
     <>
@@ -56,10 +57,17 @@ export function HomeScreen() {
                 <MarginFigures
                   totals={shown.totals}
                   before={before.data?.totals ?? null}
-                  topUps={topUps}
+                  topUps={{ now: topUps.now.data, before: topUps.before.data }}
                   range={range}
                 />
               </div>
+              <PartsFailed
+                parts={{
+                  'The comparison': before,
+                  'The top-ups': topUps.now,
+                  'The earlier top-ups': topUps.before,
+                }}
+              />
               <Columns span={span} search={search} />
             </>
           )
@@ -185,8 +193,16 @@ function Columns({ span, search }: OfRange) {
 const MODELS_MAX = 5
 
 function Models({ span, search }: OfRange) {
-  const { data } = useQuery(operatorReportQuery(span, { by: 'model', account: null }))
+  const query = useQuery(operatorReportQuery(span, { by: 'model', account: null }))
+  const { data } = query
   const { by: _, compare: __, ...range } = search
+  if (data === undefined && query.isError) {
+    return (
+      <section className="card" aria-label="Margin by model">
+        <Failed what="The margin by model could not be loaded." query={query} />
+      </section>
+    )
+  }
   if (data === undefined || data.totals.requests === 0) return null
   return (
     <MarginTable

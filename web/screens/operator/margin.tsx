@@ -13,7 +13,7 @@ import { money } from '../../format/money.ts'
 import { Choose } from '../../parts/pick.tsx'
 import { PickAccount } from '../../parts/pick-account.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
-import { Empty } from '../../parts/states.tsx'
+import { Empty, PartsFailed } from '../../parts/states.tsx'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { operatorSpanOf } from '../../shell/use-span.ts'
@@ -96,6 +96,7 @@ export function MarginScreen() {
                   range={range}
                 />
               </div>
+              <PartsFailed parts={{ 'The comparison': before }} />
               <Columns span={span} search={search} />
               <MarginTable
                 report={shown}

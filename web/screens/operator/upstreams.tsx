@@ -166,7 +166,15 @@ const NOT_OFFERED_ROWS = 10
 
 /** The listed models that the gateway does not offer, and why, as `tollgate upstream check` says. Nothing if it offers all. */
 function NotOfferedCard({ name }: { name: string }) {
-  const { data } = useQuery(offeredModelsQuery)
+  const query = useQuery(offeredModelsQuery)
+  const { data } = query
+  if (data === undefined && query.isError) {
+    return (
+      <section className="card mt-4" aria-label="Not offered">
+        <Failed what="The models that are not offered could not be loaded." query={query} />
+      </section>
+    )
+  }
   const models = data?.not_offered.filter(({ upstream }) => upstream === name) ?? []
   if (models.length === 0) return null
   return (

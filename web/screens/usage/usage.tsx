@@ -23,7 +23,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { Empty } from '../../parts/states.tsx'
+import { Empty, PartsFailed } from '../../parts/states.tsx'
 import {
   chartStep,
   DEFAULT_RANGE,
@@ -74,7 +74,7 @@ export function UsageScreen() {
     enabled: !isByTag,
   })
   const tags = useQuery({ ...reportQuery(accountId, moments, 'tag'), enabled: isByTag })
-  const margins = useMargins(span, by)
+  const { margins, query: read } = useMargins(span, by)
   const look = (next: DateRange) =>
     navigate((before) => withRange(before, { range: next, compare }))
   return (
@@ -92,6 +92,7 @@ export function UsageScreen() {
         <Download accountId={accountId} usage={isByTag ? tags.data : charts.data} />
       </ScreenTop>
       <Choices by={by} measure={measure} step={hasSteps(span, by) ? step : null} />
+      <PartsFailed parts={{ 'Provider cost and margin': read }} />
       {isByTag ? (
         <Answer query={tags} noun="usage report" grey={<GreyChartCard />}>
           {(report) =>
@@ -122,14 +123,14 @@ export function UsageScreen() {
 }
 
 /** The figures of operators, on their tab of the account. By position: the days, and the grouping. */
-function useMargins(span: TimeSpan, by: OperatorReport['by']): Margins {
+function useMargins(span: TimeSpan, by: OperatorReport['by']) {
   const isTab = useIsTab()
   const account = useAccountId()
   const report = { ...operatorReportQuery(span, { by, account }), enabled: isTab }
-  const { data, isPlaceholderData } = useQuery(report)
-  if (!isTab) return null
+  const query = useQuery(report)
   // Figures of another range or grouping would stand beside spend that is not theirs.
-  return isPlaceholderData ? undefined : data
+  const margins: Margins = isTab ? (query.isPlaceholderData ? undefined : query.data) : null
+  return { margins, query }
 }
 
 interface ChoicesProps {
