@@ -15,6 +15,7 @@ import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Store } from '../store/store.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { type Clock, DAY_MS } from '../vocabulary/clock.ts'
+import { countInWords } from '../vocabulary/count-in-words.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type Config, storeUrlOf } from './config.ts'
 import type { Wiring } from './wiring.ts'
@@ -134,8 +135,8 @@ const RECORD_RETRY_MS = 1_000
 function wordsOf({ isAtLeast, ...gap }: StoreGap): string {
   const seconds = Math.round(Math.max(0, gap.untilMs - gap.fromMs) / 100) / 10
   return (
-    `the database went back: ${isAtLeast ? 'at least ' : ''}${gap.commits} commits of ${seconds} s were gone; ` +
-    `${gap.requests} requests (${showMicros(gap.chargeMicros)}) and ${gap.commands} other commands are booked again, ${gap.lost} are lost`
+    `the database went back: ${isAtLeast ? 'at least ' : ''}${countInWords(gap.commits, 'commit')} of ${seconds} s ${gap.commits === 1 ? 'was' : 'were'} gone; ` +
+    `${countInWords(gap.requests, 'request')} (${showMicros(gap.chargeMicros)}) and ${countInWords(gap.commands, 'other command')} are booked again, ${gap.lost} ${gap.lost === 1 ? 'is' : 'are'} lost`
   )
 }
 

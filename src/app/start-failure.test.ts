@@ -25,6 +25,15 @@ test('a damaged SQLite store is refused with the backup named, and not with the 
   )
 })
 
+test('a SQLite store that was replaced is refused with what its message says to do, and not with the rights of the user', () => {
+  const error = new StoreUnavailable('s.db was replaced. Stop the server, and start it again', {
+    fault: 'moved',
+  })
+  expect(startFailureOf(error, readConfig({}))?.message).toMatch(
+    /cannot be used: s\.db was replaced\. Stop the server, and start it again\.$/,
+  )
+})
+
 test('a database that takes no writes is refused with the primary server named', () => {
   const config = readConfig({ DATABASE_URL: 'postgres://tollgate@db/tollgate' })
   const failure = startFailureOf(new StoreUnavailable('db:5432 is read-only'), config)

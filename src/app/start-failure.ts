@@ -1,6 +1,6 @@
 import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
 import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
-import { StoreUnavailable } from '../store/store-failure.ts'
+import { StoreUnavailable, storeFaultOf } from '../store/store-failure.ts'
 import { type Config, storeUrlOf } from './config.ts'
 
 /** A command could not begin for a reason outside the program; the message says what to do. */
@@ -92,7 +92,9 @@ function storeFailure(error: SystemError, config: Config): string | null {
       : lacksRight
         ? 'Its user must own the database and the tables in it; docs/scale.md has the commands that create both.'
         : postgresAdvice(message)
-  return `the store ${showDatabaseUrl(url)} cannot be used: ${message}. ${advice}`
+  const words = `the store ${showDatabaseUrl(url)} cannot be used: ${message}.`
+  // The message of a store that was replaced says what to do.
+  return storeFaultOf(error) === 'moved' ? words : `${words} ${advice}`
 }
 
 /** The file or folder that could not be made, by the error itself or what caused it; null: none. */

@@ -25,7 +25,8 @@ const REFUSED: readonly (readonly [args: readonly string[], message: string])[] 
   [['--allowance-time-zone', 'Europe/Berlin'], '`--allowance` is required'],
   [['--allowance', 'none', '--allowance-time-zone', 'UTC'], 'allowance'],
   [['--in-flight', '0'], '`--in-flight` must be at least 1'],
-  [['--in-flight', '-1'], '`--in-flight` must be a whole number'],
+  [['--in-flight', '-1'], '`--in-flight` must be at least 1; to refuse all requests'],
+  [['--in-flight', '1.5'], '`--in-flight` must be a whole number, at least 1'],
   [['--requests-per-minute', '1e3'], '`--requests-per-minute` must be a whole number'],
   [['--tokens-per-minute', '2000000000'], '`--tokens-per-minute` must be at most 1,000,000,000'],
 ]

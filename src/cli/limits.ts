@@ -84,8 +84,8 @@ function readAllowance(text: string): object {
   return { amount: readDollars(dollars), period }
 }
 
-/** The schema checks the number. */
+/** The schema checks the range. */
 function readNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new UsageFailure('must be a whole number')
+  if (!/^-?\d{1,15}$/.test(text)) throw new UsageFailure('must be a whole number, at least 1')
   return Number(text)
 }

@@ -57,7 +57,7 @@ function wentBack({ went_back }: Audit): string {
     .map(
       ({ found_at, from, until, commits, requests, charge, commands, lost }) =>
         `\nthe database went back, found ${moment(found_at)}: ${counted(commits, 'commit')} of ${moment(from)} to ${moment(until)} ` +
-        `were gone; ${counted(requests, 'request')} (${showMicros(charge)}) and ${counted(commands, 'command')} are booked again, ${lost} are lost`,
+        `${commits === 1 ? 'was' : 'were'} gone; ${counted(requests, 'request')} (${showMicros(charge)}) and ${counted(commands, 'command')} are booked again, ${lost} ${lost === 1 ? 'is' : 'are'} lost`,
     )
     .join('')
 }

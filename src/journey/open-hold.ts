@@ -1,6 +1,7 @@
 import type { HoldRefusalFacts, OpenHoldInput, OpenHoldVerdict } from '../ledger/ledger.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
+import { countInWords } from '../vocabulary/count-in-words.ts'
 import { type Micros, showMicros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -8,8 +9,7 @@ import {
   IN_FLIGHT_ADVICE,
   IN_FLIGHT_RETRY_SECONDS,
   RATE_ADVICE,
-  type RateLimit,
-  requestsInWords,
+type RateLimit,
   WINDOW_SECONDS,
 } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/caller.ts'
@@ -182,11 +182,11 @@ function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: s
   switch (reached?.kind) {
     case 'inFlight':
       return {
-        message: `This ${OWNERS[reached.of]} already has ${requestsInWords(reached.max)} in flight. ${IN_FLIGHT_ADVICE}`,
+        message: `This ${OWNERS[reached.of]} already has ${countInWords(reached.max, 'request')} in flight. ${IN_FLIGHT_ADVICE}`,
       }
     case 'requestsPerMinute':
       return {
-        message: `More than ${requestsInWords(reached.max)} in a minute on this ${OWNERS[reached.of]}. ${RATE_ADVICE}`,
+        message: `More than ${countInWords(reached.max, 'request')} in a minute on this ${OWNERS[reached.of]}. ${RATE_ADVICE}`,
       }
     case 'tokensPerMinute': {
       const { of, max, tokens } = reached

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { DbWithClock } from '../store/store.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
+import { countInWords } from '../vocabulary/count-in-words.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { hashSecret } from './links.ts'
 
@@ -103,7 +104,7 @@ async function countTo(
 
 function minutes(count: number): string {
   if (count < 1) return 'less than a minute'
-  return count === 1 ? '1 minute' : `${count} minutes`
+  return countInWords(count, 'minute')
 }
 
 /** Counts a person who signs up from a client address. Throws Problem `rate_limited` from the sixth in a day on. */

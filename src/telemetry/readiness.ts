@@ -3,6 +3,7 @@ import type { ReadinessCheck } from '../http/health.ts'
 import type { DatabaseLocation } from '../store/database-url.ts'
 import type { StoreFault } from '../store/store-failure.ts'
 import type { Clock } from '../vocabulary/clock.ts'
+import { countInWords } from '../vocabulary/count-in-words.ts'
 
 type StoreKind = DatabaseLocation['kind']
 
@@ -208,7 +209,7 @@ export class Readiness {
     }
     const silentMs = this.#clock.nowMs() - this.#storeCommittedAtMs
     if (silentMs > STORE_SILENCE_MS_MAX) {
-      return `The store has committed nothing for ${Math.floor(silentMs / 1_000)} seconds. ${check}`
+      return `The store has committed nothing for ${countInWords(Math.floor(silentMs / 1_000), 'second')}. ${check}`
     }
     return isAlive() ? null : TAKEN_FOR_DEAD
   }
@@ -217,7 +218,7 @@ export class Readiness {
     if (refreshedAtMs === null) return `No prices have been loaded yet. ${CHECK_REFRESH}`
     const ageMs = this.#clock.nowMs() - refreshedAtMs
     if (ageMs <= this.#pricesStaleAfterMs) return null
-    return `The prices are ${Math.floor(ageMs / 60_000)} minutes old. ${CHECK_REFRESH}`
+    return `The prices are ${countInWords(Math.floor(ageMs / 60_000), 'minute')} old. ${CHECK_REFRESH}`
   }
 
   /** Null if any upstream accepts the gateway: its models can be served. */

@@ -83,11 +83,6 @@ export const IN_FLIGHT_ADVICE = 'Wait for one to end, or ask the operator for a 
 export const RATE_ADVICE =
   'Wait as long as `retry-after` says, or ask the operator for a higher limit.'
 
-/** So many requests, in words. */
-export function requestsInWords(count: number): string {
-  return `${count} ${count === 1 ? 'request' : 'requests'}`
-}
-
 /** The text of a window, for a row. */
 export function windowText(window: RequestWindow): string {
   if (window.counts.length === 0) return ''

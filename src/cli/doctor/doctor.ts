@@ -9,6 +9,7 @@ import { showDatabaseUrl } from '../../store/database-url.ts'
 import { readSetting } from '../../store/settings.ts'
 import type { Store } from '../../store/store.ts'
 import { DAY_MS } from '../../vocabulary/clock.ts'
+import { countInWords } from '../../vocabulary/count-in-words.ts'
 import { messageOf } from '../../vocabulary/message-of.ts'
 import {
   type CommandContext,
@@ -224,7 +225,7 @@ async function checkLedger({ store: { db }, clock }: CommandContext): Promise<Fi
   return {
     check: 'ledger',
     state: 'warning',
-    message: `the database lost commits ${gaps.length === 1 ? 'once' : `${gaps.length} times`} in 90 days, and ${lost} commands could not be booked again: \`tollgate audit\` lists them (docs/scale.md)`,
+    message: `the database lost commits ${gaps.length === 1 ? 'once' : `${gaps.length} times`} in 90 days, and ${countInWords(lost, 'command')} could not be booked again: \`tollgate audit\` lists them (docs/scale.md)`,
   }
 }
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../../vocabulary/clock.ts'
+import { countInWords } from '../../vocabulary/count-in-words.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { RateLimit } from '../../vocabulary/request-window.ts'
 import {
   IN_FLIGHT_ADVICE,
   IN_FLIGHT_RETRY_SECONDS,
   RATE_ADVICE,
-  requestsInWords,
 } from '../../vocabulary/request-window.ts'
 import type { CallerLimits } from './caller.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
@@ -217,7 +217,7 @@ function tooManyInFlight(owner: string, inFlight: number, counts: keyof typeof C
 
 function inWords(count: number, counts: keyof typeof COUNTED): string {
   const { things } = COUNTED[counts]
-  return things === 'requests' ? requestsInWords(count) : `${count} ${things}`
+  return things === 'requests' ? countInWords(count, 'request') : `${count} ${things}`
 }
 
 /** The counts of one API key or account. */

@@ -9,6 +9,7 @@ import { type CountedErrors, readErrors } from '../../usage/read-errors.ts'
 import { readPeriods } from '../../usage/read-periods.ts'
 import { addSums, NO_USAGE, type UsageSums } from '../../usage/sums.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../vocabulary/clock.ts'
+import { countInWords } from '../../vocabulary/count-in-words.ts'
 import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
@@ -116,13 +117,9 @@ function checkRange(
   if (untilMs > sinceMs && !isLong && !isUncounted) return
   const most =
     isUncounted && !isLong
-      ? `${counted(requestsMs / HOUR_MS)} with \`state\` or \`tag\``
+      ? `${countInWords(requestsMs / HOUR_MS, 'hour')} with \`state\` or \`tag\``
       : `${RANGE_DAYS_MAX} days`
   throw invalidParameter('since', `\`since\` must be before \`until\`, by at most ${most}.`)
-}
-
-function counted(hours: number): string {
-  return hours === 1 ? '1 hour' : `${hours} hours`
 }
 
 /** Reads every request of the range. */

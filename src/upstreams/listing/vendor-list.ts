@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue, readRecord } from '../../json/walk.ts'
+import { countInWords } from '../../vocabulary/count-in-words.ts'
 import { decimalOfPicos, formatDecimal } from '../../vocabulary/money.ts'
 import type { Offer, PromptAdditions } from '../../vocabulary/offer.ts'
 import { WRONG_KEY } from '../counted.ts'
@@ -188,7 +189,7 @@ export function meetVendorList(
   }
   if (rows.length === 0) {
     throw new NoModelOffered(
-      `the upstream lists ${listed.length === 1 ? '1 model' : `${listed.length} models`} and no prices. Write the models to offer, with their prices, below \`models\` of the upstream: ${EXAMPLE_LINES}`,
+      `the upstream lists ${countInWords(listed.length, 'model')} and no prices. Write the models to offer, with their prices, below \`models\` of the upstream: ${EXAMPLE_LINES}`,
     )
   }
   const parsed = parseModels({ data: rows }, settings)
