@@ -8,7 +8,8 @@ import type { KeyLimits } from '../operations/operation-parts.ts'
 import type { OperationSource } from '../operations/operations.ts'
 import type { OutsideProvider } from '../people/outside/outside-door.ts'
 import type { SaleSettings } from '../sale/open-methods.ts'
-import { parseDatabaseUrl } from '../store/database-url.ts'
+import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
+import { StoreMissing } from '../store/migrate.ts'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Dialect } from '../upstreams/upstream.ts'
@@ -72,35 +73,57 @@ export interface CommandInput {
 
 /**
  * Opens the store for one command and closes it after the command, also after a failure. Throws `CommandFailure`
- * where there is no store yet: a command in the wrong folder must not answer for an empty one.
+ * where there is no store yet: a command in the wrong folder, or on the wrong database, must not answer for an empty one.
  */
 export async function withStore<T>(
   input: CommandInput,
   use: (opened: CommandContext) => Promise<T>,
 ): Promise<T> {
-  requireStore(input.settings().storeUrl)
-  return withNewStore(input, use)
+  const { storeUrl } = input.settings()
+  requireStore(storeUrl)
+  try {
+    return await withStoreFor(input, 'never', use)
+  } catch (error) {
+    if (!(error instanceof StoreMissing)) throw error
+    throw new CommandFailure(
+      `there is no store in ${showDatabaseUrl(storeUrl)}: correct DATABASE_URL. ${NEW_STORE_ADVICE}`,
+      { cause: error },
+    )
+  }
 }
 
-/** Throws `CommandFailure` if the address is of a SQLite file that does not exist. */
-export function requireStore(url: string): void {
+const NEW_STORE_ADVICE = 'For a new store, start the server or run `tollgate account create`.'
+
+/** Throws `CommandFailure` if the address is of a SQLite file that does not exist. By position: it, and the option that names it. */
+export function requireStore(url: string, option: string | null = null): void {
   const location = parseDatabaseUrl(url)
   if (location.kind === 'postgres' || existsSync(location.file)) return
+  if (option !== null) {
+    throw new CommandFailure(`there is no store at ${location.file}: correct \`${option}\``)
+  }
   throw new CommandFailure(
     `there is no store at ${location.file}: go to the folder that \`tollgate serve\` was started in, ` +
-      'or set DATABASE_URL. For a new store, start the server or run `tollgate account create`.',
+      `or set DATABASE_URL. ${NEW_STORE_ADVICE}`,
   )
 }
 
 /** Opens the store for a command that may be the first on it: makes the store if there is none. */
-export async function withNewStore<T>(
+export function withNewStore<T>(
   input: CommandInput,
+  use: (opened: CommandContext) => Promise<T>,
+): Promise<T> {
+  return withStoreFor(input, 'ifEmpty', use)
+}
+
+async function withStoreFor<T>(
+  input: CommandInput,
+  migrateStore: 'never' | 'ifEmpty',
   use: (opened: CommandContext) => Promise<T>,
 ): Promise<T> {
   const { storeUrl } = input.settings()
   const clock = systemClock
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const store = await openStore({ url: storeUrl, clock })
+  const store = await openStore({ url: storeUrl, clock, migrateStore })
   try {
     const ledger = createLedger({ location: store.location, clock })
     try {

@@ -87,7 +87,7 @@ interface Addresses {
 async function run({ settings, terminal }: CommandInput, options: CopyOptions): Promise<void> {
   const from = options.from ?? settings().storeUrl
   const shown = { from: shownAddress('from', from), to: shownAddress('to', options.to) }
-  requireStore(from)
+  requireStore(from, options.from === undefined ? null : '--from')
   // Read now: heartbeats grow old during a long copy.
   const startedAtMs = systemClock.nowMs()
   const copied = await copyStore<Verified>({

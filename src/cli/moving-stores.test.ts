@@ -257,6 +257,15 @@ describe('a copy is refused', () => {
     expect(Object.values(await readRawRows(to)).flat()).toEqual([])
   })
 
+  test('from a file that does not exist, which names the option', async () => {
+    const missing = ['copy', '--from', 'sqlite:/nowhere/store.db', '--to', newSqlite()]
+    const { exitCode, notes } = await commandsOn(from).run(...missing)
+    expect([exitCode, notes]).toEqual([
+      1,
+      expect.stringMatching(/there is no store at \/nowhere\/store\.db: correct `--from`$/m),
+    ])
+  })
+
   test.each([
     ['', 2, '`--to` is empty'],
     ['data.db', 2, '`--to` cannot be used: a database URL is sqlite:'],

@@ -282,11 +282,15 @@ function rethrowTyped(
 ): never {
   if (!(error instanceof Problem)) throw error
   const names = new Map(takes.map((taken) => [taken.to.replace(/^\w+\./, ''), nameOf(taken)]))
-  const message = error.message.replace(/`([^`]+)`/g, (_quoted, field: string) => {
-    // A part of a typed value, such as an element of a list, has the name of the whole.
-    const [, whole] = [...names].find(([name]) => field.startsWith(`${name}.`)) ?? []
-    return `\`${names.get(field) ?? whole ?? field}\``
-  })
+  const message = error.message.replace(
+    /`([^`=]+)(=[^`]*)?`/g,
+    (quoted, field: string, value = '') => {
+      // A part of a typed value, such as an element of a list, has the name of the whole.
+      const [, whole] = [...names].find(([name]) => field.startsWith(`${name}.`)) ?? []
+      const typed = names.get(field) ?? whole
+      return typed === undefined ? quoted : `\`${typed}${value.replace('=', ' ')}\``
+    },
+  )
   const hint = isJson ? '' : findingHint(message)
   throw new Problem(error.code, { message: message + hint, cause: error })
 }

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
+import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { OPERATIONS } from '../operations/operations.ts'
+import { createPostgresDatabase } from '../store/testing/postgres.ts'
 import { COMMANDS, tollgateProgram } from './program.ts'
 import { failed, openCommandLine, printed } from './testing/command-line.ts'
 
@@ -50,6 +52,36 @@ test.each([
   expect(notes).toContain(`there is no store at ${file}: `)
   expect(existsSync(file)).toBe(false)
   elsewhere.close()
+})
+
+test('on a PostgreSQL database without a store, commands make no tables and name it, until the first account is created', async () => {
+  const database = await createPostgresDatabase()
+  const client = new Client(database.url)
+  await client.connect()
+  await client.query('drop schema public cascade; create schema public')
+  const tables = async () =>
+    (await client.query(`select from pg_tables where schemaname = 'public'`)).rowCount
+  const elsewhere = openCommandLine({ storeUrl: database.url })
+  const name = new URL(database.url).pathname
+  for (const args of [['account', 'list'], ['doctor'], ['audit']]) {
+    const { exitCode, out, notes } = await elsewhere.run(...args)
+    expect(exitCode).toBe(1)
+    expect(out + notes).toMatch(
+      new RegExp(`there is no store in postgres://\\S+${name}: correct DATABASE_URL`),
+    )
+    expect(await tables()).toBe(0)
+  }
+  const { exitCode, notes } = await elsewhere.run('copy', '--to', `${line.storeUrl}.copy`)
+  expect([exitCode, notes]).toEqual([
+    1,
+    expect.stringContaining('there is no store in this database'),
+  ])
+  expect(await tables()).toBe(0)
+  expect((await elsewhere.run('account', 'create', 'Ada')).exitCode).toBe(0)
+  expect((await elsewhere.run('account', 'list')).out).toContain('Ada')
+  elsewhere.close()
+  await client.end()
+  await database.remove()
 })
 
 test('the first account can be created before the first start', async () => {

@@ -229,6 +229,8 @@ describe('usage', () => {
     expect((await line.run('usage', '--by', 'model', '--sort', '-margin')).exitCode).toBe(0)
     const csv = await line.run('usage', '--by', 'model', '--csv')
     expect(csv.out).toMatch(/^model,requests,.*\r\n[\s\S]*total,2,1,0,/)
+    const refused = await line.run('usage', '--format', 'focus', '--by', 'account')
+    expect(refused.notes).toContain('`--by` must be day or month with `--format focus`')
     const focus = await line.run('usage', '--format', 'focus')
     expect(focus.out).toMatch(/^BilledCost,BillingAccountId,.*\r\n0,acct_/)
   })

@@ -40,7 +40,7 @@ export class MailServer {
 
   /** Returns the server's answer. Throws MailRefused; `stopped` ends it at once. */
   async send({ to, subject, text, html }: Letter, stopped?: AbortSignal): Promise<string> {
-    const { server, from, timeoutMs = TIMEOUT_MS } = this.#input
+    const { from, timeoutMs = TIMEOUT_MS } = this.#input
     if (!isMailAddress(to)) {
       throw new MailRefused('the address is not of the form name@example.com', {
         isTemporary: false,
@@ -49,19 +49,8 @@ export class MailServer {
     const timedOut = AbortSignal.timeout(timeoutMs)
     const signal = stopped === undefined ? timedOut : AbortSignal.any([timedOut, stopped])
     try {
-      // 1 MB that a gateway without email never loads.
-      const { createTransport } = await import('nodemailer')
-      const sent = await createTransport({
-        host: server.host,
-        port: server.port,
-        secure: server.tls === 'implicit',
-        requireTLS: server.tls === 'required',
-        ignoreTLS: server.tls === 'off',
-        ...(server.login && { auth: { user: server.login.user, pass: server.login.password } }),
-        tls: { minVersion: 'TLSv1.2', rejectUnauthorized: true },
-        disableFileAccess: true,
-        disableUrlAccess: true,
-      }).sendMail({
+      const transport = await this.#transport()
+      const sent = await transport.sendMail({
         from: { name: from.name ?? '', address: from.address },
         to: { name: '', address: to },
         envelope: { from: from.address, to: [to] },
@@ -76,6 +65,41 @@ export class MailServer {
     } catch (cause) {
       throw refusalOf(cause, timedOut.aborted ? timeoutMs : null)
     }
+  }
+
+  /** Connects and signs in, and sends nothing. Throws MailRefused. */
+  async check(): Promise<void> {
+    const { timeoutMs = TIMEOUT_MS } = this.#input
+    try {
+      const transport = await this.#transport({
+        connectionTimeout: timeoutMs,
+        greetingTimeout: timeoutMs,
+        socketTimeout: timeoutMs,
+        dnsTimeout: timeoutMs,
+      })
+      await transport.verify()
+    } catch (cause) {
+      throw refusalOf(cause, null)
+    }
+  }
+
+  /** By position: how long each step of a connection may take; absent: the package's own times. */
+  async #transport(timeouts: Readonly<Record<string, number>> = {}) {
+    const { server } = this.#input
+    // 1 MB that a gateway without email never loads.
+    const { createTransport } = await import('nodemailer')
+    return createTransport({
+      host: server.host,
+      port: server.port,
+      secure: server.tls === 'implicit',
+      requireTLS: server.tls === 'required',
+      ignoreTLS: server.tls === 'off',
+      ...(server.login && { auth: { user: server.login.user, pass: server.login.password } }),
+      tls: { minVersion: 'TLSv1.2', rejectUnauthorized: true },
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      ...timeouts,
+    })
   }
 }
 

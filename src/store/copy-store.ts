@@ -47,7 +47,10 @@ export interface Copied<Verified> {
 export async function copyStore<Verified>(
   input: CopyStoreInput<Verified>,
 ): Promise<Copied<Verified>> {
-  const source = await namingStore(input.from, openStore({ url: input.from }))
+  const source = await namingStore(
+    input.from,
+    openStore({ url: input.from, migrateStore: 'never' }),
+  )
   try {
     // Makes the tables.
     await namingStore(

@@ -8,6 +8,13 @@ export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch'
 }
 
+/** A PostgreSQL database has no tables, and the caller must not make them. */
+export class StoreMissing extends SchemaMismatch {
+  constructor() {
+    super('there is no store in this database: correct its address')
+  }
+}
+
 // A number that no other program on the same database uses: "tollgate" in ASCII, its first six letters.
 const MIGRATION_LOCK = 0x746f6c6c6761
 
@@ -172,7 +179,7 @@ async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
 
 /** The schema that a store must have, and whether it may be migrated. */
 export interface UpToDateInput {
-  readonly migrateStore: 'ifEmpty' | 'always'
+  readonly migrateStore: 'never' | 'ifEmpty' | 'always'
   readonly migrations: readonly Migration[]
   readonly nowMs: number
   /** Called before a store with tables is copied aside and migrated, which can take minutes. */
@@ -185,7 +192,7 @@ export interface MigratedSchemas {
   readonly to: number
 }
 
-/** Makes the tables of an empty store, and migrates an older one if `migrateStore` says so. Throws `SchemaMismatch`. */
+/** Makes the tables of an empty store, and migrates an older one, if `migrateStore` says so. Throws `SchemaMismatch`. */
 export async function bringUpToDate(
   db: Kysely<Tables>,
   input: UpToDateInput & {
@@ -201,7 +208,10 @@ export async function bringUpToDate(
   refuseNewer(version, migrations, input.findCopy?.(newest))
   refuseOlder(version, migrations)
   if (version === newest) return
-  if (version === 0 && isPostgres(db)) await refuseOtherEncodings(db)
+  if (version === 0 && isPostgres(db)) {
+    if (migrateStore === 'never') throw new StoreMissing()
+    await refuseOtherEncodings(db)
+  }
   if (version > 0) {
     if (migrateStore !== 'always') {
       throw new SchemaMismatch(

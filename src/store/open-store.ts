@@ -13,9 +13,10 @@ export interface OpenStoreInput {
   readonly clock?: Clock
   /**
    * `ifEmpty` (the default) makes the tables of an empty store and refuses one of an older schema;
-   * `always` migrates an older one, only for `serve`, and copies a SQLite file aside before it does.
+   * `always` migrates an older one, only for `serve`, and copies a SQLite file aside before it does; `never` also refuses
+   * a PostgreSQL database without tables, which may be another one than the caller meant.
    */
-  readonly migrateStore?: 'ifEmpty' | 'always'
+  readonly migrateStore?: 'never' | 'ifEmpty' | 'always'
   /** Called before a store with tables is copied aside and migrated, which can take minutes. */
   readonly onMigration?: (schemas: MigratedSchemas) => void
   /** Default all that the program has. */
@@ -29,8 +30,8 @@ export interface OpenStoreInput {
 const SEARCH_TIMEOUT_MS_DEFAULT = 20_000
 
 /**
- * Opens the store. Makes its tables, and on SQLite its folder, if there are none. Throws `SchemaMismatch` if
- * its schema is not the program's, `StoreUnavailable` if it can't be opened.
+ * Opens the store. Makes its tables, and on SQLite its folder, if there are none. Throws `StoreMissing` with
+ * `migrateStore: 'never'`, `SchemaMismatch` if its schema is not the program's, `StoreUnavailable` if it can't be opened.
  */
 export function openStore(input: OpenStoreInput = {}): Promise<Store> {
   const location = parseDatabaseUrl(input.url)

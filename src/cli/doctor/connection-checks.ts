@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { readLists } from '../../catalog/catalog-store.ts'
+import { MailServer } from '../../mail/mail-server.ts'
 import { saleCheckShape } from '../../operations/credit/sale-status.ts'
 import { reasonOf, redirectUriOf } from '../../people/outside/outside-door.ts'
 import { saleFigures } from '../../sale/figures.ts'
+import { messageOf } from '../../vocabulary/message-of.ts'
 import { formatDecimal, showDollars } from '../../vocabulary/money.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { listDeliveries } from '../../webhooks/deliveries.ts'
@@ -202,6 +204,27 @@ async function checkHeldPurchases({ store }: CommandContext): Promise<readonly F
   if (count === 0) return []
   const message = `${counted(count, 'purchase')} held until you decide: \`tollgate purchase list --state held\``
   return [{ check: 'purchases', state: 'warning', message }]
+}
+
+// One step of the connection: a person waits for it.
+const MAIL_TIMEOUT_MS = 5_000
+
+/** Connects to the mail server and signs in, without sending an email. */
+export async function checkMail({
+  mail,
+}: Pick<CommandSettings, 'mail'>): Promise<readonly Finding[]> {
+  const check = 'mail'
+  if (mail === null) return [{ check, state: 'ok', message: 'no email is sent' }]
+  const address = `${mail.server.host}:${mail.server.port}`
+  try {
+    await new MailServer({ ...mail, timeoutMs: MAIL_TIMEOUT_MS }).check()
+    const accepts = mail.server.login === null ? 'answers' : 'accepts the user and the password'
+    const message = `${address} ${accepts}; \`tollgate mail test <email>\` sends an email`
+    return [{ check, state: 'ok', message }]
+  } catch (error) {
+    const message = `${address}: ${messageOf(error)}: correct SMTP_URL, or see the log of the mail server`
+    return [{ check, state: 'failed', message }]
+  }
 }
 
 /** The latest message to each webhook. */

@@ -6,6 +6,7 @@ import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
 import { CLIENT, startProvider } from '../../../test/page/oidc-provider.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/catalog.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../../formats/testing/exchange.ts'
+import { startMailbox } from '../../mail/testing/mailbox.ts'
 import { openOidc } from '../../people/outside/outside-client.ts'
 import type { OutsideProvider } from '../../people/outside/outside-door.ts'
 import { openStore } from '../../store/open-store.ts'
@@ -226,6 +227,39 @@ test.each([
   [5_000_000_000, 1_000_000_000, 'ok'],
 ])('%d bytes free for a store of %d: %s', (freeBytes, storeBytes, state) => {
   expect(diskFinding({ freeBytes, storeBytes }).state).toBe(state)
+})
+
+test('the mail server is asked without an email, and one that is away or refuses the password is reported with SMTP_URL', async () => {
+  const box = await startMailbox({
+    onAuth: ({ password }, _session, done) =>
+      password === 'right' ? done(null, { user: 'gate' }) : done(new Error('wrong password')),
+    allowInsecureAuth: true,
+  })
+  const found = async (password: string | null) => {
+    const login = password === null ? null : { user: 'gate', password }
+    line?.close()
+    const opened = open({
+      mail: {
+        server: { host: '127.0.0.1', port: box.port, tls: 'off', login },
+        from: { name: null, address: 'gate@example.com' },
+      },
+    })
+    const { mail } = await findings(opened)
+    return mail
+  }
+  const address = `127.0.0.1:${box.port}`
+  expect(await found('right')).toBe(
+    `ok: ${address} accepts the user and the password; \`tollgate mail test <email>\` sends an email`,
+  )
+  expect(await found(null)).toMatch(/^ok: \S+ answers; /)
+  expect(await found('wrong')).toMatch(
+    /^failed: \S+: the mail server refused the user or the password of SMTP_URL: .+: correct SMTP_URL/,
+  )
+  expect(box.mails).toEqual([])
+  await box.close()
+  expect(await found(null)).toMatch(
+    /^failed: \S+: the mail server cannot be reached: correct SMTP_URL/,
+  )
 })
 
 test.each([

@@ -21,6 +21,7 @@ import { addHelp } from '../help-text.ts'
 import { counted, type FittingTable, sentenceTable } from '../table.ts'
 import { CommandFailure } from '../terminal.ts'
 import {
+  checkMail,
   checkPrices,
   checkSale,
   checkServer,
@@ -43,7 +44,9 @@ export interface DoctorInput extends CommandInput {
  */
 export function doctorCommand(input: DoctorInput): Command {
   const command = new Command('doctor')
-    .description('check settings, server, store, upstreams, sale and webhooks, and say what to do')
+    .description(
+      'check settings, server, upstreams, email, store, sale and webhooks, and say what to do',
+    )
     .option('--json', 'print JSON')
   return addHelp(command, {
     help: `It changes no data, and nothing is billed. Run it in the folder of the server,
@@ -92,6 +95,7 @@ async function findingsOf(input: DoctorInput): Promise<readonly Finding[]> {
   await add('server', () => checkServer(settings.serverUrl))
   await add('upstreams', () => checkUpstreams(upstreams))
   await add('sign-in', () => checkSignIn(settings))
+  await add('mail', () => checkMail(settings))
   await add('store', () =>
     withStore(input, async (opened) => {
       await add('store', () => checkStore(opened))
