@@ -57,6 +57,12 @@ test('all faults are reported at once, each with its remedy', () => {
   ])
 })
 
+test('a key without its provider is refused with both ways to name the provider', () => {
+  expect(faultsOf({ UPSTREAM_API_KEY: 'key' }).join()).toMatch(
+    /set UPSTREAM_DIALECT to openrouter, openai or anthropic, or set UPSTREAM_BASE_URL/,
+  )
+})
+
 test('the value of a secret, or of an address with a password, is in no fault', () => {
   const faults = faultsOf({
     METRICS_TOKEN: 'hush hush',

@@ -70,7 +70,7 @@ function oneFaults(env: Environment): string[] {
   if (baseUrl === '') {
     if (apiKey !== '' && dialect === '') {
       faults.push(
-        'UPSTREAM_API_KEY is set without UPSTREAM_BASE_URL: set both, or neither for the simulator',
+        'UPSTREAM_API_KEY is set without a provider: set UPSTREAM_DIALECT to openrouter, openai or anthropic, or set UPSTREAM_BASE_URL; without the key, the simulator answers',
       )
     }
     return faults

@@ -104,13 +104,22 @@ export function parseModels(upstreamAnswer: unknown, settings: ListingSettings):
       skipped.push({ modelId: row.modelId, why: row.why })
     }
   }
-  if (models.length === 0) throw new NoModelOffered(NO_MODEL + firstReasons(skipped))
+  if (models.length === 0) throw new NoModelOffered(whyNone(rows, skipped))
   return { models, unreadableIds, skipped }
 }
 
-const NO_MODEL = 'the list has no model that can be offered'
 const REASONS_SHOWN = 3
 const ID_CHARS_SHOWN = 100
+
+/** By position: all rows of the list, and why each was skipped. */
+function whyNone(rows: readonly unknown[], skipped: readonly SkippedRow[]): string {
+  const hasPrices = rows.some((row) => memberOf(row, 'pricing') !== undefined)
+  if (rows.length > 0 && !hasPrices) {
+    // So vLLM, Ollama and LiteLLM answer, whose address fits the usual dialect.
+    return 'the upstream lists models without prices, so it does not have the API of OpenRouter: give it the dialect openai-compatible in the file of TOLLGATE_UPSTREAMS, and write its models and prices there (docs/upstreams.md)'
+  }
+  return `the list has no model that can be offered${firstReasons(skipped)}`
+}
 
 /** Why the first rows are not offered: `: acme/one: no price of the prompt`. */
 function firstReasons(skipped: readonly SkippedRow[]): string {

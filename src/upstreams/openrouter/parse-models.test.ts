@@ -111,6 +111,13 @@ test('a list without a model on sale is refused with the first three rows and wh
   expect(() => parse(upstreamRow({ id: 7 }))).toThrow(/offered: a row without an ID: /)
 })
 
+test("a list without prices, such as Ollama's, is refused with the dialect that its server speaks", () => {
+  const data = [{ id: 'gpt-oss:20b', object: 'model', created: 1, owned_by: 'library' }]
+  expect(() => parseModels({ data }, LISTING_SETTINGS)).toThrow(
+    /^the upstream lists models without prices, .* the dialect openai-compatible in the file of TOLLGATE_UPSTREAMS/,
+  )
+})
+
 describe('any answer of the upstream', () => {
   /** Whether it was read or refused; any other error fails the test. */
   const readOrRefused = (answer: unknown): boolean => {
