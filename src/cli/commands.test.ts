@@ -209,12 +209,12 @@ describe('key', () => {
     id = await makeAccount()
   })
 
-  test('create prints only the key to a pipe, and notes that it is not shown again and where clients send it', async () => {
+  test('create prints only the key to a pipe, and notes that it is not shown again, and both base URLs', async () => {
     const { exitCode, out, notes } = await line.run('key', 'create', id)
     expect(exitCode).toBe(0)
     expect(out).toMatch(/^sk-tollgate-[A-Za-z0-9]{43}\n$/)
     expect(notes).toMatch(
-      /^Created "default" \(key_\w{26}\) of "Ada" \(acct_\w{26}\)\. This is the only time its text is shown\.\nClients send it to http:\/\/localhost:8787\/v1 \(docs\/clients\.md\)\.\n$/,
+      /^Created "default" \(key_\w{26}\) of "Ada" \(acct_\w{26}\)\. This is the only time its text is shown\.\nThe base URL is http:\/\/localhost:8787\/v1 for OpenAI's clients, and\nhttp:\/\/localhost:8787 for Anthropic's \(docs\/clients\.md\)\.\n$/,
     )
   })
 

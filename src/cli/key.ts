@@ -87,7 +87,8 @@ export const KEY_COMMANDS: CommandGroup = {
       show: showNamed(createdApiKeyShape, async ({ id, key }, { named, settings }) => ({
         out: key,
         note: `Created ${await named.apiKey(id)}. This is the only time its text is shown.
-Clients send it to ${settings.pageUrl}/v1 (docs/clients.md).`,
+The base URL is ${settings.pageUrl}/v1 for OpenAI's clients, and
+${settings.pageUrl} for Anthropic's (docs/clients.md).`,
       })),
     },
     {

@@ -154,6 +154,8 @@ export function checkOffer(
   )
 }
 
+const ONE_OF = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+
 function unfitModel(
   { modelId, endpoints }: Offer,
   { format, formats }: Pick<OfferCheck, 'format' | 'formats'>,
@@ -162,6 +164,6 @@ function unfitModel(
   const message =
     fit.length === 0
       ? `Model "${modelId}" can't be called at any endpoint of this gateway. Use another model.`
-      : `Model "${modelId}" can't be called at POST ${format.path}. Use ${fit.map(({ path }) => `POST ${path}`).join(' or ')}. \`endpoints\` in GET /v1/models has the formats of each model.`
+      : `Model "${modelId}" can't be called at POST ${format.path}. Use ${ONE_OF.format(fit.map(({ path }) => `POST ${path}`))}. \`endpoints\` in GET /v1/models has the formats of each model.`
   return new Problem('unsupported_model', { param: 'model', message })
 }

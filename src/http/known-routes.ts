@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { oneOf } from '../operations/check-input.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 import { http } from './node-http.ts'
 
@@ -73,7 +74,7 @@ export class KnownRoutes {
     const why = isDoubled
       ? 'the path has one /v1 too many. Set the base URL of the client without /v1.'
       : has.length > 0
-        ? `the path takes ${has.join(', ')}.`
+        ? `the path takes ${oneOf(has)}.`
         : this.#adviceOn(path)
     return new Problem('not_found', { message: `${named} does not exist: ${why}` })
   }
@@ -88,7 +89,9 @@ export class KnownRoutes {
     // What follows the start of an admin's path names no endpoint of keys.
     const meant = isAdminPath ? null : this.#meantBy(path)
     if (meant === null) return '/docs lists the endpoints.'
-    return `the endpoint is ${meant}. Correct the base URL of the client.`
+    return `${meant}/` === path
+      ? `the endpoint is ${meant}: leave out the slash at the end.`
+      : `the endpoint is ${meant}. Correct the base URL of the client.`
   }
 
   /** The endpoint below `/v1` that a path ends with, as with a base URL that lacks `/v1` or has more; null: none. */

@@ -177,7 +177,6 @@ test.each([
       ['GET', '/models?limit=1', '/v1/models'],
       ['POST', '/api/v1/chat/completions', '/v1/chat/completions'],
       ['POST', '//v1/responses', '/v1/responses'],
-      ['POST', '/v1/embeddings/', '/v1/embeddings'],
       ['POST', '/app/chat/completions', '/v1/chat/completions'],
       ['POST', '/V1/Chat/Completions', '/v1/chat/completions'],
     ] as const
@@ -196,7 +195,10 @@ test.each([
   ['GET', '/v1/responses/resp_1', 'the gateway stores no prompts and no answers.'],
   ['POST', '/v1/responses/resp_1/cancel', 'the gateway stores no prompts and no answers.'],
   ['DELETE', '/v1/chat/completions/gen-1', 'the gateway stores no prompts and no answers.'],
-  ['POST', '/v1/responses/', 'the endpoint is /v1/responses. Correct the base URL of the client.'],
+  ...['/v1/chat/completions', '/v1/responses'].map(
+    (path) =>
+      ['POST', `${path}/`, `the endpoint is ${path}: leave out the slash at the end.`] as const,
+  ),
   ...['/v1/messages/count_tokens', '/v1/responses/input_tokens'].map(
     (path) => ['POST', path, 'tokens are counted in answers only, in their `usage`.'] as const,
   ),

@@ -55,7 +55,10 @@ describe('every method that a path lacks is 404 with the methods that it has', (
       const { httpStatus, headers, text } = await send(method, path)
       expect([method, httpStatus, headers['allow']]).toEqual([method, 404, allow ?? undefined])
       if (method === 'HEAD') continue
-      const why = allow === null ? '/docs lists the endpoints.' : `the path takes ${allow}.`
+      const why =
+        allow === null
+          ? '/docs lists the endpoints.'
+          : `the path takes ${allow.replace(', ', ' or ')}.`
       expect(text).toContain(`${method} ${path} does not exist: ${why}`)
     }
   })
