@@ -172,6 +172,7 @@ Then see its charge, in another terminal:
   ${typedName()} request list
 
 Every endpoint, with a command to paste: ${address}/docs
+How to use a real provider: docs/upstreams.md
 `)
 }
 

@@ -5,11 +5,11 @@ import { KEY_TEXT, optional, type Setting, withValue } from './setting.ts'
 /** The settings of upstreams. */
 export const UPSTREAM_VARIABLES = {
   UPSTREAM_BASE_URL: optional(
-    "The provider's base address, ending in `/v1` for OpenRouter's layout. With neither this, `UPSTREAM_DIALECT` nor `TOLLGATE_UPSTREAMS` set, the built-in simulator answers, and all money is play money.",
+    "The provider's base address, ending in `/v1` for OpenRouter's layout. Unset: that of `UPSTREAM_DIALECT`. With neither of them nor `TOLLGATE_UPSTREAMS` set, the built-in simulator answers, and all money is play money.",
   ),
   UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
   UPSTREAM_DIALECT: optional(
-    'The dialect of the provider; see [upstreams.md](upstreams.md). Unset: `openrouter`.',
+    'The dialect of the provider: `openrouter`, `openai` or `anthropic`; see [upstreams.md](upstreams.md). Unset: `openrouter`.',
   ),
   TOLLGATE_UPSTREAMS: optional(
     'A YAML file with several upstreams, in place of the three settings above; see [upstreams.md](upstreams.md).',
