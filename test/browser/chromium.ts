@@ -145,7 +145,7 @@ export async function changeTheme(page: Page, theme: Look['theme']): Promise<voi
 /** How a complaint begins that the browser failed to load something; the rest is its path. */
 export const FAILED_LOAD = 'failed to load '
 
-/** A page; what the browser refuses or logs as an error is kept. */
+/** A page; what the browser refuses, or logs as an error or a warning, is kept. */
 export async function openPage(context: BrowserContext): Promise<{
   readonly page: Page
   readonly complaints: string[]
@@ -154,7 +154,7 @@ export async function openPage(context: BrowserContext): Promise<{
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
-    if (message.type() !== 'error') return
+    if (message.type() !== 'error' && message.type() !== 'warning') return
     const isLoad = message.text().startsWith('Failed to load resource')
     const { pathname } = new URL(message.location().url, 'http://unknown')
     complaints.push(isLoad ? `${FAILED_LOAD}${pathname}` : message.text())
