@@ -134,40 +134,65 @@ function readPaths(kind: 'key' | 'anyone' | 'member'): string[] {
   })
 }
 
+const REPORT_GROUPS = ['day', 'month', 'model', 'key', 'endpoint', 'tag']
+const CHART_GROUPS = ['model', 'key', 'endpoint']
+
+/** A report by each of its groups, as JSON and as CSV. */
+function reports(path: string): string[] {
+  const grouped = REPORT_GROUPS.map((by) => `${path}?by=${by}`)
+  return [...grouped, ...grouped.map((each) => `${each}&format=csv`)]
+}
+
+/** The columns of a CSV that only operators read. */
+function hiddenColumns(csv: string): string[] {
+  const columns = csv.split('\r\n')[0]?.split(',') ?? []
+  expect(columns.length).toBeGreaterThan(3)
+  return columns.filter((column) => HIDDEN.has(column))
+}
+
+/** What a path needs in addition. */
+function queryOf(path: string): string {
+  if (path === '/v1/generation') return `?id=${requestId}`
+  return path === '/v1/credit/quote' ? '?method=card&amount=25000000' : ''
+}
+
 describe('customers read neither an upstream nor a field of operators', () => {
   test('by key, or without one', async () => {
-    const paths = [...readPaths('key'), ...readPaths('anyone'), '/v1', '/v1/models']
-    for (const path of paths.map((one) =>
-      one === '/v1/generation' ? `${one}?id=${requestId}` : one,
-    )) {
+    const own = [...readPaths('key'), ...reports('/v1/usage')]
+    const paths = [...own, ...readPaths('anyone'), '/v1', '/v1/models']
+    for (const path of paths.map((one) => `${one}${queryOf(one)}`)) {
       const headers = { authorization: `Bearer ${account.apiKey}` }
       for (const accept of ['application/json', 'text/csv']) {
         const answer = await fetch(world.url(path), { headers: { ...headers, accept } })
         const text = await answer.text()
-        expect(text, path).not.toContain(UPSTREAM)
-        if (!answer.headers.get('content-type')?.includes('json')) continue
-        expect({ path, hidden: hiddenIn(JSON.parse(text)) }).toEqual({ path, hidden: [] })
+        expect([answer.status, text], path).toEqual([200, expect.not.stringContaining(UPSTREAM)])
+        const isCsv = answer.headers.get('content-type')?.includes('csv')
+        const hidden = isCsv ? hiddenColumns(text) : hiddenIn(JSON.parse(text))
+        expect({ path, hidden }).toEqual({ path, hidden: [] })
       }
     }
     expect(paths).toContain('/v1/requests')
   })
 
   test('as a member on the page, and in its downloads', async () => {
-    const paths = readPaths('member').map((path) => path.replace('/app/api/', ''))
+    const usage = `accounts/${account.id}/usage`
+    const paths = [
+      ...readPaths('member').map((path) => path.replace('/app/api/', '')),
+      ...reports(`${usage}/report`),
+      ...CHART_GROUPS.flatMap((by) => [`${usage}?by=${by}`, `${usage}.csv?by=${by}`]),
+    ]
     const receipt = await member.get(
       `accounts/${account.id}/purchases/${params['purchase_id']}/receipt`,
     )
     expect(receipt.json).toMatchObject({ purchase: { credit: 25_000_000 } })
     for (const path of paths) {
-      const { json, text } = await member.get(path)
-      expect(text, path).not.toContain(UPSTREAM)
-      expect({ path, hidden: hiddenIn(json) }).toEqual({ path, hidden: [] })
-      if (!path.endsWith('.csv')) continue
-      const columns = text.split('\r\n')[0]?.split(',') ?? []
-      expect({ path, hidden: columns.filter((column) => HIDDEN.has(column)) }).toEqual({
-        path,
-        hidden: [],
-      })
+      const { httpStatus, headers, json, text } = await member.get(path)
+      // The way to the payment page of a purchase that is paid.
+      const expected = path.endsWith('/page') ? 409 : 200
+      expect([httpStatus, text], path).toEqual([expected, expect.not.stringContaining(UPSTREAM)])
+      const isCsv = headers.get('content-type')?.includes('csv')
+      const hidden = isCsv ? hiddenColumns(text) : hiddenIn(json)
+      expect({ path, hidden }).toEqual({ path, hidden: [] })
     }
     expect(paths).toContain(`accounts/${account.id}/requests/${requestId}`)
   })
