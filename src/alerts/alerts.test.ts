@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { MailRefused, MailServer } from '../mail/mail-server.ts'
 import { parseSender, parseSmtpUrl } from '../mail/smtp-url.ts'
 import { startMailbox } from '../mail/testing/mailbox.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { AlertAbout } from './about.ts'
 import { alertLetter } from './alert-letter.ts'
@@ -18,23 +16,20 @@ const DAY_MS = 24 * 60 * 60_000
 const OWNER = 'user_ada'
 
 let bench: StoreBench
-let nowMs: number
 let names = 0
 
-const clock = { nowMs: () => nowMs }
-const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
 const next = (prefix: string) => `${prefix}_${String(++names).padStart(5, '0')}`
 
 /** Notes alerts of all accounts and keys, as a process does that has just started. */
-async function look(processes = 1, mails = true): Promise<void> {
-  const looked = { accountIds: ['acct_1', 'acct_2'], apiKeyIds: ['key_1'] }
-  await lookAtOnce(processes, { db: bench.store.db, ids, clock, mails }, looked)
+async function look(processes = 1): Promise<void> {
+  const accountIds = ['acct_1', 'acct_2']
+  await lookAtOnce(bench, { processes, accountIds, apiKeyIds: ['key_1'] })
 }
 
-const letters = () => waitingLetters(bench.store.db)
+const letters = () => waitingLetters(bench.db)
 
 async function credit(amountMicros: number, freeUntilMs: number | null = null): Promise<void> {
-  pass(1)
+  bench.nowMs += 1
   await bench.ledger.addCredit({
     accountId: 'acct_1',
     purse: freeUntilMs === null ? 'backed' : 'free',
@@ -44,34 +39,25 @@ async function credit(amountMicros: number, freeUntilMs: number | null = null): 
   })
 }
 
-function pass(elapsedMs: number): void {
-  nowMs += elapsedMs
-  bench.setNowMs(nowMs)
-}
-
 async function spend(chargeMicros: number): Promise<void> {
-  pass(1)
+  bench.nowMs += 1
   const id = next('req')
   await runScript(
     bench,
-    `at ${nowMs / 1_000}\nopen ${id} key_1 ${chargeMicros}\nsettle ${id} final ${chargeMicros}`,
+    `at ${bench.nowMs / 1_000}\nopen ${id} key_1 ${chargeMicros}\nsettle ${id} final ${chargeMicros}`,
   )
 }
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    nowMs = Date.parse('2027-01-01')
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    pass(0)
+    bench = await open()
+    bench.nowMs = Date.parse('2027-01-01')
     for (const accountId of ['acct_1', 'acct_2']) await bench.createAccount(accountId)
     await bench.createApiKey('key_1', 'acct_1')
-    await addOwner(bench.store.db, OWNER)
+    await addOwner(bench.db, OWNER)
     await look()
   })
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
+  afterEach(() => bench.auditAndClose())
 
   test('an email reports each of 75, 90 and 100% of the credit since the last top-up once', async () => {
     await credit(1_000)
@@ -106,7 +92,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       { step: 75, creditedMicros: 1_000 },
       { step: 75, creditedMicros: 1_000, leftMicros: 250 },
     ])
-    const noted = await bench.store.db.selectFrom('alerts').selectAll().execute()
+    const noted = await bench.db.selectFrom('alerts').selectAll().execute()
     expect(noted).toHaveLength(1)
   })
 
@@ -114,7 +100,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await credit(1_000)
     await spend(700)
     for (let limitMicros = 700; limitMicros > 640; limitMicros--) {
-      pass(1)
+      bench.nowMs += 1
       await bench.setApiKey('key_1', { creditLimitMicros: micros(limitMicros) })
       await look()
     }
@@ -134,7 +120,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await letters()).at(-1)).toMatchObject({ kind: 'credit', step: 75 })
     expect((await letters()).at(-1)).not.toHaveProperty('isLastOfDay')
     // The next day, although some are noted less than 24 hours ago.
-    pass(Date.parse('2027-01-02') - nowMs)
+    bench.nowMs = Date.parse('2027-01-02')
     await bench.setApiKey('key_1', { creditLimitMicros: micros(600) })
     await look()
     expect((await letters()).at(-1)).toMatchObject({ kind: 'key_limit', limitMicros: 600 })
@@ -145,7 +131,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await credit(1_000)
     await spend(950)
     await look()
-    pass(1)
+    bench.nowMs += 1
     await runScript(bench, 'set key_1 limit 1000')
     await look()
     expect(await letters()).toMatchObject([
@@ -162,7 +148,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await spend(90)
     await look()
     for (const limit of [110, 100, 110]) {
-      pass(1)
+      bench.nowMs += 1
       await runScript(bench, `set key_1 limit ${limit}`)
       await look()
     }
@@ -178,7 +164,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await spend(80)
     await look()
     await look()
-    pass(DAY_MS)
+    bench.nowMs += DAY_MS
     await look()
     await spend(80)
     await look()
@@ -187,21 +173,21 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       { ...of, resetsAtMs: Date.parse('2027-01-02') },
       { ...of, resetsAtMs: Date.parse('2027-01-03') },
     ])
-    const ofKey = bench.store.db.selectFrom('alerts').selectAll().where('subject', 'like', 'key%')
+    const ofKey = bench.db.selectFrom('alerts').selectAll().where('subject', 'like', 'key%')
     expect(await ofKey.execute()).toHaveLength(1)
   })
 
   test('free credit that ends is mailed a week before, once', async () => {
-    await credit(500, nowMs + 10 * DAY_MS)
+    await credit(500, bench.nowMs + 10 * DAY_MS)
     await look()
-    pass(3 * DAY_MS - 2)
+    bench.nowMs += 3 * DAY_MS - 2
     await look()
     expect(await letters()).toEqual([])
-    pass(2)
+    bench.nowMs += 2
     await look()
     await look()
     expect(await letters()).toMatchObject([{ kind: 'free_credit_ends', amountMicros: 500 }])
-    pass(7 * DAY_MS)
+    bench.nowMs += 7 * DAY_MS
     await look()
     // Nothing is left of the credit.
     expect(await letters()).toMatchObject([
@@ -213,7 +199,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('three simultaneous processes record everything once', async () => {
     await credit(1_000)
     await runScript(bench, 'set key_1 limit 1000\nset key_1 allowance 1000/month')
-    await addOwner(bench.store.db, 'user_bob')
+    await addOwner(bench.db, 'user_bob')
     await spend(1_000)
     await look(3)
     const mailed = await letters()
@@ -222,7 +208,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('steps that were crossed before there were alerts are not emailed', async () => {
-    await bench.store.db.deleteFrom('settings').where('name', '=', 'alerts_noted').execute()
+    await bench.db.deleteFrom('settings').where('name', '=', 'alerts_noted').execute()
     await credit(1_000)
     await spend(900)
     await look()
@@ -236,7 +222,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await credit(1_000)
     await runScript(bench, 'set key_1 limit 1000')
     await spend(1_000)
-    const { db } = bench.store
+    const { db } = bench
     await db.updateTable('accounts').set({ disabled: 1 }).execute()
     await look()
     await db.updateTable('api_keys').set({ disabled: 1 }).execute()
@@ -253,7 +239,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('an owner whom an operator vouches for is mailed, though no email has proved the address', async () => {
     await credit(1_000)
-    const { db } = bench.store
+    const { db } = bench
     await db.updateTable('users').set({ email_verified: 0, vouched: 1 }).execute()
     await addOwner(db, 'user_claimed', { emailVerified: false })
     await spend(1_000)
@@ -266,8 +252,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
     function post(server: Pick<MailServer, 'send'>): AlertPost {
       return new AlertPost({
-        db: bench.store.db,
-        clock,
+        db: bench.db,
+        clock: bench.clock,
         server,
         pageUrl: () => 'https://gate.example.com',
         onGivenUp: (reason) => refused.push(reason),
@@ -318,12 +304,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         },
       })
       for (const waitMs of [0, 60_000, 5 * 60_000, 30 * 60_000]) {
-        pass(waitMs)
+        bench.nowMs += waitMs
         await away.send()
         await away.send()
       }
       expect([tries, refused]).toEqual([4, []])
-      pass(DAY_MS)
+      bench.nowMs += DAY_MS
       await away.send()
       await away.send()
       expect([tries, refused, await letters()]).toEqual([5, ['no connection'], []])
@@ -343,7 +329,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       ['is no owner any more', { table: 'members', set: { role: 'member' } }],
       ['wants no mails any more', { table: 'users', set: { alert_mails: 0 } }],
     ] as const)('is not sent to a user who %s', async (_, { table, set }) => {
-      await bench.store.db.updateTable(table).set(set).execute()
+      await bench.db.updateTable(table).set(set).execute()
       await post({
         async send() {
           throw new Error('it was sent')
@@ -354,10 +340,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
     test('from a time when the clock was far ahead is sent after the clock is set back', async () => {
       await spend(1_000_000)
-      const rightMs = nowMs
-      nowMs += 1_000 * DAY_MS
+      const rightMs = bench.nowMs
+      bench.nowMs += 1_000 * DAY_MS
       await look()
-      nowMs = rightMs
+      bench.nowMs = rightMs
       const sent: string[] = []
       const sender = post({ send: async ({ subject }) => sent.push(subject).toString() })
       await sender.send()

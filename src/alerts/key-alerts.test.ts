@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { lookAtOnce } from './testing/look-at-once.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
@@ -14,40 +12,30 @@ const OWNER = 'user_ada'
 const KEYS = ['key_1', 'key_2', 'key_3']
 
 let bench: StoreBench
-let nowMs: number
-
-const clock = { nowMs: () => nowMs }
-const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
-
-async function look(apiKeyIds: readonly string[], mails = true): Promise<void> {
-  await lookAtOnce(1, { db: bench.store.db, ids, clock, mails }, { accountIds: [], apiKeyIds })
-}
 
 let limitMicros = 0
 
 /** So many alerts about a key come up, one after the other. */
 async function alertOften(count: number, mails = true): Promise<void> {
   for (let place = 0; place < count; place++) {
-    nowMs += 1
-    bench.setNowMs(nowMs)
+    bench.nowMs += 1
     await bench.setApiKey('key_1', { creditLimitMicros: micros(--limitMicros) })
-    await look(['key_1'], mails)
+    await lookAtOnce(bench, { apiKeyIds: ['key_1'], mails })
   }
 }
 
 /** Whether each letter says that it is the last of the day. */
 async function lastOfDayFlags(): Promise<readonly boolean[]> {
-  return (await waitingLetters(bench.store.db)).map((letter) => 'isLastOfDay' in letter)
+  return (await waitingLetters(bench.db)).map((letter) => 'isLastOfDay' in letter)
 }
 
 const LAST = [...Array(49).fill(false), true]
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    nowMs = Date.parse('2027-01-01')
     limitMicros = 700
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    bench.setNowMs(nowMs)
+    bench = await open()
+    bench.nowMs = Date.parse('2027-01-01')
     await bench.createAccount('acct_1')
     for (const apiKeyId of KEYS) {
       await bench.createApiKey(apiKeyId, 'acct_1')
@@ -57,16 +45,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       'credit acct_1 backed 9000 r1\n' +
         KEYS.map((key) => `open req_${key} ${key} 700\nsettle req_${key} final 700`).join('\n'),
     )
-    await addOwner(bench.store.db, OWNER)
-    await look([])
+    await addOwner(bench.db, OWNER)
+    await lookAtOnce(bench)
   })
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
+  afterEach(() => bench.auditAndClose())
 
   test('alerts without an email are not counted', async () => {
-    const { db } = bench.store
+    const { db } = bench
     await alertOften(30, false)
     await db.updateTable('users').set({ alert_mails: 0 }).execute()
     await alertOften(30)
@@ -76,18 +61,18 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('alerts that were there before the first start are not counted', async () => {
-    const { db } = bench.store
+    const { db } = bench
     for (const apiKeyId of KEYS) {
       await bench.setApiKey(apiKeyId, { creditLimitMicros: micros(700) })
     }
     await db.deleteFrom('settings').where('name', '=', 'alerts_noted').execute()
-    await look(KEYS)
+    await lookAtOnce(bench, { apiKeyIds: KEYS })
     await alertOften(52)
     expect(await lastOfDayFlags()).toEqual(LAST)
   })
 
   test('sent emails are counted, also emails to several owners at once', async () => {
-    const { db } = bench.store
+    const { db } = bench
     await alertOften(40)
     await db.deleteFrom('alert_letters').execute()
     await addOwner(db, 'user_bob')
@@ -97,12 +82,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('of alerts that several processes note at the same time, one email is the last', async () => {
     await alertOften(48)
-    nowMs += 1
-    bench.setNowMs(nowMs)
+    bench.nowMs += 1
     for (const apiKeyId of KEYS) {
       await bench.setApiKey(apiKeyId, { creditLimitMicros: micros(600) })
     }
-    await Promise.all(KEYS.map((apiKeyId) => look([apiKeyId])))
+    await Promise.all(KEYS.map((apiKeyId) => lookAtOnce(bench, { apiKeyIds: [apiKeyId] })))
     const said = await lastOfDayFlags()
     expect([said.length, said.filter((isLast) => isLast).length]).toEqual([50, 1])
   })
@@ -110,17 +94,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('the rows of a day are removed a day after it', async () => {
     await alertOften(52)
     const rows = () =>
-      bench.store.db
-        .selectFrom('alerts')
-        .select('step')
-        .where('subject', 'like', 'acct_%')
-        .execute()
+      bench.db.selectFrom('alerts').select('step').where('subject', 'like', 'acct_%').execute()
     expect(await rows()).toHaveLength(50)
-    nowMs = Date.parse('2027-01-03') - 1
-    await look([])
+    bench.nowMs = Date.parse('2027-01-03') - 1
+    await lookAtOnce(bench)
     expect(await rows()).toHaveLength(50)
-    nowMs += 1
-    await look([])
+    bench.nowMs += 1
+    await lookAtOnce(bench)
     expect(await rows()).toEqual([])
   })
 })

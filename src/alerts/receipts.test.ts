@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { postLook } from '../ledger/testing/paid-look.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
 import { alertLetter } from './alert-letter.ts'
 import { lookAtOnce } from './testing/look-at-once.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
@@ -13,39 +11,25 @@ import { addOwner, waitingLetters } from './testing/owners.ts'
 const DAY_MS = 86_400_000
 
 let bench: StoreBench
-let nowMs: number
 
-const clock = { nowMs: () => nowMs }
-const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
-const letters = () => waitingLetters(bench.store.db)
+const letters = () => waitingLetters(bench.db)
 
-async function look(mails = true): Promise<void> {
-  await lookAtOnce(3, { db: bench.store.db, ids, clock, mails }, { accountIds: [], apiKeyIds: [] })
-}
-
-function pass(elapsedMs: number): void {
-  nowMs += elapsedMs
-  bench.setNowMs(nowMs)
-}
+const look = (mails = true) => lookAtOnce(bench, { processes: 3, mails })
 
 async function buy(name: string): Promise<void> {
-  pass(1)
+  bench.nowMs += 1
   await postLook(bench, name, { accountId: 'acct_1' })
 }
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    nowMs = Date.parse('2027-01-01')
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    pass(0)
+    bench = await open()
+    bench.nowMs = Date.parse('2027-01-01')
     await bench.createAccount('acct_1')
-    await addOwner(bench.store.db, 'user_ada')
-    await addOwner(bench.store.db, 'user_bob', { alertMails: false })
+    await addOwner(bench.db, 'user_ada')
+    await addOwner(bench.db, 'user_bob', { alertMails: false })
   })
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
+  afterEach(() => bench.auditAndClose())
 
   test('the owners of an account are emailed the receipt of a paid purchase once, unless they want no emails', async () => {
     await look()
@@ -57,16 +41,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await letters()).toEqual([
       { userId: 'user_ada', ...about, ...paid, balanceMicros: 1_000 },
     ])
-    pass(15 * DAY_MS)
+    bench.nowMs += 15 * DAY_MS
     await look()
     expect(await letters()).toHaveLength(1)
-    expect(await bench.store.db.selectFrom('alerts').selectAll().execute()).toEqual([])
+    expect(await bench.db.selectFrom('alerts').selectAll().execute()).toEqual([])
   })
 
   test('purchases from before these emails existed, or before there was a mail server, cause no email', async () => {
     await look()
     await buy('old')
-    await bench.store.db
+    await bench.db
       .updateTable('settings')
       .set({ value: '3' })
       .where('name', '=', 'alerts_noted')

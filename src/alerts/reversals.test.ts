@@ -1,11 +1,9 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { type FoundPayment, postLook } from '../ledger/testing/paid-look.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
 import { Alerts } from './alerts.ts'
@@ -17,42 +15,31 @@ import { addOwner, waitingLetters } from './testing/owners.ts'
 const DAY_MS = 86_400_000
 
 let bench: StoreBench
-let nowMs: number
 let names = 0
 
-const clock = { nowMs: () => nowMs }
-const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
-const allLetters = () => waitingLetters(bench.store.db)
+const allLetters = () => waitingLetters(bench.db)
 const letters = async () =>
   (await allLetters()).filter((letter) => Object(letter).kind !== 'purchase')
 
-async function look(): Promise<void> {
-  const looked = { accountIds: ['acct_1'], apiKeyIds: [] }
-  await lookAtOnce(3, { db: bench.store.db, ids, clock, mails: true }, looked)
-}
-
-function pass(elapsedMs: number): void {
-  nowMs += elapsedMs
-  bench.setNowMs(nowMs)
-}
+const look = () => lookAtOnce(bench, { processes: 3, accountIds: ['acct_1'] })
 
 async function find(found: FoundPayment = {}): Promise<void> {
-  pass(1)
+  bench.nowMs += 1
   await postLook(bench, 'P', { ...found, accountId: 'acct_1' })
 }
 
 async function spend(chargeMicros: number): Promise<void> {
-  pass(1)
+  bench.nowMs += 1
   const id = `req_${++names}`
   await runScript(
     bench,
-    `at ${nowMs / 1_000}\nopen ${id} key_1 ${chargeMicros}\nsettle ${id} final ${chargeMicros}`,
+    `at ${bench.nowMs / 1_000}\nopen ${id} key_1 ${chargeMicros}\nsettle ${id} final ${chargeMicros}`,
   )
 }
 
 /** Returns the reference. */
 async function remove(amountMicros: number): Promise<string> {
-  pass(1)
+  bench.nowMs += 1
   const reference = `removed-${++names}`
   await bench.ledger.addCredit({
     accountId: 'acct_1',
@@ -68,22 +55,18 @@ const of = { userId: 'user_ada', kind: 'reversal', creditMicros: 1_000 }
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    nowMs = Date.parse('2027-01-01')
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    bench.setNowMs(nowMs)
+    bench = await open()
+    bench.nowMs = Date.parse('2027-01-01')
     await bench.createAccount('acct_1')
     await bench.createApiKey('key_1', 'acct_1')
-    await addOwner(bench.store.db, 'user_ada')
+    await addOwner(bench.db, 'user_ada')
     await look()
     await find()
   })
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
+  afterEach(() => bench.auditAndClose())
 
   test('an owner is emailed each refund, dispute, and dispute that was won once', async () => {
-    const purchasedAtMs = nowMs
+    const purchasedAtMs = bench.nowMs
     await find({ back: 3n })
     await look()
     await find({ back: 10n, dispute: 'open' })
@@ -108,19 +91,19 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         ...{ remainingMicros: 700, balanceMicros: 700 },
       },
     ])
-    pass(15 * DAY_MS)
+    bench.nowMs += 15 * DAY_MS
     await look()
     expect(await letters()).toHaveLength(3)
-    expect(await bench.store.db.selectFrom('alerts').selectAll().execute()).toEqual([])
+    expect(await bench.db.selectFrom('alerts').selectAll().execute()).toEqual([])
   })
 
   test('many refunds are noted without emails in few statements, and never within one transaction', async () => {
     for (let count = 0; count < 60; count++) {
-      pass(1)
+      bench.nowMs += 1
       await postLook(bench, `many${count}`, { back: 5n, accountId: 'acct_1' })
     }
     const statements: string[] = []
-    const db = bench.store.db.withPlugin({
+    const db = bench.db.withPlugin({
       transformQuery({ node }) {
         statements.push(node.kind)
         return node
@@ -128,7 +111,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       transformResult: async ({ result }) => result,
     })
     const transactions = vi.spyOn(db, 'transaction')
-    const alerts = new Alerts({ db, ids, clock, mails: false })
+    const alerts = new Alerts({ ids: bench.ids, clock: bench.clock, db, mails: false })
     await alerts.look({ accountIds: [], apiKeyIds: [] })
     // Two for the purchases, and two for their refunds.
     expect(statements.filter((kind) => kind === 'InsertQueryNode')).toHaveLength(4)
@@ -146,7 +129,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('a suspended account is emailed too, and an owner who wants no emails is not', async () => {
-    const { db } = bench.store
+    const { db } = bench
     await addOwner(db, 'user_bob', { alertMails: false })
     await db.updateTable('accounts').set({ disabled: 1 }).execute()
     await find({ back: 10n })
@@ -156,7 +139,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('refunds and disputes from before these emails existed, or older than a week, cause no email', async () => {
-    await bench.store.db
+    await bench.db
       .updateTable('settings')
       .set({ value: '1' })
       .where('name', '=', 'alerts_noted')
@@ -164,7 +147,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await find({ back: 3n })
     await look()
     await find({ back: 4n })
-    pass(8 * DAY_MS)
+    bench.nowMs += 8 * DAY_MS
     await look()
     expect(await letters()).toEqual([])
     await find({ back: 5n })
@@ -194,7 +177,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('an owner gets one email about each removal of credit by an operator, even if the account is suspended', async () => {
-    const { db } = bench.store
+    const { db } = bench
     const first = await remove(400)
     await look()
     await look()
@@ -210,14 +193,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
     await db.updateTable('accounts').set({ disabled: 0 }).execute()
     await look()
-    pass(15 * DAY_MS)
+    bench.nowMs += 15 * DAY_MS
     await look()
     expect(await letters()).toHaveLength(2)
     expect(await db.selectFrom('alerts').selectAll().execute()).toEqual([])
   })
 
   test('credit that was removed before these emails existed, or over a week ago, causes no email', async () => {
-    await bench.store.db
+    await bench.db
       .updateTable('settings')
       .set({ value: '2' })
       .where('name', '=', 'alerts_noted')
@@ -228,7 +211,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     // Refunds were emailed before.
     expect(await letters()).toMatchObject([{ ...of, amountMicros: -300 }])
     await remove(100)
-    pass(8 * DAY_MS)
+    bench.nowMs += 8 * DAY_MS
     await look()
     expect(await letters()).toHaveLength(1)
     await remove(100)
@@ -237,13 +220,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('each of many removals is emailed once, however many were noted before', async () => {
-    const { db } = bench.store
-    pass(1)
+    const { db } = bench
+    bench.nowMs += 1
     // SQLite takes 32,766 parameters.
     const counted = sql`with recursive counted(n) as (
       select 1 union all select n + 1 from counted where n < 33000)`
     await sql`insert into entries (account_id, number, kind, purse, amount_micros, reference, created_at_ms)
-      ${counted} select 'acct_1', 1000 + n, 'chargeback', 'backed', -1, 'many-' || n, ${sql.lit(nowMs)}
+      ${counted} select 'acct_1', 1000 + n, 'chargeback', 'backed', -1, 'many-' || n, ${sql.lit(bench.nowMs)}
         from counted`.execute(db)
     await sql`insert into alerts (subject, step, account_id, created_at_ms)
       ${counted} select 'acct_1 removed many-' || n, 0, 'acct_1', 0 from counted where n > 501`.execute(
@@ -256,7 +239,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('credit that was removed before credit was last added no longer counts', async () => {
     await find({ back: 5n })
-    pass(1)
+    bench.nowMs += 1
     await postLook(bench, 'Q', { accountId: 'acct_1' })
     await spend(1_120)
     await look()

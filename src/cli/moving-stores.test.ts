@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startWorld, type World } from '../../test/world.ts'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { Presence } from '../ledger/instances/presence.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { randomScriptOfHours, SETUP } from '../ledger/testing/random-script.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
@@ -73,7 +72,7 @@ function lastChat({ simulator }: World): unknown {
 test('a store with every kind of row moves to PostgreSQL and back, and stays exact', async () => {
   await fc.assert(
     fc.asyncProperty(randomScriptOfHours, async (script) => {
-      const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+      const bench = await createSqliteBench()
       try {
         await runScript(bench, `${SETUP}\ncode C 70\ncode D 5 revoked\nredeem C A2\n${script}`)
         const [postgres, sqlite] = [await databaseOf(createPostgresDatabase), newSqlite()]
@@ -133,7 +132,7 @@ describe.each(TEST_DATABASES)('to $engine', ({ create }) => {
 
 describe('requests in flight at the copy', () => {
   async function withOpenHold(): Promise<string> {
-    const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+    const bench = await createSqliteBench()
     closing.push(() => bench.close())
     await runScript(
       bench,

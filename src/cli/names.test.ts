@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { addOwner } from '../alerts/testing/owners.ts'
 import { hashCreditCode } from '../ledger/credit-codes.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { ADMIN_TOKENS } from '../store/people-tables.ts'
 import { CREDIT_CODES } from '../store/schema.ts'
@@ -165,8 +164,8 @@ test('a credit code is found by its text, or by the part that lists show', async
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('each kind is found by its name, and an account by the address of an owner, not of a member', async () => {
-    const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    const { db } = bench.store
+    const bench = await open()
+    const { db } = bench
     await bench.createAccount('acct_1')
     await bench.createAccount('acct_2')
     await bench.createApiKey('key_1', 'acct_1')

@@ -4,7 +4,6 @@ import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import type { Tables } from '../store/schema.ts'
 import { listAccounts } from './accounts.ts'
-import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
 import { listDepositsOf } from './purchases.ts'
 import { greedy, queriesOf, stepsOf } from './testing/plans.ts'
 import { createPostgresBench } from './testing/postgres-bench.ts'
@@ -38,7 +37,7 @@ async function readAll(db: Kysely<Tables>): Promise<readonly number[]> {
 }
 
 test('on SQLite accounts of a state, and deposits of a transaction, are found by their indexes', async () => {
-  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createSqliteBench()
   const asked = await queriesOf(bench, readAll)
   const connection = new DatabaseSync(bench.file)
   const steps = asked.map(({ sql }) => stepsOf(connection, sql))
@@ -54,7 +53,7 @@ test('on SQLite accounts of a state, and deposits of a transaction, are found by
 })
 
 test('on PostgreSQL they are found by their indexes, whether or not the tables were analysed', async () => {
-  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createPostgresBench()
   const client = new Client(bench.url)
   await client.connect()
   await client.query(FILL)

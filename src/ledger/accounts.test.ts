@@ -14,7 +14,6 @@ import {
 } from './accounts.ts'
 import { createApiKey, getApiKey, hashApiKey, listApiKeys, rotateApiKey } from './api-keys.ts'
 import type { Ledger } from './commands.ts'
-import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
 import { STORE_BENCHES } from './testing/benches.ts'
 import { runScript } from './testing/script.ts'
 import type { StoreBench } from './testing/store-bench.ts'
@@ -25,8 +24,8 @@ let ledger: Ledger
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    bench.setNowMs(5)
+    bench = await open()
+    bench.nowMs = 5
     ;({ store, ledger } = bench)
   })
 

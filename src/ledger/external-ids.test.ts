@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listAccounts } from './accounts.ts'
 import { createLedger } from './engines/create-ledger.ts'
-import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
 import { STORE_BENCHES } from './testing/benches.ts'
 import type { StoreBench } from './testing/store-bench.ts'
 
@@ -9,12 +8,12 @@ let bench: StoreBench
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
   })
   afterEach(() => bench.close())
 
   async function idsOf(externalId: string): Promise<readonly string[]> {
-    const { accounts } = await listAccounts(bench.store.db, { limit: 100, externalId })
+    const { accounts } = await listAccounts(bench.db, { limit: 100, externalId })
     return accounts.map(({ id }) => id)
   }
 

@@ -45,7 +45,6 @@ test.each(STORE_BENCHES)(
     const { lines } = await listStatement(store.db, { accountId: 'A', limit: 1 })
     const balance = await getBalance(store.db, { accountId: 'A', nowMs })
     expect(lines[0]).toMatchObject({ balanceMicros: balance?.free.balanceMicros })
-    await bench.audit()
-    await bench.close()
+    await bench.auditAndClose()
   },
 )

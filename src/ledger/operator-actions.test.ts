@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { USERS } from '../store/people-tables.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createApiKey } from './api-keys.ts'
-import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
 import { listOperatorActions } from './operator-actions.ts'
 import { STORE_BENCHES } from './testing/benches.ts'
 import type { StoreBench } from './testing/store-bench.ts'
@@ -11,10 +10,10 @@ let bench: StoreBench
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    bench.setNowMs(5)
+    bench = await open()
+    bench.nowMs = 5
     const ada = { ...USERS.start, id: 'user_1', name: 'Ada', email: 'a@b.example', createdAtMs: 1 }
-    await bench.store.db.insertInto('users').values(USERS.record(ada)).execute()
+    await bench.db.insertInto('users').values(USERS.record(ada)).execute()
   })
   afterEach(() => bench.close())
 

@@ -1,19 +1,15 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { postgresLedger } from '../ledger/engines/create-ledger.ts'
 import { listOperatorActions } from '../ledger/operator-actions.ts'
 import { connected } from '../ledger/testing/connected.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { micros } from '../vocabulary/money.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { RewoundPlace } from './testing/rewound-place.ts'
 
-let world: RewoundPlace
-
-beforeEach(async () => {
-  world = await RewoundPlace.open()
-  await world.makeAccount()
-})
-afterEach(() => world.close())
+const world = ofEach(RewoundPlace.open)
+beforeEach(() => world.makeAccount())
 
 type Commanded = ReturnType<typeof postgresLedger>
 

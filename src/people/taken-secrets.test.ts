@@ -1,7 +1,8 @@
 import { TOTP } from 'otpauth'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { listOperatorActions } from '../ledger/operator-actions.ts'
 import { systemClock } from '../vocabulary/clock.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { changeWebhook, createWebhook, deleteWebhook, listWebhooks } from '../webhooks/registry.ts'
 import { listFactors } from './factors/own-factors.ts'
 import { makeLink } from './links.ts'
@@ -14,12 +15,7 @@ const REFUSED = expect.objectContaining({ code: 'invalid_sign_in' })
 const INVALID_LINK = expect.objectContaining({ code: 'invalid_link' })
 const WRONG_CODE = expect.objectContaining({ code: 'invalid_second_factor' })
 
-let world: RewoundPlace
-
-beforeEach(async () => {
-  world = await RewoundPlace.open()
-})
-afterEach(() => world.close())
+const world = ofEach(RewoundPlace.open)
 
 const parts = () => ({ db: world.db, clock: systemClock, ids: IDS })
 

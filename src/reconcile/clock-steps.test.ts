@@ -1,20 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import {
-  createReconcileWorld,
-  HOUR_MS,
-  MINUTE_MS,
-  type ReconcileWorld,
-  SECOND_MS,
-} from './testing/world.ts'
+import { expect, test } from 'vitest'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
+import { createReconcileWorld, HOUR_MS, MINUTE_MS, SECOND_MS } from './testing/world.ts'
 
-let world: ReconcileWorld
-
-beforeEach(async () => {
-  world = await createReconcileWorld()
-})
-
-// Closing audits the ledger.
-afterEach(() => world.close())
+// Closing it audits the ledger.
+const world = ofEach(createReconcileWorld)
 
 test('a clock that steps back by a day delays nothing for long', async () => {
   const process = await world.running()

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { CorrectInput } from '../ledger/ledger.ts'
 import { StoreRefused } from '../store/store-failure.ts'
 import type { Resolution } from '../vocabulary/outcome.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import {
   createReconcileWorld,
@@ -9,7 +10,6 @@ import {
   estimated,
   HOUR_MS,
   provisional,
-  type ReconcileWorld,
   SECOND_MS,
   START_MS,
   unresolved,
@@ -17,14 +17,8 @@ import {
 
 const COUNTED = usageOf('10 in, 5 out')
 
-let world: ReconcileWorld
-
-beforeEach(async () => {
-  world = await createReconcileWorld()
-})
-
-// Closing audits the ledger.
-afterEach(() => world.close())
+// Closing it audits the ledger.
+const world = ofEach(createReconcileWorld)
 
 describe('a record that cannot be true', () => {
   const record = (id: string, totalCost: string) =>

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { AGREED_LOOKUPS_MIN, Doubts, type DoubtUnit, wholeOf } from './doubts.ts'
@@ -16,7 +15,7 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
   let failures: unknown[]
 
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     failures = []
   })
   afterEach(async () => {
@@ -27,7 +26,7 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
   /** The doubts of one process. */
   async function startProcess(): Promise<Doubts> {
     const doubts = new Doubts({
-      db: bench.store.db,
+      db: bench.db,
       clock: { nowMs: () => 1_000 },
       onChange: () => {},
       onFailure: (cause) => failures.push(cause),
@@ -95,19 +94,19 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
 })
 
 test('a difference that could not be stored counts in this process, and is stored with the next read', async () => {
-  const bench = await STORE_BENCHES[0]?.open({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await STORE_BENCHES[0]?.open()
   if (bench === undefined) throw new Error('no store')
   const failures: unknown[] = []
   const input = { clock: { nowMs: () => 1_000 }, onChange: () => {} }
   const onFailure = (cause: unknown) => void failures.push(cause)
-  const doubts = new Doubts({ ...input, db: bench.store.db, onFailure })
-  await bench.store.db.schema.alterTable('lookup_doubts').renameTo('away').execute()
+  const doubts = new Doubts({ ...input, db: bench.db, onFailure })
+  await bench.db.schema.alterTable('lookup_doubts').renameTo('away').execute()
   await doubts.differed(UNIT)
   await doubts.read()
   expect([failures.length, doubts.covers(UNIT)]).toEqual([2, true])
-  await bench.store.db.schema.alterTable('away').renameTo('lookup_doubts').execute()
+  await bench.db.schema.alterTable('away').renameTo('lookup_doubts').execute()
   await doubts.read()
-  const later = new Doubts({ ...input, db: bench.store.db, onFailure })
+  const later = new Doubts({ ...input, db: bench.db, onFailure })
   await later.read()
   expect([failures.length, later.covers(UNIT)]).toEqual([2, true])
   await bench.close()

@@ -81,7 +81,7 @@ class World {
 
   pass(ms: number): void {
     this.nowMs += ms
-    this.bench.setNowMs(this.nowMs)
+    this.bench.nowMs = this.nowMs
   }
 
   /** Runs a request that takes a second. Null: its cost stays unknown. */
@@ -94,7 +94,7 @@ class World {
   }
 
   async open(): Promise<string> {
-    this.bench.setNowMs(this.nowMs)
+    this.bench.nowMs = this.nowMs
     const number = String(++this.#requests).padStart(16, '0')
     const requestId = `${firstIdOf({ prefix: 'req', timeMs: this.nowMs })}${number}`
     await this.bench.ledger.openHold(holdInput(requestId, { amountMicros: 1_050_000 }))
@@ -119,7 +119,7 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
     const bench = await open({
       limits: { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 10_000 },
     })
-    bench.setNowMs(START_MS)
+    bench.nowMs = START_MS
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000000000 r')
     try {
       await run(new World(bench))

@@ -1,14 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { StoreUnavailable } from '../store/store-failure.ts'
-import { createReconcileWorld, HOUR_MS, type ReconcileWorld, START_MS } from './testing/world.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
+import { createReconcileWorld, HOUR_MS, START_MS } from './testing/world.ts'
 
-let world: ReconcileWorld
-
-beforeEach(async () => {
-  world = await createReconcileWorld()
-})
-
-afterEach(() => world.close())
+// Closing it audits the ledger.
+const world = ofEach(createReconcileWorld)
 
 test('at most a thousand requests wait for a store that does not accept corrections', async () => {
   let asked = 0

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { listUnsettled } from '../ledger/activity/unsettled.ts'
 import { sqliteLedger } from '../ledger/engines/create-ledger.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import {
   createReconcileWorld,
   describeSettlement,
@@ -9,20 +10,13 @@ import {
   HOUR_MS,
   MINUTE_MS,
   type ReconcileProcess,
-  type ReconcileWorld,
   SECOND_MS,
   START_MS,
   unresolved,
 } from './testing/world.ts'
 
-let world: ReconcileWorld
-
-beforeEach(async () => {
-  world = await createReconcileWorld()
-})
-
-// Closing audits the ledger.
-afterEach(() => world.close())
+// Closing it audits the ledger.
+const world = ofEach(createReconcileWorld)
 
 function settledIds(...processes: readonly ReconcileProcess[]): string[] {
   return processes

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { listUnsettled } from '../ledger/activity/unsettled.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import {
   createReconcileWorld,
   describeSettlement,
@@ -8,20 +9,13 @@ import {
   MINUTE_MS,
   provisional,
   type ReconcileProcess,
-  type ReconcileWorld,
   SECOND_MS,
   START_MS,
   unresolved,
 } from './testing/world.ts'
 
-let world: ReconcileWorld
-
-beforeEach(async () => {
-  world = await createReconcileWorld()
-})
-
-// Closing audits the ledger.
-afterEach(() => world.close())
+// Closing it audits the ledger.
+const world = ofEach(createReconcileWorld)
 
 /** Ages, in seconds, at which a request that ended at the start was looked up. */
 function agesAsked({ asked }: ReconcileProcess, generationId: string): number[] {

@@ -60,14 +60,14 @@ function resolutionOf(kind: Ended['kind']): Resolution | null {
 }
 
 async function prepare(bench: StoreBench): Promise<void> {
-  bench.setNowMs(START_MS)
+  bench.nowMs = START_MS
   await runScript(bench, 'account A\nkey K A\ncredit A backed 1000000000 first')
 }
 
 async function leave(bench: StoreBench, number: number, request: Ended): Promise<string> {
   const time = firstIdOf({ prefix: 'req', timeMs: START_MS + request.openedMs })
   const requestId = `${time}${String(number).padStart(16, '0')}`
-  bench.setNowMs(START_MS + request.openedMs)
+  bench.nowMs = START_MS + request.openedMs
   await bench.ledger.openHold(
     holdInput(requestId, {
       modelId: request.modelId,
@@ -76,7 +76,7 @@ async function leave(bench: StoreBench, number: number, request: Ended): Promise
     }),
   )
   const resolution = resolutionOf(request.kind)
-  bench.setNowMs(START_MS + request.openedMs + request.tookMs)
+  bench.nowMs = START_MS + request.openedMs + request.tookMs
   if (resolution !== null) await bench.ledger.settle({ requestId, resolution, facts: FACTS })
   return requestId
 }
@@ -128,7 +128,7 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
             ids.push(await leave(bench, number, request))
           }
           const nowMs = START_MS + afterMs
-          bench.setNowMs(Math.max(nowMs, START_MS + 4 * STANDS_AFTER_MS))
+          bench.nowMs = Math.max(nowMs, START_MS + 4 * STANDS_AFTER_MS)
           const before = await Promise.all(ids.map((id) => bench.request(id)))
           const account = await bench.account('A')
           const isDoubted = ({ modelId }: DoubtUnit) => twoIsDoubted && modelId === 'acme/two'
@@ -154,8 +154,7 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
           }
           expect([seen.stood, seen.recalled]).toEqual([stood, recalled])
           expect(await bench.account('A')).toEqual(account)
-          await bench.audit()
-          await bench.close()
+          await bench.auditAndClose()
         },
       ),
       { numRuns: 12 },
@@ -182,8 +181,7 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
     expect(unchanged).toMatchObject({ kind: 'unchanged', state: 'final', chargedMicros: 105 })
     const rows = await Promise.all([one, two, three].map((id) => bench.request(id)))
     expect(rows.map((row) => row?.state)).toEqual(['final', 'final', 'final'])
-    await bench.audit()
-    await bench.close()
+    await bench.auditAndClose()
   })
 
   test('of a unit that became doubted are looked up, even before their time is up', async () => {
@@ -204,7 +202,6 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
     expect(seen).toEqual({ stood: 0, recalled: 4, opened: 1 })
     const rows = await Promise.all(ids.map((id) => bench.request(id)))
     expect(rows.map((row) => row?.costStands)).toEqual(ids.map((_, number) => number % 2 === 1))
-    await bench.audit()
-    await bench.close()
+    await bench.auditAndClose()
   })
 })

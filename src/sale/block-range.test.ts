@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { hasMoreToScan } from './chain-look.ts'
@@ -11,7 +10,7 @@ describe.each(STORE_BENCHES)(
   ({ open: openBench }) => {
     let bench: StoreBench
     beforeAll(async () => {
-      bench = await openBench({ limits: LEDGER_LIMITS_DEFAULT })
+      bench = await openBench()
     })
     afterAll(() => bench.close())
 

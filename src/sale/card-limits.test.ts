@@ -96,7 +96,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const refused = await gateways[0]?.ask()
     expect(refused).toMatchObject({ kind: 'tooManyOpen', nextAtMs: expect.any(Number) })
     stripe.nowMs = refused?.kind === 'tooManyOpen' ? refused.nextAtMs : beganMs
-    bench.store.setNowMs(stripe.nowMs)
+    bench.store.nowMs = stripe.nowMs
     expect(await gateways[0]?.ask()).toMatchObject({ kind: 'begun' })
   })
 
@@ -116,7 +116,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ask('A', micros(10_000_000))).toMatchObject({ kind: 'begun' })
     expect(await ask('A', micros(5_000_000))).toMatchObject(refused)
     stripe.nowMs = beganMs + 24 * 60 * MINUTE_MS + 1
-    bench.store.setNowMs(stripe.nowMs)
+    bench.store.nowMs = stripe.nowMs
     expect(await ask('A', micros(10_000_000))).toMatchObject({ kind: 'begun' })
     await ageAccounts(7)
     expect(await ask('A', micros(500_000_000))).toMatchObject({ kind: 'begun' })

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { findPurchase } from '../ledger/purchases.ts'
 import type { PostPurchaseInput } from '../ledger/rules/post-purchase.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
@@ -134,7 +133,7 @@ class CardWorld {
   poll(crash?: () => Moment): CardPoll {
     const sale = this.sale(this.card, crash)
     return new CardPoll({
-      db: this.#bench.store.db,
+      db: this.#bench.db,
       sale,
       method: cardOf(sale),
       clock: { nowMs: () => this.#nowMs },
@@ -172,7 +171,7 @@ class CardWorld {
 
   /** Throws if a row says that less went back than it said before, or more is credited than is left. */
   async expectSound(): Promise<void> {
-    const rows = await this.#bench.store.db
+    const rows = await this.#bench.db
       .selectFrom('purchases')
       .select(['source', 'reversed_micros'])
       .where('account_id', '=', this.account)
@@ -262,7 +261,7 @@ async function end({ world, underWay }: Awaited<ReturnType<typeof live>>): Promi
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let bench: StoreBench
   beforeAll(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
   })
   afterAll(() => bench.close())
 
@@ -274,7 +273,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a dropped seenReversals is caught', async () => {
     const weaken: Weaken = async (input) => {
-      const row = await findPurchase(bench.store.db, input.source)
+      const row = await findPurchase(bench.db, input.source)
       return { ...input, seenReversals: row?.reversals ?? 0 }
     }
     // The answer from before the refund arrives after it.

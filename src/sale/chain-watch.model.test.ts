@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { RescanFailed } from './chain/terms.ts'
@@ -187,7 +186,7 @@ function expectAtMost(balances: readonly number[], { everFinalUnits }: ChainWorl
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let bench: StoreBench
   beforeAll(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
   })
   afterAll(() => bench.close())
 
@@ -209,7 +208,7 @@ const PAYMENT: Step = { kind: 'pay', to: [0], token: 0, units: 7_000_000n }
 describe('a weakened watch is caught', () => {
   let bench: StoreBench
   beforeAll(async () => {
-    bench = await (STORE_BENCHES[0]?.open({ limits: LEDGER_LIMITS_DEFAULT }) ?? Promise.reject())
+    bench = await (STORE_BENCHES[0]?.open() ?? Promise.reject())
   })
   afterAll(() => bench.close())
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { ChainJob, hasMoreToScan } from './chain-look.ts'
@@ -16,7 +15,7 @@ const NIGHT_MS = 25 * 60 * 60_000
 
 let bench: StoreBench
 beforeAll(async () => {
-  bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  bench = await createSqliteBench()
 })
 afterAll(() => bench.close())
 
@@ -74,7 +73,7 @@ test('an address that was issued within the hour is watched although the databas
   const world = await ChainWorld.open(bench)
   const { chainId, nowMs: createdAtMs, handedOut } = world
   const loseRows = () =>
-    bench.store.db.deleteFrom('deposit_addresses').where('chain_id', '=', chainId).execute()
+    bench.db.deleteFrom('deposit_addresses').where('chain_id', '=', chainId).execute()
   const [address = ''] = world.addresses
   const [accountId = ''] = world.accounts
   handedOut.note({ chainId, address, accountId, createdAtMs })
@@ -134,7 +133,7 @@ test('a token that another gateway paused above the block of a rescan waits at t
   payFinally(world, [1, 1n])
   await watch.look()
   const row = { chainId, address, accountId: accounts[0] ?? '', createdAtMs: world.nowMs }
-  await addDepositAddresses(bench.store.db, [row])
+  await addDepositAddresses(bench.db, [row])
   await watch.rewind(1)
   world.model.hasRate = false
   onceAtLogs(world, async () => {
@@ -142,7 +141,7 @@ test('a token that another gateway paused above the block of a rescan waits at t
     const source = waitingCursorOf(chainId, chain.tokens[1]?.method ?? '')
     const block = { position: '2', blockHash: world.model.blocks[2]?.hash ?? '' }
     const to = { source, ...block, lookedAtMs: world.nowMs }
-    expect(await moveCursor(bench.store.db, { from: null, to })).toBe(true)
+    expect(await moveCursor(bench.db, { from: null, to })).toBe(true)
   })
   await other.look()
   world.model.hasRate = true
@@ -197,7 +196,7 @@ test('a rescan continues until the tokens that have a rate are caught up', async
   const world = await openBehind()
   const { accounts, addresses, chainId } = world
   const rescanned = await rescanChain({
-    db: bench.store.db,
+    db: bench.db,
     clock: { nowMs: () => world.nowMs },
     chainId,
     addressOf: (accountId) => addresses[accounts.indexOf(accountId)] ?? `0x${'0f'.repeat(20)}`,
@@ -235,9 +234,7 @@ test('a look that began before a rescan does not pass the blocks that the rescan
   onceAtLogs(world, async () => {
     const [accountId = ''] = world.accounts
     const { chainId } = world
-    await addDepositAddresses(bench.store.db, [
-      { chainId, address, accountId, createdAtMs: world.nowMs },
-    ])
+    await addDepositAddresses(bench.db, [{ chainId, address, accountId, createdAtMs: world.nowMs }])
     // As far as the look has come.
     await other.rewind(1)
   })

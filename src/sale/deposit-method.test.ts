@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { findPurchase } from '../ledger/purchases.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
@@ -11,7 +10,7 @@ type Logs = Parameters<ModelChain['pay']>[0]
 
 let bench: StoreBench
 beforeAll(async () => {
-  bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  bench = await createSqliteBench()
 })
 afterAll(() => bench.close())
 
@@ -24,9 +23,9 @@ async function minedAgain(found: Logs, again: (world: ChainWorld) => Logs) {
   world.model.mine({ most: 1, isReversed: false })
   world.model.finalize(1)
   await watch.look()
-  const query = bench.store.db.selectFrom('purchases').select('source').orderBy('id')
+  const query = bench.db.selectFrom('purchases').select('source').orderBy('id')
   const sources = await query.where('account_id', '=', world.accounts[0] ?? '').execute()
-  const rows = await Promise.all(sources.map(({ source }) => findPurchase(bench.store.db, source)))
+  const rows = await Promise.all(sources.map(({ source }) => findPurchase(bench.db, source)))
   world.model.replaceFinal(1, () => again(world))
   for (let block = 0; block < 3; block++) world.model.mine({ most: 1, isReversed: false })
   world.model.finalize(3)

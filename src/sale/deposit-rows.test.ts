@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type ConfirmingDeposit, listConfirming, replaceConfirming } from './deposit-rows.ts'
@@ -9,8 +8,8 @@ const CHAIN = 8_453
 test.each(STORE_BENCHES)(
   'on $engine thousands of deposits can be on their way at the same time',
   async ({ open }) => {
-    const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    const { db } = bench.store
+    const bench = await open()
+    const { db } = bench
     await bench.createAccount('A')
     const rows = Array.from({ length: 6_000 }, (_, logIndex): ConfirmingDeposit => {
       const named = { chainId: CHAIN, txHash: `0x${logIndex}`, logIndex, accountId: 'A' }

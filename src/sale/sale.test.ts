@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { findPurchase } from '../ledger/purchases.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
@@ -21,7 +20,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let changed: string[]
 
   const parts = () => ({
-    db: bench.store.db,
+    db: bench.db,
     ledger: bench.ledger,
     ids: { next: () => `pur_${++ids}` },
     clock: { nowMs: () => nowMs },
@@ -33,7 +32,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   const playCard = () =>
     new PlayCard({
-      db: bench.store.db,
+      db: bench.db,
       clock: { nowMs: () => nowMs },
       publicUrl: () => 'http://here',
     })
@@ -44,7 +43,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   function pollOf(sale: Sale, onFailure: (source: string | null, cause: unknown) => void) {
     const method = cardOf(sale)
     const clock = { nowMs: () => nowMs }
-    return new CardPoll({ db: bench.store.db, sale, method, clock, onFailure })
+    return new CardPoll({ db: bench.db, sale, method, clock, onFailure })
   }
 
   async function begin(sale: Sale, accountId = 'A') {
@@ -54,14 +53,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   }
 
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     await bench.createAccount('A')
     changed = []
   })
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
+  afterEach(() => bench.auditAndClose())
 
   test('the poll credits paid purchases and closes expired ones, without any message', async () => {
     const card = playCard()
@@ -74,8 +70,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
     await poll.look()
     await poll.look()
-    expect(await findPurchase(bench.store.db, paid.source)).toMatchObject({ state: 'credited' })
-    expect(await findPurchase(bench.store.db, left.source)).toMatchObject({ state: 'expired' })
+    expect(await findPurchase(bench.db, paid.source)).toMatchObject({ state: 'credited' })
+    expect(await findPurchase(bench.db, left.source)).toMatchObject({ state: 'expired' })
     expect((await bench.account('A')).backedBalanceMicros).toBe(CREDIT)
     expect(changed).toEqual(['A'])
   })
@@ -168,7 +164,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       isChanged: true,
       purchase: { state: 'held', dispute: 'open' },
     })
-    const actions = bench.store.db.selectFrom('operator_actions').selectAll()
+    const actions = bench.db.selectFrom('operator_actions').selectAll()
     expect(await actions.execute()).toEqual([])
   })
 

@@ -1,20 +1,16 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { readPeriods } from './read-periods.ts'
 import { readUsage } from './read-usage.ts'
 import { addedUp, type Whole } from './testing/added-up.ts'
 import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
-  let history: UsageHistory
-
-  beforeEach(async () => {
-    history = await UsageHistory.open(open)
-  })
-  afterEach(() => history.close())
+  const history = ofEach(() => UsageHistory.open(open))
 
   /** The amounts of all accounts: in charts by hour and day, and in reports of one account, of a key, and by group. */
   async function amounts(): Promise<readonly Whole['money'][]> {

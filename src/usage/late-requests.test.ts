@@ -1,11 +1,12 @@
 import { type Kysely, sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { Tables } from '../store/schema.ts'
 import { lockWaits } from '../store/testing/lock-waits.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import { readUsage } from './read-usage.ts'
 import { rollDay, rollHour } from './roll-period.ts'
@@ -15,15 +16,10 @@ import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.
 const FIRST_HOUR = Math.floor(HISTORY_FROM_MS / HOUR_MS)
 
 describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
-  let history: UsageHistory
-
-  beforeEach(async () => {
-    history = await UsageHistory.open(open)
-  })
-  afterEach(() => history.close())
+  const history = ofEach(() => UsageHistory.open(open))
 
   async function change(statement: string): Promise<void> {
-    await sql.raw(statement).execute(history.bench.store.db)
+    await sql.raw(statement).execute(history.bench.db)
   }
 
   /** Requests of one hour in so many groups that their rows take several statements. */

@@ -46,7 +46,7 @@ async function expectExact(history: UsageHistory): Promise<void> {
         isOf(row.endpoint, query.endpoint) &&
         isOf(row.upstream, query.upstream),
     )
-    const counted = await readErrors(history.bench.store.db, { ...query, ...bounds })
+    const counted = await readErrors(history.bench.db, { ...query, ...bounds })
     const expected = [...Map.groupBy(failed, (row) => row.errorCode ?? '')]
     expect(new Map(counted.codes.map(({ code, requests }) => [code, requests]))).toEqual(
       new Map(expected.map(([code, rows]) => [code, rows.length])),

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 
@@ -84,12 +85,7 @@ const nonZero = (charges: ReadonlyMap<string, number>) =>
   new Map([...charges].filter(([, charge]) => charge !== 0).toSorted())
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
-  let history: UsageHistory
-
-  beforeEach(async () => {
-    history = await UsageHistory.open(open)
-  })
-  afterEach(() => history.close())
+  const history = ofEach(() => UsageHistory.open(open))
 
   test('periods have the requests whose IDs were made in them, rolled up or not', async () => {
     const steps = fc.sample(historySteps, 2).flat()

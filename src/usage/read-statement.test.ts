@@ -1,10 +1,11 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { Entry } from '../store/schema.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
+import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { readStatement, type Statement, type StatementLine } from './read-statement.ts'
 import { finalOf, HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 
@@ -104,12 +105,7 @@ async function expectExact(history: UsageHistory): Promise<void> {
 }
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
-  let history: UsageHistory
-
-  beforeEach(async () => {
-    history = await UsageHistory.open(open)
-  })
-  afterEach(() => history.close())
+  const history = ofEach(() => UsageHistory.open(open))
 
   test('the lines of a statement add up to the entries after any history, before and after rolling up and pruning', async () => {
     await fc.assert(

@@ -45,10 +45,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   }
 
   async function marksOf({ bench }: UsageHistory): Promise<readonly string[]> {
-    const rows = await bench.store.db
-      .selectFrom('usage_rolled')
-      .select(['step', 'number'])
-      .execute()
+    const rows = await bench.db.selectFrom('usage_rolled').select(['step', 'number']).execute()
     return rows.map(({ step, number }) => `${step} ${number}`).sort()
   }
 
@@ -191,7 +188,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await roller.pass()
     const marks = await marksOf(history)
     // A database that goes back loses its latest rows.
-    await history.bench.store.db
+    await history.bench.db
       .deleteFrom('usage_rolled')
       .where(({ eb, or }) => or([eb('step', '=', 'day'), eb('requests', '>', 0)]))
       .execute()

@@ -173,11 +173,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
   afterEach(() => history.close())
 
   async function change(statement: string): Promise<void> {
-    await sql.raw(statement).execute(bench.store.db)
+    await sql.raw(statement).execute(bench.db)
   }
 
   async function rolled(step: 'hour' | 'day'): Promise<readonly number[]> {
-    const rows = await bench.store.db
+    const rows = await bench.db
       .selectFrom('usage_rolled')
       .select('number')
       .where('step', '=', step)

@@ -1,67 +1,35 @@
 import type { Kysely, KyselyPlugin } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { Tables } from '../store/schema.ts'
 import { WEBHOOK_DELIVERIES } from '../store/webhook-tables.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
-import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { raiseConditions } from './conditions.ts'
-import { changeWebhook, createWebhook, getWebhook } from './registry.ts'
 import { reportedMark } from './subjects.ts'
 import { eventsSoFar } from './testing/events.ts'
-import { noteConditions, Watcher } from './watcher.ts'
+import { change, makeWebhook as createWebhook, watcherOf } from './testing/watch.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const EVENT = 'key.limit_near'
 
 let bench: StoreBench
-let nowMs: number
 
-const clock = { nowMs: () => nowMs }
-const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
+const look = (db: Kysely<Tables> = bench.db) =>
+  watcherOf({ db, ids: bench.ids, clock: bench.clock }).look()
 
-async function look(db: Kysely<Tables> = bench.store.db): Promise<void> {
-  const onFailure = (cause: unknown) => {
-    throw cause
-  }
-  const other = { upstreams: [], awayAfterMs: 15 * MINUTE_MS, onPass: null, onFailure }
-  await new Watcher({ db, ids, clock, ...other }).look()
-}
-
-function at(ms: number): void {
-  nowMs = ms
-  bench.setNowMs(ms)
-}
-
-/** As the operation that creates a webhook; time moves on, so that conditions begin after it. */
+/** Time moves on, so that conditions begin after the webhook. */
 async function makeWebhook(): Promise<string> {
-  const parts = { db: bench.store.db, ids, clock }
-  const events = [EVENT] as const
-  await noteConditions(parts, events, null)
-  const made = { url: 'https://receiver.example/', events, by: null }
-  const { id } = await createWebhook(parts, made)
-  at(nowMs + 1)
+  const { id } = await createWebhook(bench, [EVENT])
+  bench.nowMs += 1
   return id
-}
-
-/** As the operation that changes a webhook. */
-async function change(
-  webhookId: string,
-  changed: { readonly events?: readonly WebhookEvent[]; readonly disabled?: boolean },
-): Promise<void> {
-  const parts = { db: bench.store.db, ids, clock }
-  await noteConditions(parts, changed.events ?? [EVENT], await getWebhook(parts.db, webhookId))
-  await changeWebhook(parts, { webhookId, ...changed, by: null })
 }
 
 /** The limits that a webhook reported, oldest first. */
 async function reportedLimits(webhookId?: string): Promise<readonly number[]> {
-  const events = await eventsSoFar(bench.store.db, webhookId)
+  const events = await eventsSoFar(bench.db, webhookId)
   return events.map(([, { credit_limit }]) => credit_limit)
 }
 
@@ -86,7 +54,7 @@ function afterReadOfMark(then: () => Promise<void>): Kysely<Tables> {
       return result
     },
   }
-  return bench.store.db.withPlugin(plugin)
+  return bench.db.withPlugin(plugin)
 }
 
 async function setNothing(): Promise<void> {
@@ -96,8 +64,8 @@ async function setNothing(): Promise<void> {
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    at(Date.parse('2027-01-01'))
+    bench = await open()
+    bench.nowMs = Date.parse('2027-01-01')
     await bench.createAccount('acct_1')
     await bench.createApiKey('key_1', 'acct_1')
     await runScript(
@@ -108,7 +76,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   afterEach(() => bench.close())
 
   test('a key whose limits keep changing is reported at most once an hour for its limit, and once an hour for its allowance', async () => {
-    const startMs = nowMs
+    const startMs = bench.nowMs
     await makeWebhook()
     const turns = [
       () => runScript(bench, 'set key_1 allowance 90/day UTC'),
@@ -117,53 +85,53 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       () => bench.setApiKey('key_1', { creditLimitMicros: micros(91) }),
     ]
     for (let place = 0; place < 24; place++) {
-      at(startMs + 1 + place * 7.5 * MINUTE_MS)
+      bench.nowMs = startMs + 1 + place * 7.5 * MINUTE_MS
       await setNothing()
       await look()
       await turns[place % turns.length]?.()
       await look()
       await look()
     }
-    const said = (await eventsSoFar(bench.store.db)).map(([, data]) =>
+    const said = (await eventsSoFar(bench.db)).map(([, data]) =>
       'allowance' in data ? 'allowance' : 'limit',
     )
     // In three hours.
     expect(said.toSorted()).toEqual([...Array(3).fill('allowance'), ...Array(3).fill('limit')])
-    at(nowMs + HOUR_MS)
+    bench.nowMs += HOUR_MS
     await setNothing()
     await look()
-    const { db } = bench.store
+    const { db } = bench
     expect(await db.selectFrom('webhook_conditions').selectAll().execute()).toEqual([])
   })
 
   test('a key that nears a new limit within the hour is reported after that hour, if it is still near it', async () => {
-    const startMs = nowMs
+    const startMs = bench.nowMs
     await makeWebhook()
     await setLimit(90)
-    at(startMs + MINUTE_MS)
+    bench.nowMs = startMs + MINUTE_MS
     await setLimit(200)
     await bench.setApiKey('key_1', { creditLimitMicros: micros(100) })
     for (const minutes of [2, 59, 60, 61, 120]) {
-      at(startMs + minutes * MINUTE_MS)
+      bench.nowMs = startMs + minutes * MINUTE_MS
       await look()
     }
     expect(await reportedLimits()).toEqual([90, 100])
   })
 
   test('a condition that was never reported does not delay the next report', async () => {
-    const startMs = nowMs
+    const startMs = bench.nowMs
     await setLimit(95)
     await makeWebhook()
-    at(startMs + 5 * MINUTE_MS)
+    bench.nowMs = startMs + 5 * MINUTE_MS
     await setLimit(200)
-    at(startMs + 20 * MINUTE_MS)
+    bench.nowMs = startMs + 20 * MINUTE_MS
     await setLimit(100)
     expect(await reportedLimits()).toEqual([100])
   })
 
   test('a message that was dropped does not delay the next report', async () => {
     const webhookId = await makeWebhook()
-    const { db } = bench.store
+    const { db } = bench
     await fillQueue(webhookId)
     await setLimit(95)
     await db.deleteFrom('webhook_deliveries').execute()
@@ -173,23 +141,23 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('a webhook gets no report of a condition that began before the webhook, even if the report comes after', async () => {
-    const startMs = nowMs
+    const startMs = bench.nowMs
     const first = await makeWebhook()
     await setLimit(95)
-    at(startMs + 10 * MINUTE_MS)
+    bench.nowMs = startMs + 10 * MINUTE_MS
     await setLimit(200)
     await setLimit(100)
-    at(startMs + 20 * MINUTE_MS)
+    bench.nowMs = startMs + 20 * MINUTE_MS
     const second = await makeWebhook()
-    at(startMs + 30 * MINUTE_MS)
+    bench.nowMs = startMs + 30 * MINUTE_MS
     await look()
-    at(startMs + 61 * MINUTE_MS)
+    bench.nowMs = startMs + 61 * MINUTE_MS
     await look()
     expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([[95, 100], []])
     // A condition that ended and begins again is new to both, in its turn.
     await setLimit(200)
     await setLimit(95)
-    at(startMs + 122 * MINUTE_MS)
+    bench.nowMs = startMs + 122 * MINUTE_MS
     await look()
     expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([
       [95, 100, 95],
@@ -203,24 +171,24 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   ] as const)(
     'a webhook gets no report of a condition that began before it was %s',
     async (_, before, after) => {
-      const startMs = nowMs
+      const startMs = bench.nowMs
       const first = await makeWebhook()
       const second = await makeWebhook()
       await setLimit(95)
-      await change(second, before)
-      at(startMs + 10 * MINUTE_MS)
+      await change(bench, second, before)
+      bench.nowMs = startMs + 10 * MINUTE_MS
       await setLimit(200)
       await setLimit(100)
-      at(startMs + 20 * MINUTE_MS)
-      await change(second, after)
+      bench.nowMs = startMs + 20 * MINUTE_MS
+      await change(bench, second, after)
       // The first already has the event, and keeps waiting.
-      await change(first, { events: ['balance.low', EVENT] })
+      await change(bench, first, { events: ['balance.low', EVENT] })
       // More than an hour after that, as after a gateway was stopped for a time.
-      at(startMs + 85 * MINUTE_MS)
+      bench.nowMs = startMs + 85 * MINUTE_MS
       await look()
       expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([[95, 100], [95]])
       await setLimit(200)
-      at(startMs + 150 * MINUTE_MS)
+      bench.nowMs = startMs + 150 * MINUTE_MS
       await setLimit(96)
       expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([
         [95, 100, 96],
@@ -230,23 +198,23 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   )
 
   test('a webhook gets no delayed report of a condition that its own creation noted', async () => {
-    const startMs = nowMs
+    const startMs = bench.nowMs
     const first = await makeWebhook()
     await setLimit(95)
     await setLimit(200)
     await bench.setApiKey('key_1', { creditLimitMicros: micros(100) })
     const second = await makeWebhook()
-    at(startMs + 61 * MINUTE_MS)
+    bench.nowMs = startMs + 61 * MINUTE_MS
     await look()
     expect([await reportedLimits(first), await reportedLimits(second)]).toEqual([[95, 100], []])
   })
 
   test('a clock that was far ahead delays no report after it is set back', async () => {
-    const startMs = nowMs
+    const startMs = bench.nowMs
     await makeWebhook()
-    at(startMs + 1_000 * HOUR_MS)
+    bench.nowMs = startMs + 1_000 * HOUR_MS
     await setLimit(95)
-    at(startMs + MINUTE_MS)
+    bench.nowMs = startMs + MINUTE_MS
     await setLimit(200)
     await setLimit(100)
     // In the order of their times.
@@ -254,28 +222,28 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('a process that finds the hour over keeps the mark of a faster process', async () => {
-    const startMs = nowMs
+    const startMs = bench.nowMs
     await makeWebhook()
     await setLimit(95)
     await setLimit(200)
     await setLimit(100)
-    at(startMs + 61 * MINUTE_MS)
+    bench.nowMs = startMs + 61 * MINUTE_MS
     await look(afterReadOfMark(look))
     await setLimit(200)
     await setLimit(95)
     expect(await reportedLimits()).toEqual([95, 100])
-    at(startMs + 122 * MINUTE_MS)
+    bench.nowMs = startMs + 122 * MINUTE_MS
     await look()
     expect(await reportedLimits()).toEqual([95, 100, 95])
   })
 
   test("a slow process sends no report within an hour of another process's report", async () => {
-    const startMs = nowMs
+    const startMs = bench.nowMs
     await makeWebhook()
     await setLimit(95)
     await setLimit(200)
     await bench.setApiKey('key_1', { creditLimitMicros: micros(100) })
-    at(startMs + 61 * MINUTE_MS)
+    bench.nowMs = startMs + 61 * MINUTE_MS
     const others = async () => {
       await look()
       await setLimit(200)
@@ -284,7 +252,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await reportedLimits()).toEqual([95, 100])
     await look()
     await setLimit(96)
-    at(startMs + 122 * MINUTE_MS)
+    bench.nowMs = startMs + 122 * MINUTE_MS
     await look()
     expect(await reportedLimits()).toEqual([95, 100, 96])
   })
@@ -293,16 +261,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const webhookId = await makeWebhook()
     await fillQueue(webhookId, 9_990)
     const raised = Array.from({ length: 50 }, (_, number) => ({
-      ...{ subjectId: `key_${number}`, sinceMs: nowMs },
+      ...{ subjectId: `key_${number}`, sinceMs: bench.nowMs },
       fields: { credit_limit: number },
     }))
-    await raiseConditions({ db: bench.store.db, ids, nowMs }, { event: EVENT, raised })
-    expect(await eventsSoFar(bench.store.db, webhookId)).toHaveLength(10_000)
+    await raiseConditions(bench, { event: EVENT, raised })
+    expect(await eventsSoFar(bench.db, webhookId)).toHaveLength(10_000)
   })
 
   test('fifty conditions are reported to two webhooks in as many statements as one to one', async () => {
     let statements = 0
-    const db = bench.store.db.withPlugin({
+    const db = bench.db.withPlugin({
       transformQuery({ node }) {
         statements++
         return node
@@ -313,9 +281,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       statements = 0
       const raised = numbers.map((number) => {
         const subject = { subjectId: `key_${number}`, mark: reportedMark(`key_${number % 40}`) }
-        return { ...subject, sinceMs: nowMs, fields: { credit_limit: number } }
+        return { ...subject, sinceMs: bench.nowMs, fields: { credit_limit: number } }
       })
-      await raiseConditions({ db, ids, nowMs }, { event: EVENT, raised })
+      await raiseConditions({ ids: bench.ids, nowMs: bench.nowMs, db }, { event: EVENT, raised })
       return statements
     }
     await makeWebhook()
@@ -332,14 +300,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 /** So many messages wait for a webhook that further ones are dropped. */
 async function fillQueue(webhookId: string, waiting = 10_000): Promise<void> {
   const message = { webhookId, event: 'webhook.test', body: '{}', state: 'waiting' } as const
-  const times = { nextAttemptAtMs: nowMs, createdAtMs: nowMs }
+  const times = { nextAttemptAtMs: bench.nowMs, createdAtMs: bench.nowMs }
   for (let from = 0; from < waiting; from += 1_000) {
     const rows = Array.from({ length: Math.min(1_000, waiting - from) }, () =>
       WEBHOOK_DELIVERIES.record({
         ...WEBHOOK_DELIVERIES.start,
-        ...{ id: ids.next('msg'), ...message, ...times },
+        ...{ id: bench.ids.next('msg'), ...message, ...times },
       }),
     )
-    await bench.store.db.insertInto('webhook_deliveries').values(rows).execute()
+    await bench.db.insertInto('webhook_deliveries').values(rows).execute()
   }
 }

@@ -1,11 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { WebhookDeliveryRow, WebhookRow } from '../store/webhook-tables.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
 import { Deliverer, sendMessage } from './deliverer.ts'
 import { addMessage, listDeliveries, RETRY_WAITS_MS, takeMessage } from './deliveries.ts'
 import { createWebhook, getWebhook } from './registry.ts'
@@ -17,12 +15,8 @@ const LOOPBACK = [{ address: '127.0.0.1', family: 4 }] as const
 const rules = new AddressRules(['127.0.0.1'])
 
 let bench: StoreBench
-let nowMs: number
 let receivers: Receiver[]
 let deliverers: Deliverer[]
-
-const clock = { nowMs: () => nowMs }
-const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
 
 async function receive(answer: (response: ServerResponse) => void): Promise<Receiver> {
   const receiver = await startReceiver(answer)
@@ -43,8 +37,8 @@ function deliverer(
   } = {},
 ) {
   const made = new Deliverer({
-    db: bench.store.db,
-    clock,
+    db: bench.db,
+    clock: bench.clock,
     rules,
     resolve: async () => LOOPBACK,
     random: () => 0,
@@ -67,19 +61,25 @@ async function deliverAll(sender = deliverer()): Promise<void> {
 
 function webhookTo(url: string): Promise<WebhookRow> {
   const made = { url, events: ['balance.low'], by: null } as const
-  return createWebhook({ db: bench.store.db, ids, clock }, made)
+  return createWebhook(bench, made)
 }
 
 async function message(webhook: WebhookRow) {
   const fields = { account_id: 'acct_1' }
-  const made = { ids, nowMs, webhook, event: 'balance.low', fields } as const
-  const row = await addMessage(bench.store.db, made)
+  const made = {
+    ids: bench.ids,
+    nowMs: bench.nowMs,
+    webhook,
+    event: 'balance.low',
+    fields,
+  } as const
+  const row = await addMessage(bench.db, made)
   if (row === null) throw new Error('too many wait')
   return row
 }
 
 async function deliveryOf({ webhookId, id }: WebhookDeliveryRow): Promise<WebhookDeliveryRow> {
-  const page = await listDeliveries(bench.store.db, { webhookId, cursor: null, limit: 100 })
+  const page = await listDeliveries(bench.db, { webhookId, cursor: null, limit: 100 })
   const found = page.rows.find((each) => each.id === id)
   if (found === undefined) throw new Error(`no delivery ${id}`)
   return found
@@ -87,10 +87,10 @@ async function deliveryOf({ webhookId, id }: WebhookDeliveryRow): Promise<Webhoo
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    nowMs = Date.now()
     receivers = []
     deliverers = []
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
+    bench.nowMs = Date.now()
   })
   afterEach(async () => {
     for (const each of deliverers) await each.stop()
@@ -111,7 +111,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       host: `receiver.example:${receiver.port}`,
       'content-type': 'application/json',
       'webhook-id': sent.id,
-      'webhook-timestamp': String(Math.floor(nowMs / 1_000)),
+      'webhook-timestamp': String(Math.floor(bench.nowMs / 1_000)),
     })
     expect(webhook.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     const headers = Object.fromEntries(
@@ -119,7 +119,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     )
     expect(new Webhook(webhook.secret).verify(got?.body ?? '', headers)).toEqual({
       type: 'balance.low',
-      timestamp: new Date(nowMs).toISOString(),
+      timestamp: new Date(bench.nowMs).toISOString(),
       data: { account_id: 'acct_1' },
     })
     const forged = () => new Webhook(webhook.secret).verify(`${got?.body} `, headers)
@@ -135,7 +135,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await deliverAll(deliverer({ random: () => chances.shift() ?? 0 }))
     const delays = [await deliveryOf(early), await deliveryOf(late)]
     const [waitMs = 0] = RETRY_WAITS_MS
-    expect(delays.map(({ nextAttemptAtMs }) => nextAttemptAtMs - nowMs).toSorted()).toEqual([
+    expect(delays.map(({ nextAttemptAtMs }) => nextAttemptAtMs - bench.nowMs).toSorted()).toEqual([
       waitMs * 1.05,
       Math.floor(waitMs * 1.0999),
     ])
@@ -151,16 +151,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         state: 'waiting',
         attempts: place + 1,
         httpStatus: 500,
-        nextAttemptAtMs: nowMs + waitMs,
+        nextAttemptAtMs: bench.nowMs + waitMs,
       })
-      nowMs += waitMs - 1
+      bench.nowMs += waitMs - 1
       await deliverAll()
       expect(receiver.received.length).toBe(place + 1)
-      nowMs += 1
+      bench.nowMs += 1
     }
     await deliverAll()
-    expect(await deliveryOf(sent)).toMatchObject({ state: 'failed', endedAtMs: nowMs })
-    nowMs += 100 * HOUR_MS
+    expect(await deliveryOf(sent)).toMatchObject({ state: 'failed', endedAtMs: bench.nowMs })
+    bench.nowMs += 100 * HOUR_MS
     await deliverAll()
     expect(receiver.received.length).toBe(RETRY_WAITS_MS.length + 1)
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(
@@ -247,7 +247,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         state: 'waiting',
         failure: 'its address is in a private network',
       })
-      nowMs += waitMs
+      bench.nowMs += waitMs
     }
     await deliverAll(sender)
     expect([receiver.received.length, lookUps]).toEqual([1, 5])
@@ -262,7 +262,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       state: 'waiting',
       failure: 'its address is in a private network',
     })
-    nowMs += RETRY_WAITS_MS[0] ?? 0
+    bench.nowMs += RETRY_WAITS_MS[0] ?? 0
     await deliverAll()
     expect(receiver.received.length).toBe(1)
   })
@@ -286,9 +286,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const later = await message(webhook)
     await deliverAll()
     expect(await deliveryOf(sent)).toMatchObject({ state: 'failed', attempts: 1 })
-    expect(await getWebhook(bench.store.db, webhook.id)).toMatchObject({ disabled: true })
+    expect(await getWebhook(bench.db, webhook.id)).toMatchObject({ disabled: true })
     const before = receiver.received.length
-    nowMs += HOUR_MS
+    bench.nowMs += HOUR_MS
     await deliverAll()
     expect(receiver.received.length).toBe(before)
     expect((await deliveryOf(later)).id).toBe(later.id)
@@ -298,14 +298,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const receiver = await receive(answering(200))
     const webhook = await webhookTo(receiver.url)
     const sent = await message(webhook)
-    const taken = await takeMessage(bench.store.db, { webhookId: webhook.id, nowMs })
+    const taken = await takeMessage(bench.db, { webhookId: webhook.id, nowMs: bench.nowMs })
     if (taken === null) throw new Error('nothing is due')
-    const attempt = { webhook, message: taken, nowMs, timeoutMs: HOUR_MS, rules }
+    const attempt = { webhook, message: taken, nowMs: bench.nowMs, timeoutMs: HOUR_MS, rules }
     const stopped = new AbortController().signal
     await sendMessage({ ...attempt, resolve: async () => LOOPBACK, stopped })
     await deliverAll()
     expect(receiver.received.length).toBe(1)
-    nowMs += 30_000
+    bench.nowMs += 30_000
     await deliverAll()
     const seen = receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(seen).toEqual([sent.id, sent.id])
@@ -338,14 +338,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a message from a time when the clock was far ahead is sent after the clock is set back', async () => {
     const receiver = await receive(answering(200))
-    const rightMs = nowMs
-    nowMs += 10_000 * HOUR_MS
+    const rightMs = bench.nowMs
+    bench.nowMs += 10_000 * HOUR_MS
     const webhook = await webhookTo(receiver.url)
     // The same process: it has sent something with the wrong clock.
     const sender = deliverer()
     await deliverAll(sender)
     await message(webhook)
-    nowMs = rightMs
+    bench.nowMs = rightMs
     await deliverAll(sender)
     expect(receiver.received.length).toBe(1)
   })
@@ -356,12 +356,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await message(webhook)
     await deliverAll()
     const listed = async () =>
-      (await listDeliveries(bench.store.db, { webhookId: webhook.id, cursor: null, limit: 9 })).rows
+      (await listDeliveries(bench.db, { webhookId: webhook.id, cursor: null, limit: 9 })).rows
         .length
-    nowMs += 30 * 24 * HOUR_MS
+    bench.nowMs += 30 * 24 * HOUR_MS
     await deliverAll()
     expect(await listed()).toBe(1)
-    nowMs += 60_000
+    bench.nowMs += 60_000
     await deliverAll()
     expect(await listed()).toBe(0)
   })

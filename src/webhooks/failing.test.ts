@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { WEBHOOK_DELIVERIES, WEBHOOKS, type WebhookDeliveryRow } from '../store/webhook-tables.ts'
@@ -9,11 +8,11 @@ let bench: StoreBench
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     for (const id of ['hook_1', 'hook_2']) {
       const webhook = { ...WEBHOOKS.start, id, url: 'https://receiver.example/', events: '' }
       const record = WEBHOOKS.record({ ...webhook, secret: 'whsec_', createdAtMs: 0 })
-      await bench.store.db.insertInto('webhooks').values(record).execute()
+      await bench.db.insertInto('webhooks').values(record).execute()
     }
   })
   afterEach(() => bench.close())
@@ -30,14 +29,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       createdAtMs: place,
       ...fields,
     }
-    await bench.store.db
-      .insertInto('webhook_deliveries')
-      .values(WEBHOOK_DELIVERIES.record(row))
-      .execute()
+    await bench.db.insertInto('webhook_deliveries').values(WEBHOOK_DELIVERIES.record(row)).execute()
   }
 
   test('a webhook fails from its first message after the last delivery on, with the latest failure', async () => {
-    const failing = () => failingOf(bench.store.db, 'hook_1')
+    const failing = () => failingOf(bench.db, 'hook_1')
     await add(1, {})
     expect(await failing()).toBeNull()
     await add(2, { state: 'failed', attempts: 10, failure: 'early' })

@@ -1,67 +1,41 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { type FoundPayment, postLook } from '../ledger/testing/paid-look.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
-import { createWebhook } from './registry.ts'
 import { eventsSoFar } from './testing/events.ts'
-import { noteConditions, Watcher } from './watcher.ts'
+import { makeWebhook, watcherOf } from './testing/watch.ts'
 
 /** The event of refunds and disputes of purchases. */
 
 const DAY_MS = 86_400_000
 
 let bench: StoreBench
-let nowMs: number
 
-const clock = { nowMs: () => nowMs }
-const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
-
-const onFailure = (cause: unknown) => {
-  throw cause
-}
-const watcher = () => {
-  const asked = { upstreams: [], awayAfterMs: 7 * DAY_MS, onPass: null, onFailure }
-  return new Watcher({ ...asked, db: bench.store.db, ids, clock })
-}
-const look = () => watcher().look()
-const events = () => eventsSoFar(bench.store.db)
-
-async function makeWebhook(): Promise<void> {
-  const parts = { db: bench.store.db, ids, clock }
-  const events = ['purchase.reversed'] as const
-  await noteConditions(parts, events, null)
-  await createWebhook(parts, { url: 'https://receiver.example/', events, by: null })
-}
+const look = () => watcherOf(bench).look()
+const events = () => eventsSoFar(bench.db)
 
 /** A look at a payment, a millisecond later. */
 async function find(name: string, found: FoundPayment = {}): Promise<void> {
-  nowMs += 1
-  bench.setNowMs(nowMs)
+  bench.nowMs += 1
   await postLook(bench, name, found)
 }
 
 const posted = (fields: object) => ({
   ...{ purchase_id: 'pur_P', account_id: 'A', payment_ref: 'pi_P', credit: 1_000 },
-  ...{ created_at: new Date(nowMs).toISOString(), ...fields },
+  ...{ created_at: new Date(bench.nowMs).toISOString(), ...fields },
 })
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    nowMs = Date.parse('2027-01-01')
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    bench.setNowMs(nowMs)
+    bench = await open()
+    bench.nowMs = Date.parse('2027-01-01')
     await bench.createAccount('A')
   })
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
+  afterEach(() => bench.auditAndClose())
 
   test('a refund, a dispute and a won dispute are each sent once, with the credit that remains', async () => {
-    await makeWebhook()
+    await makeWebhook(bench, ['purchase.reversed'])
     await find('P')
     await look()
     expect(await events()).toEqual([])
@@ -91,7 +65,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('the event of a refund of spent credit has the debt', async () => {
-    await makeWebhook()
+    await makeWebhook(bench, ['purchase.reversed'])
     await find('P')
     const spent = {
       accountId: 'A',
@@ -108,8 +82,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a refund from before a webhook was created is not sent to it', async () => {
     await find('P')
     await find('P', { back: 3n })
-    nowMs += 1
-    await makeWebhook()
+    bench.nowMs += 1
+    await makeWebhook(bench, ['purchase.reversed'])
     await look()
     expect(await events()).toEqual([])
     await find('P', { back: 5n })
@@ -118,17 +92,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('a refund that no server found within seven days is not sent, and records of sent refunds are deleted', async () => {
-    await makeWebhook()
+    await makeWebhook(bench, ['purchase.reversed'])
     await find('P')
     await find('P', { back: 3n })
     await look()
-    nowMs += 8 * DAY_MS
+    bench.nowMs += 8 * DAY_MS
     await find('Q')
     await find('Q', { back: 10n })
-    nowMs += 7 * DAY_MS
+    bench.nowMs += 7 * DAY_MS
     await look()
     expect(await events()).toMatchObject([['purchase.reversed', { purchase_id: 'pur_P' }]])
-    const notes = await bench.store.db.selectFrom('webhook_conditions').selectAll().execute()
+    const notes = await bench.db.selectFrom('webhook_conditions').selectAll().execute()
     expect(notes).toEqual([])
   })
 })

@@ -1,52 +1,25 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { holdInput, runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
-import { WEBHOOK_EVENTS } from '../vocabulary/webhook-event.ts'
 import { endConditions, raiseConditions } from './conditions.ts'
-import { createWebhook } from './registry.ts'
 import { eventsSoFar } from './testing/events.ts'
-import { noteConditions, Watcher } from './watcher.ts'
+import { makeWebhook, watcherOf } from './testing/watch.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 let bench: StoreBench
-let nowMs: number
 let references = 0
 
-const clock = { nowMs: () => nowMs }
-const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
+const watcher = (upstreams = ['near', 'far']) => watcherOf(bench, upstreams)
 
-function watcher(upstreams = ['near', 'far']): Watcher {
-  return new Watcher({
-    db: bench.store.db,
-    ids,
-    clock,
-    upstreams,
-    awayAfterMs: 15 * MINUTE_MS,
-    onPass: null,
-    onFailure: (cause) => {
-      throw cause
-    },
-  })
-}
-
-async function makeWebhook() {
-  await noteConditions({ db: bench.store.db, ids, clock }, WEBHOOK_EVENTS, null)
-  const made = { url: 'https://receiver.example/', events: [...WEBHOOK_EVENTS], by: null }
-  return createWebhook({ db: bench.store.db, ids, clock }, made)
-}
-
-const events = () => eventsSoFar(bench.store.db)
+const events = () => eventsSoFar(bench.db)
 
 /** The clock moves, so that credit comes after earlier changes. */
 async function credit(accountId: string, amountMicros: number): Promise<void> {
-  nowMs += 1
-  bench.setNowMs(nowMs)
+  bench.nowMs += 1
   await bench.ledger.addCredit({
     accountId,
     purse: 'backed',
@@ -58,16 +31,15 @@ async function credit(accountId: string, amountMicros: number): Promise<void> {
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    nowMs = Date.parse('2027-01-01')
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    bench.setNowMs(nowMs)
+    bench = await open()
+    bench.nowMs = Date.parse('2027-01-01')
     await bench.createAccount('acct_1')
     await bench.createApiKey('key_1', 'acct_1')
   })
   afterEach(() => bench.close())
 
   test('an account is reported low once, and again only after its credit was above the amount', async () => {
-    await makeWebhook()
+    await makeWebhook(bench)
     const looks = [watcher(), watcher()]
     const look = () => Promise.all(looks.map((each) => each.look()))
     await look()
@@ -92,7 +64,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('each account can have its own amount below which it is low', async () => {
-    await makeWebhook()
+    await makeWebhook(bench)
     await credit('acct_1', 4_000_000)
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(1_000_000) })
     await watcher().look()
@@ -109,8 +81,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('low credit from before a webhook was created is not sent to it', async () => {
     await credit('acct_1', 1_000_000)
-    nowMs += 1
-    await makeWebhook()
+    bench.nowMs += 1
+    await makeWebhook(bench)
     await watcher().look()
     expect(await events()).toEqual([])
     await credit('acct_1', 9_000_000)
@@ -123,12 +95,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a key is near its limit at nine tenths of it, whichever process ended the request', async () => {
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_000) })
     await credit('acct_1', 9_000_000)
-    await makeWebhook()
+    await makeWebhook(bench)
     const spend = async (spendMicros: number) => {
-      nowMs += 1
-      bench.setNowMs(nowMs)
-      await bench.store.db.updateTable('api_keys').set({ spend_micros: spendMicros }).execute()
-      await hold(`req_${nowMs}`)
+      bench.nowMs += 1
+      await bench.db.updateTable('api_keys').set({ spend_micros: spendMicros }).execute()
+      await hold(`req_${bench.nowMs}`)
     }
     await spend(899)
     const looking = watcher()
@@ -149,7 +120,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await spend(1_800)
     await watcher().look()
     expect((await events()).length).toBe(1)
-    nowMs += HOUR_MS
+    bench.nowMs += HOUR_MS
     await watcher().look()
     expect((await events()).slice(1)).toMatchObject([
       ['key.limit_near', { spend: 1_800, credit_limit: 2_000 }],
@@ -159,13 +130,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a key is reported near its allowance once in each period, separately from its credit limit', async () => {
     await runScript(bench, 'set key_1 allowance 100/day\nset key_1 limit 200')
     await credit('acct_1', 9_000_000)
-    await makeWebhook()
+    await makeWebhook(bench)
     const spend = async (chargeMicros: number) => {
-      nowMs += 1
-      const id = `req_z${nowMs}`
+      bench.nowMs += 1
+      const id = `req_z${bench.nowMs}`
       await runScript(
         bench,
-        `at ${nowMs / 1_000}\nopen ${id} key_1 7\nsettle ${id} final ${chargeMicros}`,
+        `at ${bench.nowMs / 1_000}\nopen ${id} key_1 7\nsettle ${id} final ${chargeMicros}`,
       )
       await watcher().look()
     }
@@ -183,7 +154,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
     expect(await events()).toEqual([['key.limit_near', near]])
     // The next day it has spent nothing of it, and the row still has the day before.
-    nowMs = Date.parse('2027-01-02')
+    bench.nowMs = Date.parse('2027-01-02')
     await watcher().look()
     for (let count = 0; count < 12; count++) await spend(7)
     expect((await events()).length).toBe(1)
@@ -200,7 +171,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await watcher().look()
     await spend(7)
     expect((await events()).length).toBe(3)
-    const held = await bench.store.db.selectFrom('webhook_conditions').selectAll().execute()
+    const held = await bench.db.selectFrom('webhook_conditions').selectAll().execute()
     expect(held.map(({ subject_id }) => subject_id).toSorted()).toEqual([
       'key_1',
       'key_1 allowance reported',
@@ -211,13 +182,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a request that is unresolved for a minute is reported once, without its content', async () => {
     await credit('acct_1', 9_000_000)
-    await makeWebhook()
+    await makeWebhook(bench)
     await hold('req_1')
     await bench.ledger.abandon('req_1')
-    nowMs += MINUTE_MS - 1
+    bench.nowMs += MINUTE_MS - 1
     await watcher().look()
     expect(await events()).toEqual([])
-    nowMs += 1
+    bench.nowMs += 1
     await watcher().look()
     await watcher().look()
     const unresolved = {
@@ -226,26 +197,26 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       key_id: 'key_1',
       model: 'acme/sage-pro',
       held: 7,
-      ended_at: new Date(nowMs - MINUTE_MS).toISOString(),
+      ended_at: new Date(bench.nowMs - MINUTE_MS).toISOString(),
     }
     expect(await events()).toEqual([['request.unresolved', unresolved]])
   })
 
   test('an upstream that lists no models for a time is reported away once, until it lists models again', async () => {
-    await makeWebhook()
+    await makeWebhook(bench)
     await listed('near')
     const looking = watcher()
-    nowMs += 15 * MINUTE_MS
+    bench.nowMs += 15 * MINUTE_MS
     await looking.look()
     expect(await events()).toEqual([])
     await listed('near')
-    nowMs += 1
+    bench.nowMs += 1
     await looking.look()
     await looking.look()
     expect(await events()).toEqual([['upstream.away', { upstream: 'far', last_listed_at: null }]])
     await listed('far')
     await looking.look()
-    nowMs += 20 * MINUTE_MS
+    bench.nowMs += 20 * MINUTE_MS
     await looking.look()
     expect((await events()).map(([, { upstream }]) => upstream).toSorted()).toEqual([
       'far',
@@ -255,10 +226,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('an upstream that never listed models is reported once, although a newer process still waits', async () => {
-    await makeWebhook()
+    await makeWebhook(bench)
     await listed('near')
     const old = watcher()
-    nowMs += 15 * MINUTE_MS + 1
+    bench.nowMs += 15 * MINUTE_MS + 1
     await listed('near')
     const young = watcher()
     for (let pass = 0; pass < 3; pass += 1) {
@@ -269,11 +240,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('an upstream is reported once, although another process is not configured with it', async () => {
-    await makeWebhook()
+    await makeWebhook(bench)
     await listed('near')
     await listed('far')
     const [both, one] = [watcher(), watcher(['near'])]
-    nowMs += 15 * MINUTE_MS + 1
+    bench.nowMs += 15 * MINUTE_MS + 1
     await listed('near')
     for (let pass = 0; pass < 3; pass += 1) {
       await both.look()
@@ -284,8 +255,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('an account that becomes low because its setting changed is reported without a new entry', async () => {
     await credit('acct_1', 20_000_000)
-    nowMs += 1
-    await makeWebhook()
+    bench.nowMs += 1
+    await makeWebhook(bench)
     await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(50_000_000) })
     await watcher().look()
     expect(await events()).toMatchObject([['balance.low', { low_balance: 50_000_000 }]])
@@ -296,10 +267,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await credit('acct_1', 9_000_000)
     await hold('req_1')
     const spend = (spendMicros: number) =>
-      bench.store.db.updateTable('api_keys').set({ spend_micros: spendMicros }).execute()
+      bench.db.updateTable('api_keys').set({ spend_micros: spendMicros }).execute()
     await spend(1_000)
-    nowMs += 1
-    await makeWebhook()
+    bench.nowMs += 1
+    await makeWebhook(bench)
     await spend(1_800)
     await watcher().look()
     expect(await events()).toMatchObject([
@@ -307,42 +278,37 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
     await bench.setApiKey('key_1', { creditLimitMicros: micros(3_000) })
     await watcher().look()
-    nowMs += HOUR_MS
+    bench.nowMs += HOUR_MS
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_500) })
     await watcher().look()
     expect((await events()).map(([, { credit_limit }]) => credit_limit)).toEqual([2_000, 1_500])
   })
 
   test('a condition is sent to existing webhooks, and not to one that is created while it holds', async () => {
-    await makeWebhook()
+    await makeWebhook(bench)
     await credit('acct_1', 1_000_000)
-    const later = await makeWebhook()
+    const later = await makeWebhook(bench)
     await watcher().look()
     expect(await events()).toMatchObject([['balance.low', { account_id: 'acct_1' }]])
-    const rows = await bench.store.db
-      .selectFrom('webhook_deliveries')
-      .select('webhook_id')
-      .execute()
+    const rows = await bench.db.selectFrom('webhook_deliveries').select('webhook_id').execute()
     expect(rows.map((row) => row.webhook_id)).not.toContain(later.id)
   })
 
   test('a condition that several processes see at the same time is reported once', async () => {
-    await makeWebhook()
-    const raised = [{ subjectId: 'store', sinceMs: nowMs, fields: {} }]
-    const raise = () =>
-      raiseConditions({ db: bench.store.db, ids, nowMs }, { event: 'audit.difference', raised })
+    await makeWebhook(bench)
+    const raised = [{ subjectId: 'store', sinceMs: bench.nowMs, fields: {} }]
+    const raise = () => raiseConditions(bench, { event: 'audit.difference', raised })
     await Promise.all([raise(), raise(), raise()])
     expect((await events()).length).toBe(1)
-    await endConditions(bench.store.db, { event: 'audit.difference', subjectIds: ['store'] })
+    await endConditions(bench.db, { event: 'audit.difference', subjectIds: ['store'] })
     await raise()
     expect((await events()).length).toBe(2)
   })
 
   test('a webhook that is disabled, or for other events, is sent nothing', async () => {
-    const { db } = bench.store
-    const made = { url: 'https://receiver.example/', events: ['upstream.away'] as const, by: null }
-    await createWebhook({ db, ids, clock }, made)
-    const disabled = await makeWebhook()
+    const { db } = bench
+    await makeWebhook(bench, ['upstream.away'])
+    const disabled = await makeWebhook(bench)
     await db.updateTable('webhooks').set({ disabled: 1 }).where('id', '=', disabled.id).execute()
     await credit('acct_1', 1)
     await watcher().look()
@@ -352,9 +318,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('messages identify a key only by its ID', async () => {
     await bench.setApiKey('key_1', { creditLimitMicros: micros(1_000) })
     await credit('acct_1', 9_000_000)
-    await makeWebhook()
+    await makeWebhook(bench)
     await hold('req_1')
-    await bench.store.db.updateTable('api_keys').set({ spend_micros: 1_000 }).execute()
+    await bench.db.updateTable('api_keys').set({ spend_micros: 1_000 }).execute()
     await watcher().look()
     expect((await events()).length).toBe(1)
     const { keyHash } = await bench.apiKey('key_1')
@@ -365,15 +331,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
 /** An upstream lists its models. */
 async function listed(upstream: string): Promise<void> {
-  await bench.store.db
+  await bench.db
     .insertInto('catalog_state')
-    .values({ upstream, source: 'x', place: 0, refreshed_at_ms: nowMs })
-    .onConflict((conflict) => conflict.column('upstream').doUpdateSet({ refreshed_at_ms: nowMs }))
+    .values({ upstream, source: 'x', place: 0, refreshed_at_ms: bench.nowMs })
+    .onConflict((conflict) =>
+      conflict.column('upstream').doUpdateSet({ refreshed_at_ms: bench.nowMs }),
+    )
     .execute()
 }
 
 async function hold(requestId: string): Promise<void> {
-  await bench.store.db
+  await bench.db
     .insertInto('price_snapshots')
     .values({ id: 'snap_1', model_id: 'acme/sage-pro', prices_json: '{}', created_at_ms: 0 })
     .onConflict((conflict) => conflict.doNothing())

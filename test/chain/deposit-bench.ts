@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { HDKey } from 'viem/accounts'
-import { LEDGER_LIMITS_DEFAULT } from '../../src/ledger/ledger.ts'
 import { createPostgresBench } from '../../src/ledger/testing/postgres-bench.ts'
 import { createSqliteBench } from '../../src/ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../../src/ledger/testing/store-bench.ts'
@@ -66,10 +65,10 @@ export class DepositBench implements AsyncDisposable {
   /** Opens a store whose cursor stands at the newest final block. */
   static async open(input: DepositBenchInput): Promise<DepositBench> {
     const create = input.engine === 'postgres' ? createPostgresBench : createSqliteBench
-    const bench = await create({ limits: LEDGER_LIMITS_DEFAULT })
+    const bench = await create()
     const addresses: Record<string, string> = {}
     const opened = new DepositBench(bench, input, addresses)
-    bench.setNowMs(opened.nowMs)
+    bench.nowMs = opened.nowMs
     const { methods, watch } = opened.gateway()
     for (const account of ['A', 'B', 'C']) {
       await bench.createAccount(account)
@@ -148,8 +147,7 @@ export class DepositBench implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.bench.audit()
-    await this.bench.close()
+    await this.bench.auditAndClose()
   }
 }
 

@@ -26,7 +26,7 @@ function open(input: Partial<Parameters<typeof DepositBench.open>[0]> = {}) {
 }
 
 async function shown(deposits: DepositBench, account: string): Promise<readonly bigint[]> {
-  const rows = await listConfirming(deposits.bench.store.db, account)
+  const rows = await listConfirming(deposits.bench.db, account)
   return rows.map(({ units }) => units)
 }
 
@@ -239,7 +239,7 @@ test('each transfer of a transaction counts; other tokens, nothing, and dust do 
   await anvil.mine()
   await deposits.drain()
   expect(await deposits.balance('B')).toBe(2 * 1_000_001 + 2_000_000)
-  const { rows: purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 100 })
+  const { rows: purchases } = await listAllPurchases(deposits.bench.db, { limit: 100 })
   expect(purchases.map(({ state, creditMicros }) => [state, creditMicros]).toSorted()).toEqual([
     ['below_minimum', 999_999],
     ['credited', 1_000_001],
@@ -259,7 +259,7 @@ test.each(['sqlite', 'postgres'] as const)(
     await anvil.mine()
     await deposits.drain()
     expect(await deposits.balance('A')).toBe(0)
-    expect(await saleFigures(deposits.bench.store.db)).toMatchObject({
+    expect(await saleFigures(deposits.bench.db)).toMatchObject({
       purchases: [{ state: 'held', purchases: 2, creditMicros: Number.MAX_SAFE_INTEGER }],
     })
   },
@@ -271,7 +271,7 @@ test('a deposit that was held is credited by an admin after another look, once',
   await anvil.transfer({ to: deposits.addressOf('A'), units: 6_000_000_000n })
   await anvil.mine()
   await deposits.drain()
-  const { rows: purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 1 })
+  const { rows: purchases } = await listAllPurchases(deposits.bench.db, { limit: 1 })
   const [held] = purchases
   if (held === undefined) throw new Error('nothing is held')
   expect(held).toMatchObject({ state: 'held', note: expect.stringContaining('$5000') })
@@ -296,7 +296,7 @@ test.each(['sqlite', 'postgres'] as const)(
     await anvil.mine()
     await deposits.drain()
     expect(await deposits.balance('A')).toBe(6_000_000)
-    const { rows: purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 100 })
+    const { rows: purchases } = await listAllPurchases(deposits.bench.db, { limit: 100 })
     expect(purchases.map(({ state }) => state).toSorted()).toEqual(['credited', 'credited', 'held'])
   },
 )

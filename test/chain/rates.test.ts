@@ -62,7 +62,7 @@ test.each([
     await anvil.transfer({ to: deposits.addressOf('A'), units: 10_000_000n }, coin.address)
     await anvil.mine()
     await deposits.drain()
-    const { rows: purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 10 })
+    const { rows: purchases } = await listAllPurchases(deposits.bench.db, { limit: 10 })
     expect(purchases).toMatchObject([{ state, creditMicros: worth }])
     expect(await deposits.balance('A')).toBe(state === 'credited' ? worth : 0)
   },
@@ -104,10 +104,7 @@ test.each([
     await deposits.drain(watch)
     expect(await deposits.drain(watch)).toMatchObject({ kind: 'idle', waiting: {} })
     expect(await deposits.balance('A')).toBe(15_000_000 + 6_000_000 + 1_000_000)
-    const cursors = await deposits.bench.store.db
-      .selectFrom('sale_cursors')
-      .select('source')
-      .execute()
+    const cursors = await deposits.bench.db.selectFrom('sale_cursors').select('source').execute()
     expect(
       cursors.map(({ source }) => source).filter((source) => source.includes('waits')),
     ).toEqual([])
@@ -122,7 +119,7 @@ test('a clock that is set back makes no old look or rate count as new, and the n
   expect((await methods[0]?.terms())?.kind).toBe('known')
   deposits.nowMs -= HOUR_S * 1_000
   expect(await methods[0]?.terms()).toEqual({ kind: 'chain_unavailable' })
-  const rates = await readRates(deposits.bench.store.db, ANVIL_CHAIN_ID)
+  const rates = await readRates(deposits.bench.db, ANVIL_CHAIN_ID)
   const { address, price } = usdcOf(anvil)
   expect(usableRate(rates.get(address) ?? null, { nowMs: deposits.nowMs, price })).toEqual({
     kind: 'unusable',
@@ -141,12 +138,12 @@ test('a deposit that waits for a rate stays visible to its account, although its
   await anvil.transfer({ to: deposits.addressOf('B'), units: 3_000_000n }, coin.address)
   await anvil.mine()
   await deposits.drain(watch)
-  const shown = await listConfirming(deposits.bench.store.db, 'B')
+  const shown = await listConfirming(deposits.bench.db, 'B')
   expect(shown).toMatchObject([{ units: 3_000_000n, method: 'anvil-eurx' }])
   await set({ rate8: 100_000_000n, atS: nowS() })
   await deposits.drain(watch)
   expect(await deposits.balance('B')).toBe(3_000_000)
-  expect(await listConfirming(deposits.bench.store.db, 'B')).toEqual([])
+  expect(await listConfirming(deposits.bench.db, 'B')).toEqual([])
 })
 
 test('a token whose decimals differ from its setting is closed, and delays no other token', async () => {

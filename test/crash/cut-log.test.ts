@@ -114,7 +114,7 @@ function writeFiles({ database, log }: Files): string {
 async function prepare(file: string): Promise<void> {
   const store = await openStore({ url: `sqlite:${file}` })
   const ledger = createLedger({ location: store.location })
-  const bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove: async () => {} })
+  const bench = benchOnStore({ store, ledger, remove: async () => {} })
   await bench.createAccount('A')
   for (const apiKey of KEYS) await bench.createApiKey(apiKey, 'A')
   await runScript(bench, `credit A backed ${CREDIT_MICROS} first`)

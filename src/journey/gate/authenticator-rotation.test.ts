@@ -1,17 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rotateApiKey } from '../../ledger/api-keys.ts'
 import { MADE_DATABASES } from '../../store/testing/test-databases.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { ofEach } from '../../vocabulary/testing/of-each.ts'
 import { CallerRefused } from './caller.ts'
 import { CALLER, KeyWorld } from './testing/key-world.ts'
 
-let world: KeyWorld
-
 describe.each(MADE_DATABASES)('on $engine, after a rotation', ({ create }) => {
-  beforeEach(async () => {
-    world = await KeyWorld.open(create)
-  })
-  afterEach(() => world.close())
+  const world = ofEach(() => KeyWorld.open(create))
 
   const authenticate = (apiKey: string, by = world.authenticator) =>
     world.authenticate({ 'x-api-key': apiKey }, by)

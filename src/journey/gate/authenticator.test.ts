@@ -2,21 +2,17 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createApiKey, makeApiKey } from '../../ledger/api-keys.ts'
 import { createLedger } from '../../ledger/engines/create-ledger.ts'
 import { openStore } from '../../store/open-store.ts'
 import { MADE_DATABASES } from '../../store/testing/test-databases.ts'
 import type { RequestHeaders } from '../../vocabulary/call.ts'
+import { ofEach } from '../../vocabulary/testing/of-each.ts'
 import { CALLER, FLOODING, KeyWorld } from './testing/key-world.ts'
 
-let world: KeyWorld
-
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
-  beforeEach(async () => {
-    world = await KeyWorld.open(create)
-  })
-  afterEach(() => world.close())
+  const world = ofEach(() => KeyWorld.open(create))
 
   const authenticate = (headers: RequestHeaders, by = world.authenticator) =>
     world.authenticate(headers, by)

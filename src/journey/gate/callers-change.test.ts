@@ -1,17 +1,13 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { MADE_DATABASES } from '../../store/testing/test-databases.ts'
+import { ofEach } from '../../vocabulary/testing/of-each.ts'
 import { CALLER, KeyWorld } from './testing/key-world.ts'
 
 /** Keys that another process changes: the ledger here is not the authenticator's. */
 
-let world: KeyWorld
-
 describe.each(MADE_DATABASES)('on $engine the store is queried', ({ create }) => {
-  beforeEach(async () => {
-    world = await KeyWorld.open(create)
-  })
-  afterEach(() => world.close())
+  const world = ofEach(() => KeyWorld.open(create))
 
   const authenticate = () => world.authenticate({ 'x-api-key': world.text })
 

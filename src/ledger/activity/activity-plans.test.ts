@@ -16,7 +16,6 @@ import {
 import { ForgottenHolds } from '../instances/forgotten-holds.ts'
 import { abandonEarlierInstances } from '../instances/open-instance.ts'
 import { Presence } from '../instances/presence.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { newRemovals, removedSinceCredit } from '../removed-credit.ts'
 import { BEGUN_PURCHASES } from '../rules/begun-purchases.ts'
 import { KEYS } from '../rules/limits.ts'
@@ -84,7 +83,7 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
 const READS = 24
 
 test('on SQLite no read scans all of Activity, with any filter', async () => {
-  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createSqliteBench()
   await bench.createAccount('A1')
   const { ledger } = bench
   const asked = await queriesOf(bench, async (db) => {
@@ -157,7 +156,7 @@ const CANARIES: readonly Query[] = [
 ]
 
 test('on PostgreSQL no read scans all of Activity, with or without analysed tables', async () => {
-  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createPostgresBench()
   const client = new Client(bench.url)
   await client.connect()
   await client.query(FILL)
@@ -182,7 +181,7 @@ test('on PostgreSQL no read scans all of Activity, with or without analysed tabl
 })
 
 test('on PostgreSQL no statement of the ledger scans all of Activity, with any contents', async () => {
-  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createPostgresBench()
   // Without the writer's time-out of statements, which is for statements that look rows up.
   const filling = new Client(bench.url)
   await filling.connect()

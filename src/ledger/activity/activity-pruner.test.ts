@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { auditStore, auditView } from '../audit/audit.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { randomScriptOfHours, SETUP } from '../testing/random-script.ts'
 import { runScript } from '../testing/script.ts'
@@ -45,7 +44,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let reported: unknown[]
 
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     pruners = []
     reported = []
   })
@@ -69,11 +68,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   }
 
   async function requestIds(): Promise<string[]> {
-    const rows = await bench.store.db
-      .selectFrom('all_requests')
-      .select('id')
-      .orderBy('id')
-      .execute()
+    const rows = await bench.db.selectFrom('all_requests').select('id').orderBy('id').execute()
     return rows.map(({ id }) => id)
   }
 
@@ -85,7 +80,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await requestIds()).toEqual(['R3', 'R4', 'R5', 'R8'])
     expect(await bench.entries('A')).toEqual(entries)
     expect(await auditStore(bench.store)).toMatchObject({ ok: true, checked: { requests: 4 } })
-    const kept = await bench.store.db
+    const kept = await bench.db
       .selectFrom('pruned_requests')
       .selectAll()
       .orderBy('api_key_id')
@@ -123,7 +118,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a store that was never pruned, and one that was, show a difference of one micro-dollar', async () => {
     await runScript(bench, SCRIPT)
-    const change = (statement: string) => sql.raw(statement).execute(bench.store.db)
+    const change = (statement: string) => sql.raw(statement).execute(bench.db)
     // An entry of R7 and every figure that follows from it: only the sums of the pruned know.
     const entry = (by: number) =>
       `update entries set amount_micros = amount_micros + ${by} where request_id = 'R7'`
@@ -152,7 +147,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       "delete from requests where id = 'R8'",
       "delete from entries where request_id = 'R1' and purse = 'free'",
     ]) {
-      const undone = bench.store.db.transaction().execute(async (trx) => {
+      const undone = bench.db.transaction().execute(async (trx) => {
         await sql.raw(damage).execute(trx)
         throw await auditView(trx)
       })
@@ -183,7 +178,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('the time in a request id decides whether the request may have been pruned', async () => {
-    const { db } = bench.store
+    const { db } = bench
     expect(await prunedUntilMsOf(db, 'R1')).toBeNull()
     await runScript(bench, SCRIPT)
     await prunerAt(4).pass()
@@ -194,7 +189,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('after random histories only old settled requests go, and the ledger is exact', async () => {
     await fc.assert(
       fc.asyncProperty(randomScriptOfHours, fc.nat(), async (script, seed) => {
-        const random = await open({ limits: LEDGER_LIMITS_DEFAULT })
+        const random = await open()
         try {
           await runScript(random, `${SETUP}\n${script}`)
           const rows = await random.store.db.selectFrom('all_requests').selectAll().execute()

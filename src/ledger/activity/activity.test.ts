@@ -7,7 +7,6 @@ import {
   registerInstance,
   stopInstance,
 } from '../instances/open-instance.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { holdInput, runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
@@ -30,7 +29,7 @@ const [R1, R2, R3, R4] = [
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     await runScript(
       bench,
       `account A1
@@ -237,7 +236,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   describe('a balance', () => {
     test('has the held credit, and how much of it is unresolved since when', async () => {
-      expect(await getBalance(bench.store.db, { accountId: 'A1', nowMs: 0 })).toEqual({
+      expect(await getBalance(bench.db, { accountId: 'A1', nowMs: 0 })).toEqual({
         backed: { balanceMicros: 995, heldMicros: 60, availableMicros: 935 },
         free: { balanceMicros: 0, heldMicros: 0, availableMicros: 0, expiresAtMs: null },
         hasBackedCredit: true,
@@ -249,7 +248,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
           oldest: [expect.objectContaining({ endedAtMs: 20 * HOUR * 1_000 })],
         },
       })
-      expect(await getBalance(bench.store.db, { accountId: 'A9', nowMs: 0 })).toBeNull()
+      expect(await getBalance(bench.db, { accountId: 'A9', nowMs: 0 })).toBeNull()
     })
 
     test('has the sum of all holds: of running, estimated and unresolved requests of the account', async () => {
@@ -264,7 +263,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
        open ${idAt(53 * HOUR)} K3 5
        settle ${idAt(53 * HOUR)} provisional 1 estimate`,
       )
-      expect(await getBalance(bench.store.db, { accountId: 'A1', nowMs: 0 })).toMatchObject({
+      expect(await getBalance(bench.db, { accountId: 'A1', nowMs: 0 })).toMatchObject({
         backed: { heldMicros: 70 + 59 + 60 },
         running: { requests: 1, heldMicros: 70 },
         estimated: { requests: 1, heldMicros: 59 },
@@ -275,14 +274,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     test('shows expired free credit as gone, except for the held part', async () => {
       await runScript(bench, `at 0\ncredit A2 free 50 r2 until 60\nopen req_free K3 20 free`)
       const freeAt = async (nowMs: number) =>
-        (await getBalance(bench.store.db, { accountId: 'A2', nowMs }))?.free
+        (await getBalance(bench.db, { accountId: 'A2', nowMs }))?.free
       const held = { heldMicros: 20, expiresAtMs: 60_000 }
       expect(await freeAt(59_999)).toEqual({ ...held, balanceMicros: 50, availableMicros: 30 })
       expect(await freeAt(60_000)).toEqual({ ...held, balanceMicros: 20, availableMicros: 0 })
     })
 
     test('is posted while the account has paid or free credit, even if all of it is held', async () => {
-      const { db } = bench.store
+      const { db } = bench
       const postedAt = (accountId: string, nowMs = 0) => hasPostedCredit(db, { accountId, nowMs })
       expect(await postedAt('A1')).toBe(true)
       await runScript(bench, `at ${50 * HOUR}\nopen req_rest K1 935`)
@@ -300,22 +299,21 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         bench,
         `at ${50 * HOUR}\ncredit A2 backed -1000 r9\ncredit A2 free 50 r2 until ${until}\nopen req_free K3 20 free`,
       )
-      const postedAt = (nowMs: number) =>
-        hasPostedCredit(bench.store.db, { accountId: 'A2', nowMs })
+      const postedAt = (nowMs: number) => hasPostedCredit(bench.db, { accountId: 'A2', nowMs })
       expect(await postedAt(until * 1_000 - 1)).toBe(true)
       expect(await postedAt(until * 1_000)).toBe(false)
     })
 
     test('below zero has nothing available', async () => {
       await runScript(bench, 'credit A1 backed -2000 r9')
-      expect(await getBalance(bench.store.db, { accountId: 'A1', nowMs: 0 })).toMatchObject({
+      expect(await getBalance(bench.db, { accountId: 'A1', nowMs: 0 })).toMatchObject({
         backed: { balanceMicros: -1_005, availableMicros: 0 },
       })
     })
   })
 
   test('an instance is recorded from its start to its stop', async () => {
-    const { db } = bench.store
+    const { db } = bench
     await registerInstance(db, { id: 'inst_1', nowMs: 5 })
     await heartbeat(db, { id: 'inst_1', nowMs: 6 })
     const read = () => db.selectFrom('instances').selectAll().execute()
@@ -332,7 +330,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
      open req_b K1 1 by I2
      open req_c K1 1 by I3`,
     )
-    const input = { db: bench.store.db, ledger: bench.ledger, instanceId: 'I2' }
+    const input = { db: bench.db, ledger: bench.ledger, instanceId: 'I2' }
     expect(await abandonEarlierInstances(input)).toBe(3)
     expect(await abandonEarlierInstances(input)).toBe(0)
     const states = await Promise.all(['req_a', 'req_b', 'req_c', R3].map((id) => bench.request(id)))

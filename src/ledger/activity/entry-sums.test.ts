@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { auditEntrySums, ENTRIES_A_SUM, placeBefore, sumEntries } from './entry-sums.ts'
@@ -26,8 +25,8 @@ function placeByHand(toMs: number) {
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    const { db } = bench.store
+    bench = await open()
+    const { db } = bench
     for (const id of ['A', 'B']) await bench.createAccount(id)
     const numbers = Array.from({ length: ENTRIES }, (_, place) => place + 1)
     for (let at = 0; at < ENTRIES; at += 500) {
@@ -74,7 +73,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await numbersOf()).toEqual([ENTRIES_A_SUM, 2 * ENTRIES_A_SUM])
     expect(await differences()).toEqual([])
     await expectPlaces()
-    await bench.store.db
+    await bench.db
       .deleteFrom('entry_sums')
       .where('number', '=', 2 * ENTRIES_A_SUM)
       .execute()
@@ -86,14 +85,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   async function numbersOf(): Promise<readonly number[]> {
-    const sums = bench.store.db.selectFrom('entry_sums').select('number').orderBy('number')
+    const sums = bench.db.selectFrom('entry_sums').select('number').orderBy('number')
     return (await sums.execute()).map(({ number }) => number)
   }
 
   test('entries are ordered by their numbers, even if their times went back by seconds', async () => {
     const later = (number: number, byMs: number) =>
       sql`update entries set created_at_ms = created_at_ms + ${byMs} where number = ${number}`.execute(
-        bench.store.db,
+        bench.db,
       )
     // The one before the last of an hour came from a gateway whose clock is ahead.
     await later(1_000, HOUR_MS + 30_000)
@@ -105,7 +104,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('the audit names a sum that is not that of its entries', async () => {
     await sumAll()
     await sql`update entries set amount_micros = amount_micros - 1 where number = ${ENTRIES_A_SUM + 1}`.execute(
-      bench.store.db,
+      bench.db,
     )
     expect(await differences()).toEqual([`A ${2 * ENTRIES_A_SUM}`])
   })

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { firstIdOf } from '../../vocabulary/ids.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
 import { summarizeRequests } from './request-figures.ts'
@@ -10,7 +9,7 @@ const idAt = (seconds: number): string => firstIdOf({ prefix: 'req', timeMs: sec
 test.each(STORE_BENCHES)(
   'on $engine requests are summed up by account, filter and step',
   async ({ open }) => {
-    const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    const bench = await open()
     await runScript(
       bench,
       `account A1

@@ -19,7 +19,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     bench = await open({ limits: { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 1_000 } })
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 r')
     for (let day = 0; day < DAYS; day++) {
-      bench.setNowMs(FROM_MS + day * DAY_MS)
+      bench.nowMs = FROM_MS + day * DAY_MS
       await bench.ledger.openHold(
         holdInput(requestIdOf(day), {
           modelId: day % 10 === 0 ? 'acme/rare' : 'acme/usual',

@@ -12,9 +12,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     bench = await open({ limits: UNREACHED_LIMITS })
     await bench.createAccount('A')
     await bench.createAccount('B')
-    bench.setNowMs(1_000)
+    bench.nowMs = 1_000
     await runScript(bench, 'credit A backed 500 first')
-    bench.setNowMs(2_000)
+    bench.nowMs = 2_000
     await runScript(bench, 'credit A backed 70 second')
     await runScript(bench, 'credit B backed 30 third')
   })
@@ -50,14 +50,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await postLook(bench, 'P', { back, ...(dispute && { dispute }) })
       return sum('A', 3_000, 5_000)
     }
-    bench.setNowMs(3_000)
+    bench.nowMs = 3_000
     expect(await look(0n)).toEqual({
       ...{ amountMicros: 1_000, reversedMicros: 0, entries: { purchase: 1 } },
     })
-    bench.setNowMs(4_000)
+    bench.nowMs = 4_000
     expect(await look(3n)).toMatchObject({ amountMicros: 1_000, reversedMicros: 300 })
     expect(await look(10n, 'open')).toMatchObject({ amountMicros: 1_000, reversedMicros: 1_000 })
-    bench.setNowMs(6_000)
+    bench.nowMs = 6_000
     await look(3n)
     expect(await sum(null, 5_000, 7_000)).toEqual({
       ...{ amountMicros: 0, reversedMicros: -700, entries: {} },

@@ -2,7 +2,6 @@ import { CompiledQuery, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import type { Resolution } from '../../vocabulary/outcome.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES, UNREACHED_LIMITS } from '../testing/benches.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
@@ -61,7 +60,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   }
 
   test('every provisional and unresolved request is on exactly one page, and no other request', async () => {
-    bench.setNowMs(5_000)
+    bench.nowMs = 5_000
     const expected = { provisional: [] as string[], unresolved: [] as string[] }
     for (let place = 0; place < 30; place++) {
       const requestId = `R${String(place).padStart(2, '0')}`
@@ -83,7 +82,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a request is listed in its current state', async () => {
     await openHold('R1', 'I')
     await openHold('R2', 'I')
-    bench.setNowMs(7_000)
+    bench.nowMs = 7_000
     await settle('R1', provisional('gen-1'))
     await settle('R2', { kind: 'unresolved', generationId: null })
     const first = await listUnsettled(bench.store.reports, { after: null, limit: 10 })
@@ -122,7 +121,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('holds are counted by state over all instances, each state with the time of its oldest hold', async () => {
     for (let place = 0; place < 20; place++) {
-      bench.setNowMs(1_000 + place)
+      bench.nowMs = 1_000 + place
       const requestId = `R${String(place).padStart(2, '0')}`
       // The oldest of a state is not of the instance that sorts first.
       await openHold(requestId, place % 2 === 0 ? 'I2' : 'I1')
@@ -166,7 +165,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 })
 
 test('a page of a SQLite store is found and sorted by the index, for any other rows', async () => {
-  const alone = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const alone = await createSqliteBench()
   const { reports } = alone.store
   const { watched, statements } = watchStatements(reports)
   await listUnsettled(watched, { after: null, limit: 10 })

@@ -2,7 +2,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { greedy, type Query, queriesOf, stepsOf } from '../testing/plans.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
@@ -21,7 +20,7 @@ async function fill(bench: StoreBench): Promise<void> {
       select 1 union all select number + 1 from numbers where number < ${sql.lit(ENTRIES)}
     )
     insert into entries (account_id, number, kind, purse, amount_micros, created_at_ms)
-    select 'A', number, 'top_up', 'backed', 1, 1 from numbers`.execute(bench.store.db)
+    select 'A', number, 'top_up', 'backed', 1, 1 from numbers`.execute(bench.db)
 }
 
 /** The reads of an audit. */
@@ -31,7 +30,7 @@ async function readsOf(bench: StoreBench): Promise<readonly Query[]> {
 }
 
 test('on PostgreSQL a page of an audit reads only its own rows', async () => {
-  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createPostgresBench()
   await fill(bench)
   const asked = await readsOf(bench)
   const client = new Client(bench.url)
@@ -46,7 +45,7 @@ test('on PostgreSQL a page of an audit reads only its own rows', async () => {
 })
 
 test('on SQLite a page of entries begins at the end of the page before', async () => {
-  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createSqliteBench()
   await fill(bench)
   const asked = await readsOf(bench)
   const connection = new DatabaseSync(bench.file)

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
@@ -23,11 +22,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   /** Changes rows behind the ledger's back. */
   async function change(statement: string): Promise<void> {
-    await sql.raw(statement).execute(bench.store.db)
+    await sql.raw(statement).execute(bench.db)
   }
 
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     await allowImpossibleFigures()
     await runScript(
       bench,

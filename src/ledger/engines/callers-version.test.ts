@@ -37,7 +37,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   afterEach(() => bench.close())
 
   async function version(): Promise<number> {
-    return Number(await readSetting(bench.store.db, 'callers_version'))
+    return Number(await readSetting(bench.db, 'callers_version'))
   }
 
   type Change = (ledger: StoreBench['ledger']) => Promise<unknown>
@@ -96,11 +96,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('it is raised in the commit of the change, or the change is not made', async () => {
-    await sql`alter table settings rename to elsewhere`.execute(bench.store.db)
+    await sql`alter table settings rename to elsewhere`.execute(bench.db)
     await expect(bench.ledger.updateApiKey({ id: 'KA', disabled: true })).rejects.toThrow()
     expect(await bench.apiKey('KA')).toMatchObject({ disabled: false })
     expect(await bench.ledger.openHold(HOLD)).toMatchObject({ kind: 'opened' })
-    await sql`alter table elsewhere rename to settings`.execute(bench.store.db)
+    await sql`alter table elsewhere rename to settings`.execute(bench.db)
     await bench.ledger.updateApiKey({ id: 'KA', disabled: true })
     expect(await bench.apiKey('KA')).toMatchObject({ disabled: true })
   })
@@ -117,7 +117,7 @@ test('on PostgreSQL holds and settles do not wait for a change that is not commi
   await outsider.query("update settings set value = value where name = 'callers_version'")
   const other = postgresLedger({ url: bench.url, limits: LIMITS })
   const disabled = other.updateApiKey({ id: 'KB', disabled: true })
-  await lockWaits(bench.store.db, 1)
+  await lockWaits(bench.db, 1)
   expect(await bench.ledger.openHold(HOLD)).toMatchObject({ kind: 'opened' })
   expect(await bench.ledger.settle(RELEASE)).toMatchObject({ state: 'released' })
   await outsider.query('commit')

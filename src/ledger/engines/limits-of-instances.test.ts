@@ -43,7 +43,7 @@ async function openAtOnce(count: number): Promise<void> {
 
 /** How many holds of an owner opened in the period of each clock. */
 async function openedBy(owner: { readonly apiKey?: string } = {}): Promise<readonly number[]> {
-  const rows = await bench.store.db
+  const rows = await bench.db
     .selectFrom('all_requests')
     .select(['opened_at_ms', 'api_key_id'])
     .execute()

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ADMIN_TOKENS, USERS } from '../../store/people-tables.ts'
 import { type SeveringProxy, startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
+import { ofEach } from '../../vocabulary/testing/of-each.ts'
 import { listOperatorActions } from '../operator-actions.ts'
 import { connected } from '../testing/connected.ts'
 import { paidLook } from '../testing/paid-look.ts'
@@ -11,20 +12,13 @@ import { Rebooking } from './went-back.ts'
 
 /** Lost commands that need rows which were lost with them: of another gateway, or of no ledger. */
 
-let world: RewoundBench
+// Closing it audits the ledger.
+const world = ofEach(RewoundBench.open)
 
 const ADA = {
   ...USERS.start,
   ...{ id: 'user_ada', name: 'Ada', email: 'ada@example.org', createdAtMs: 0 },
 }
-
-beforeEach(async () => {
-  world = await RewoundBench.open()
-})
-afterEach(async () => {
-  await world.bench.audit()
-  await world.close()
-})
 
 test('an account whose owner is lost too is restored with its key and credit, and so are changes by a lost operator or token', async () => {
   await world.keep()

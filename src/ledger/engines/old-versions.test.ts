@@ -2,7 +2,6 @@ import { CompiledQuery } from 'kysely'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { PostgresWriters } from '../../store/postgres/postgres-connection.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { runScript } from '../testing/script.ts'
 import { type PlannedStatement, STATEMENTS } from './postgres-statements.ts'
@@ -17,7 +16,7 @@ interface Explained {
 }
 
 test('a batch finds its account and key at once while a snapshot keeps all of their old versions', async () => {
-  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createPostgresBench()
   await bench.createAccount('A')
   await bench.createApiKey('K', 'A')
   await runScript(bench, 'credit A backed 1000 first')
@@ -26,7 +25,7 @@ test('a batch finds its account and key at once while a snapshot keeps all of th
   await reader.query('begin isolation level repeatable read')
   await reader.query('select from accounts')
   // Changes of indexed columns, in rows so large that few fit on a page.
-  await bench.store.db.executeQuery(
+  await bench.db.executeQuery(
     CompiledQuery.raw(`do $$ begin for version in 1..${VERSIONS} loop
       update accounts set external_id = version, name = repeat('long ', 300);
       update api_keys set previous_key_hash = version, name = repeat('long ', 300);

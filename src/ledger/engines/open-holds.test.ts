@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
@@ -11,18 +10,15 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let bench: StoreBench
 
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     await runScript(bench, SETUP)
   })
 
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
+  afterEach(() => bench.auditAndClose())
 
   /** The IDs in each of the two tables. */
   async function places(): Promise<Record<'holds' | 'requests', string[]>> {
-    const { db } = bench.store
+    const { db } = bench
     const holds = await db.selectFrom('holds').select('id').orderBy('id').execute()
     const requests = await db.selectFrom('requests').select('id').orderBy('id').execute()
     return { holds: holds.map(({ id }) => id), requests: requests.map(({ id }) => id) }
@@ -52,8 +48,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         backed_granted_micros, free_granted_micros, backed_held_micros, price_snapshot_id, opened_at_ms, state)
       select id, account_id, api_key_id, instance_id, endpoint, upstream, model_id, stream,
         backed_granted_micros, free_granted_micros, backed_granted_micros, price_snapshot_id, opened_at_ms, 'open'
-      from holds where id <> 'R4'`.execute(bench.store.db)
-    await sql`delete from holds where id <> 'R4'`.execute(bench.store.db)
+      from holds where id <> 'R4'`.execute(bench.db)
+    await sql`delete from holds where id <> 'R4'`.execute(bench.db)
     await bench.audit()
     const again = await runScript(
       bench,

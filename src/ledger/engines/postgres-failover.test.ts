@@ -34,7 +34,7 @@ beforeEach(async () => {
   const url = server.url('postgres')
   const store = await openStore({ url })
   ledger = postgresLedger({ url, limits: LIMITS, unsureRetryMs: 20 })
-  bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove: async () => {} })
+  bench = benchOnStore({ store, ledger, remove: async () => {} })
   const account = `A${Date.now()}`
   await bench.createAccount(account)
   await bench.createApiKey(`K${account}`, account)

@@ -22,7 +22,7 @@ afterEach(() => neighbours.close())
 
 test('a count of a period that the server cancels refuses only its own command', async () => {
   await neighbours.setUp(['A', 'B'])
-  bench.setNowMs(Date.parse('2026-11-22T12:00:00Z'))
+  bench.nowMs = Date.parse('2026-11-22T12:00:00Z')
   await bench.ledger.openHold(holdOf('req_zzzz', 'KA'))
   const resolution = { kind: 'released' } as const
   await bench.ledger.settle({ requestId: 'req_zzzz', resolution, facts: FACTS })
@@ -245,7 +245,7 @@ test('a process that is killed loses nothing that it answered, and its open hold
 
   const abandoned: number[] = []
   const presence = new Presence({
-    db: bench.store.db,
+    db: bench.db,
     ledger: bench.ledger,
     instanceId: 'inst_next',
     deadAfterMs: 0,
@@ -256,7 +256,7 @@ test('a process that is killed loses nothing that it answered, and its open hold
   })
   await presence.beat()
   await presence.beat()
-  const states = await bench.store.db
+  const states = await bench.db
     .selectFrom('all_requests')
     .select(['state', ({ fn }) => fn.countAll<number>().as('requests')])
     .groupBy('state')

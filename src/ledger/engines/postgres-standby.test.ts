@@ -44,7 +44,7 @@ beforeAll(async () => {
   proxy = await startSeveringProxy(primary.url('postgres'))
   const store = await openStore({ url: primary.url('postgres') })
   ledger = ledgerAt(proxy.url)
-  bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove: async () => {} })
+  bench = benchOnStore({ store, ledger, remove: async () => {} })
   await bench.createAccount('A')
   await bench.createApiKey('K', 'A')
   await bench.createAccount('B')
@@ -252,7 +252,7 @@ test('an asynchronous standby that was behind has every answered request again o
     limits: LIMITS,
     wentBack: { instanceId: 'J', onWentBack: (gap) => lost.push(gap) },
   })
-  const own = benchOnStore({ store, ledger: behind, setNowMs: () => {}, remove: async () => {} })
+  const own = benchOnStore({ store, ledger: behind, remove: async () => {} })
   await own.createAccount('A')
   await own.createApiKey('K', 'A')
   await runScript(own, 'credit A backed 1000000 first')

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { ofEach } from '../../vocabulary/testing/of-each.ts'
 import { getPurchase } from '../purchases.ts'
 import { connected } from '../testing/connected.ts'
 import { paidLook } from '../testing/paid-look.ts'
@@ -6,20 +7,15 @@ import { RewoundBench } from '../testing/rewound-bench.ts'
 
 /** Purchases that a database lost, and the numbers of their receipts, which buyers may have on paper. */
 
-let world: RewoundBench
-
+// Closing it audits the ledger.
+const world = ofEach(RewoundBench.open)
 beforeEach(async () => {
-  world = await RewoundBench.open()
   await world.run('account A')
-})
-afterEach(async () => {
-  await world.bench.audit()
-  await world.close()
 })
 
 /** The numbers of the receipts, by their purchases. */
 async function numbers(): Promise<Readonly<Record<string, number>>> {
-  const query = world.bench.store.db.selectFrom('purchases').select(['id', 'receipt_number'])
+  const query = world.bench.db.selectFrom('purchases').select(['id', 'receipt_number'])
   const rows = await query.orderBy('id').execute()
   return Object.fromEntries(rows.map((row) => [row.id, Number(row.receipt_number)]))
 }
@@ -45,7 +41,7 @@ test('a receipt whose number another purchase now has gets the next free number,
   await other.close()
   await connected(world.ledger)
   expect(await numbers()).toEqual({ pur_1: 3, pur_2: 2, pur_3: 1 })
-  expect((await getPurchase(world.bench.store.db, 'pur_1'))?.note).toBe(
+  expect((await getPurchase(world.bench.db, 'pur_1'))?.note).toBe(
     'its receipt had the number 1 before the database went back',
   )
   await world.ledger.postPurchase(paidLook('4'))

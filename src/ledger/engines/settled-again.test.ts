@@ -1,22 +1,18 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
+import { ofEach } from '../../vocabulary/testing/of-each.ts'
 import { listOperatorActions } from '../operator-actions.ts'
 import { RewoundBench } from '../testing/rewound-bench.ts'
 import { costOfCharge, FACTS, holdInput } from '../testing/script.ts'
 
 /** Decisions of operators about requests, which a database lost. */
 
-let world: RewoundBench
-
+// Closing it audits the ledger.
+const world = ofEach(RewoundBench.open)
 beforeEach(async () => {
-  world = await RewoundBench.open()
   await world.run('account A\nkey K A\ncredit A backed 1000 first\nopen R1 K 100')
   await world.run('settle R1 unresolved')
-})
-afterEach(async () => {
-  await world.bench.audit()
-  await world.close()
 })
 
 const SETTLED = {
@@ -32,7 +28,7 @@ test('a request that an operator settled is settled again, and the audit log say
   await world.goBack()
   expect(world.gaps).toMatchObject([{ commits: 1, commands: 1, lost: 0 }])
   expect(await world.bench.request('R1')).toMatchObject({ state: 'final', backedChargeMicros: 70 })
-  const { rows: actions } = await listOperatorActions(world.bench.store.db, { limit: 10 })
+  const { rows: actions } = await listOperatorActions(world.bench.db, { limit: 10 })
   expect(actions).toMatchObject([{ id: 'act_1', action: 'settleRequest', targetId: 'R1' }])
 })
 

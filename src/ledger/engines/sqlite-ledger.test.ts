@@ -25,10 +25,7 @@ beforeEach(async () => {
   bench = await createSqliteBench({ limits: LIMITS, busyTimeoutMs: 20 })
 })
 
-afterEach(async () => {
-  await bench.audit()
-  await bench.close()
-})
+afterEach(() => bench.auditAndClose())
 
 function holdOf(requestId: string, apiKeyId: string, neededMicros = 10): OpenHoldInput {
   return holdInput(requestId, { apiKeyId, amountMicros: neededMicros })
@@ -189,7 +186,7 @@ describe('a store that fails', () => {
     expect(lines.at(-1)).toBe('unavailable')
     expect(lines.length).toBeGreaterThan(100)
     await abandonEarlierInstances({
-      db: bench.store.db,
+      db: bench.db,
       ledger: bench.ledger,
       instanceId: 'inst_next',
     })
@@ -207,7 +204,7 @@ describe('a process that is killed', () => {
       killAt: 3_000,
     })
     expect(lines.length).toBeGreaterThanOrEqual(3_000)
-    const db = bench.store.db
+    const db = bench.db
     const abandoned = await abandonEarlierInstances({
       db,
       ledger: bench.ledger,

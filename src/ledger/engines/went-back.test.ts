@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { Client } from 'pg'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
+import { ofEach } from '../../vocabulary/testing/of-each.ts'
 import { registerInstance, stopInstance } from '../instances/open-instance.ts'
 import { removeOldMarks } from '../store-gaps.ts'
 import { expectAcknowledged } from '../testing/acknowledged.ts'
@@ -22,15 +23,9 @@ const FINAL_70 = {
 const DAY_MS = 24 * 3_600_000
 
 describe('a database that went back', () => {
-  let world: RewoundBench
-
-  beforeEach(async () => {
-    world = await RewoundBench.open()
-  })
-  afterEach(async () => {
-    vi.useRealTimers()
-    await world.close()
-  })
+  // Closing it audits the ledger.
+  const world = ofEach(RewoundBench.open)
+  afterEach(() => void vi.useRealTimers())
 
   /** Opens a hold whose commit is not confirmed to the ledger, and returns what the ledger asks for again. */
   async function openUnconfirmed() {
@@ -85,7 +80,6 @@ describe('a database that went back', () => {
     })
     await world.run('settle R2 final 50\nsettle R3 released')
     expect(await world.run('show A →')).toBe('show A → backed 876 held 0, free 0 held 0')
-    await world.bench.audit()
   })
 
   test('gets back credit that was added before a repeated hold', async () => {
@@ -97,7 +91,6 @@ describe('a database that went back', () => {
     expect(world.gaps).toMatchObject([{ commands: 1, lost: 0 }])
     const references = (await world.bench.entries('A')).map(({ reference }) => reference)
     expect(references).toEqual(['first', 'second'])
-    await world.bench.audit()
   })
 
   test('gets back credit that was added with a hold whose first answer was lost', async () => {
@@ -114,7 +107,6 @@ describe('a database that went back', () => {
     const references = (await world.bench.entries('A')).map(({ reference }) => reference)
     expect(references).toEqual(['first', 'second'])
     expect(await world.run('settle R1 final 70 →')).toBe('settle R1 final 70 → final 70')
-    await world.bench.audit()
   })
 
   test('gets back a hold whose first answer was lost, wherever the database went back to', async () => {
@@ -125,7 +117,6 @@ describe('a database that went back', () => {
     await world.goBack()
     expect(world.gaps).toMatchObject([{ commits: 1, requests: 1, lost: 0 }])
     expect(await world.run('settle R1 final 70 →')).toBe('settle R1 final 70 → final 70')
-    await world.bench.audit()
   })
 
   test('gets back the end of a request whose first answer was lost', async () => {
@@ -141,7 +132,6 @@ describe('a database that went back', () => {
       state: 'final',
       backedChargeMicros: 70,
     })
-    await world.bench.audit()
   })
 
   test('has lost nothing if the missing hold was released because its answer was lost', async () => {
@@ -152,7 +142,6 @@ describe('a database that went back', () => {
     await world.ledger.sure()
     await world.goBack()
     expect(world.gaps).toMatchObject([{ commits: 1, requests: 0, commands: 0, lost: 0 }])
-    await world.bench.audit()
   })
 
   test('holds no credit for a released hold, even if the answer to the release was lost too', async () => {
@@ -167,7 +156,6 @@ describe('a database that went back', () => {
     await world.ledger.sure()
     await world.goBack()
     expect(await world.bench.request('R1')).toMatchObject({ state: 'released' })
-    await world.bench.audit()
   })
 
   test('is noticed by a gateway that has no request', async () => {
@@ -214,7 +202,6 @@ describe('a database that went back', () => {
     await connected(world.ledger)
     expect(world.gaps).toMatchObject([{ requests: 1, chargeMicros: 60, lost: 0 }])
     expect(await world.run('show A →')).toBe('show A → backed -50 held 0, free 0 held 0')
-    await world.bench.audit()
   })
 
   test('whose loss another gateway books first loses nothing: dependent commands are retried', async () => {
@@ -288,7 +275,6 @@ describe('a database that went back', () => {
     vi.useRealTimers()
     await connected(world.ledger)
     expect(await world.run('show A →')).toBe('show A → backed 1 held 0, free 0 held 0')
-    await world.bench.audit()
   })
 })
 
@@ -315,7 +301,6 @@ test('after a random script every answered command is restored, however far the 
       await world.goBack()
       expect(world.gaps.map(({ lost }) => lost).filter((lost) => lost > 0)).toEqual([])
       await expectAcknowledged(world.bench, `${before}\n${after}`)
-      await world.bench.audit()
       await world.close()
     }),
     { numRuns: 10, endOnFailure: true },

@@ -21,14 +21,11 @@ for (const { engine, open } of STORE_BENCHES) {
       await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     })
 
-    afterEach(async () => {
-      await bench.audit()
-      await bench.close()
-    })
+    afterEach(() => bench.auditAndClose())
 
     function forgottenHolds(input: Partial<ForgottenHoldsInput> = {}): ForgottenHolds {
       return new ForgottenHolds({
-        db: bench.store.db,
+        db: bench.db,
         ledger: bench.ledger,
         instanceId: 'I1',
         isKnown: (requestId) => known.has(requestId),

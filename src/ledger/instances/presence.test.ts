@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
 import { holdInput, runScript } from '../testing/script.ts'
 import { whileAlive } from './open-instance.ts'
@@ -12,21 +11,18 @@ let failures: unknown[]
 let elapsedMs: number
 
 beforeEach(async () => {
-  bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  bench = await createPostgresBench()
   abandoned = []
   failures = []
   elapsedMs = 0
   await runScript(bench, 'account A\nkey K A\ncredit A backed 100 first')
 })
 
-afterEach(async () => {
-  await bench.audit()
-  await bench.close()
-})
+afterEach(() => bench.auditAndClose())
 
 function createPresence(instanceId: string): Presence {
   return new Presence({
-    db: bench.store.db,
+    db: bench.db,
     ledger: bench.ledger,
     instanceId,
     // One look is enough to watch, and the next to know.
@@ -72,7 +68,7 @@ test('an instance that was wrongly taken for dead is recorded again with its nex
   await watcher?.beat()
   await watcher?.beat()
   const read = () =>
-    bench.store.db
+    bench.db
       .selectFrom('instances')
       .select('stopped_at_ms')
       .where('id', '=', 'I2')
@@ -85,7 +81,7 @@ test('an instance that was wrongly taken for dead is recorded again with its nex
 test('an instance takes its time from the clock of the database', async () => {
   const databaseMs = async () => {
     const { rows } = await sql<{ now: string }>`select
-      floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(bench.store.db)
+      floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(bench.db)
     return Number(rows[0]?.now)
   }
   elapsedMs = 7_000_000.5

@@ -7,7 +7,6 @@ import {
   makeCreditCode,
 } from '../credit-codes.ts'
 import { createLedger } from '../engines/create-ledger.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
 import { describeScripts } from '../testing/scripts.ts'
@@ -155,7 +154,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
 test.each(STORE_BENCHES)(
   'of 50 accounts that redeem a code at the same time, over two connections to $engine, one gets its credit',
   async ({ open }) => {
-    const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    const bench = await open()
     const accounts = Array.from({ length: 50 }, (_, place) => `A${place}`)
     for (const account of accounts) await bench.createAccount(account)
     await runScript(bench, 'code C 100')
@@ -169,8 +168,7 @@ test.each(STORE_BENCHES)(
     await other.close()
     const kinds = verdicts.map(({ kind }) => kind).sort()
     expect(kinds).toEqual(['redeemed', ...accounts.slice(1).map(() => 'used')])
-    await bench.audit()
-    await bench.close()
+    await bench.auditAndClose()
   },
 )
 
@@ -191,21 +189,21 @@ test('a code is read in any case, with or without hyphens, and with letters for 
 })
 
 test('codes are listed newest first, and a redeemed one is not revoked', async () => {
-  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const bench = await createSqliteBench()
   await bench.createAccount('A')
-  const { db } = bench.store
+  const { db } = bench
   const make = (id: string) =>
     createCreditCode(bench.ledger, { id, amountMicros: micros(7), expiresAtMs: null })
   const first = await make('code_1')
   await make('code_2')
   await bench.ledger.redeemCode({ accountId: 'A', codeHash: hashCreditCode(first.text) })
-  bench.setNowMs(9)
+  bench.nowMs = 9
   expect(await bench.ledger.revokeCreditCode('code_1')).toMatchObject({
     revokedAtMs: null,
     redeemedBy: 'A',
   })
   expect(await bench.ledger.revokeCreditCode('code_2')).toMatchObject({ revokedAtMs: 9 })
-  bench.setNowMs(10)
+  bench.nowMs = 10
   expect(await bench.ledger.revokeCreditCode('code_2')).toMatchObject({ revokedAtMs: 9 })
   expect(await bench.ledger.revokeCreditCode('code_9')).toBeNull()
   const page = await listCreditCodes(db, { limit: 1 })
@@ -214,6 +212,5 @@ test('codes are listed newest first, and a redeemed one is not revoked', async (
     rows: [{ id: 'code_1' }],
     nextCursor: null,
   })
-  await bench.audit()
-  await bench.close()
+  await bench.auditAndClose()
 })

@@ -4,7 +4,6 @@ import { micros } from '../../vocabulary/money.ts'
 import { reversedCredit } from '../../vocabulary/purchase.ts'
 import type { Ledger } from '../commands.ts'
 import { createLedger } from '../engines/create-ledger.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { findPurchase } from '../purchases.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { paidLook } from '../testing/paid-look.ts'
@@ -262,7 +261,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
   let other: Ledger & { close(): Promise<void> }
 
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     await runScript(bench, 'account A\naccount A2')
     // Another process has its own writer on the same store.
     other = createLedger({ location: bench.store.location })
@@ -270,8 +269,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
 
   afterEach(async () => {
     await other.close()
-    await bench.audit()
-    await bench.close()
+    await bench.auditAndClose()
   })
 
   const ledgerOf = (place: number): Ledger => (place % 2 === 0 ? bench.ledger : other)
@@ -333,7 +331,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
         /** As the gateway looks: again where a reversal was posted meanwhile, until nothing changes. */
         const look = async (ledger: Ledger): Promise<void> => {
           for (;;) {
-            const row = await findPurchase(bench.store.db, `play:${name}`)
+            const row = await findPurchase(bench.db, `play:${name}`)
             const seenReversals = row?.reversals ?? 0
             const verdict = await ledger.postPurchase({
               ...paidLook(name, { reversedUnits: back }),

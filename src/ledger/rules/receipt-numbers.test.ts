@@ -4,7 +4,6 @@ import { openStore } from '../../store/open-store.ts'
 import { TEST_DATABASES } from '../../store/testing/test-databases.ts'
 import type { Ledger } from '../commands.ts'
 import { createLedger } from '../engines/create-ledger.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { getPurchase } from '../purchases.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { paidLook } from '../testing/paid-look.ts'
@@ -27,19 +26,18 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let other: Ledger & { close(): Promise<void> }
 
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench = await open()
     await runScript(bench, ACCOUNTS.map((id) => `account ${id}`).join('\n'))
     // Another process has its own writer on the same store.
     other = createLedger({ location: bench.store.location })
   })
   afterEach(async () => {
     await other.close()
-    await bench.audit()
-    await bench.close()
+    await bench.auditAndClose()
   })
 
   async function numbers(): Promise<unknown[]> {
-    const query = bench.store.db.selectFrom('purchases').select('receipt_number')
+    const query = bench.db.selectFrom('purchases').select('receipt_number')
     const rows = await query.where('state', '=', 'credited').execute()
     return rows.map((row) => Number(row.receipt_number)).sort((one, next) => one - next)
   }
@@ -61,18 +59,18 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a number is used once, and refunds, repeats and unpaid purchases use none', async () => {
     const open = { kind: 'open', expiresAtMs: null } as const
     await bench.ledger.postPurchase({ ...paid(1), fact: open })
-    expect((await getPurchase(bench.store.db, 'pur_1'))?.receiptNumber).toBeNull()
+    expect((await getPurchase(bench.db, 'pur_1'))?.receiptNumber).toBeNull()
     await bench.ledger.postPurchase(paid(1))
     await bench.ledger.postPurchase(paid(1))
     await bench.ledger.postPurchase(paid(1, 5n))
     await bench.ledger.postPurchase(paid(2))
     expect(await numbers()).toEqual([1, 2])
-    expect((await getPurchase(bench.store.db, 'pur_1'))?.receiptNumber).toBe(1)
+    expect((await getPurchase(bench.db, 'pur_1'))?.receiptNumber).toBe(1)
   })
 
   test('a receipt keeps the buyer that the account had when the credit was added', async () => {
     const buyerOf = async (place: number) => {
-      const json = (await getPurchase(bench.store.db, `pur_${place}`))?.buyerJson
+      const json = (await getPurchase(bench.db, `pur_${place}`))?.buyerJson
       return json == null ? null : JSON.parse(json)
     }
     const open = { kind: 'open', expiresAtMs: null } as const

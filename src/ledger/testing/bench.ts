@@ -17,8 +17,8 @@ export interface ApiKeySettings {
  */
 export interface Bench {
   readonly ledger: Ledger
-  /** Sets the moment at which everything from now on happens. */
-  setNowMs(nowMs: number): void
+  /** The moment at which everything happens, until a test moves it. */
+  nowMs: number
   createAccount(id: string): Promise<void>
   createApiKey(id: string, accountId: string): Promise<void>
   setAccount(id: string, settings: { readonly disabled: boolean }): Promise<void>

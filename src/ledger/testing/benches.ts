@@ -22,7 +22,7 @@ export const UNREACHED_LIMITS: LedgerLimits = {
 /** Every store that the ledger runs on. */
 export const STORE_BENCHES: readonly {
   readonly engine: string
-  readonly open: (input: { readonly limits: LedgerLimits }) => Promise<StoreBench>
+  readonly open: (input?: { readonly limits: LedgerLimits }) => Promise<StoreBench>
 }[] = [
   { engine: 'SQLite', open: createSqliteBench },
   { engine: 'PostgreSQL', open: createPostgresBench },

@@ -45,7 +45,7 @@ class MemoryBench implements Bench {
   readonly #purchases = new Map<string, PurchaseRow>()
   readonly #receiptNumbers = new Map<string, RowOf<typeof RECEIPT_NUMBERS>>()
   readonly #entries: Entry[] = []
-  #nowMs = 0
+  nowMs = 0
 
   constructor(input: MemoryBenchInput) {
     this.#limits = input.limits
@@ -73,10 +73,6 @@ class MemoryBench implements Bench {
     settleStanding: async (input) => this.#commit({ kind: 'settleStanding', input }),
     abandonInstance: async (input) => this.#commit({ kind: 'abandonInstance', input }),
     abandonHolds: async (input) => this.#commit({ kind: 'abandonHolds', input }),
-  }
-
-  setNowMs(nowMs: number): void {
-    this.#nowMs = nowMs
   }
 
   async createAccount(id: string): Promise<void> {
@@ -136,7 +132,7 @@ class MemoryBench implements Bench {
     for (const row of this.#purchases.values()) work.purchases.load(row)
     for (const row of this.#receiptNumbers.values()) work.receiptNumbers.load(row)
     for (const entry of this.#entries) work.entries.load(entry)
-    for (const uncounted of uncountedBy(work, command, this.#nowMs)) {
+    for (const uncounted of uncountedBy(work, command, this.nowMs)) {
       work.loadCounted(uncounted, this.#counted(uncounted))
     }
     const verdict = this.#verdict(work, command)
@@ -205,7 +201,7 @@ class MemoryBench implements Bench {
 
   #verdict(work: UnitOfWork, command: LedgerCommand): LedgerVerdict {
     try {
-      return this.#apply(work, command, { nowMs: this.#nowMs, limits: this.#limits })
+      return this.#apply(work, command, { nowMs: this.nowMs, limits: this.#limits })
     } catch (error) {
       // As a store's thread does: what a rule throws refuses the one command.
       throw new StoreRefused('refused', { cause: error })

@@ -74,8 +74,7 @@ export class Neighbours {
   async close(): Promise<void> {
     await this.outsider.end()
     for (const each of this.#closing.splice(0).reverse()) await each.close()
-    await this.bench.audit()
-    await this.bench.close()
+    await this.bench.auditAndClose()
   }
 }
 

@@ -11,6 +11,7 @@ import type { LedgerLimits } from '../ledger.ts'
 import { connected } from './connected.ts'
 import { runScript } from './script.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
+import { TestClock } from './test-clock.ts'
 
 const LIMITS: LedgerLimits = {
   openHoldsMax: 100,
@@ -28,7 +29,7 @@ export class RewoundBench {
   /** Resolves with the first gap. */
   readonly foundGap = Promise.withResolvers<StoreGap>()
   readonly #database: RewoundDatabase
-  #nowMs = 0
+  readonly #clock = new TestClock()
 
   private constructor(
     database: RewoundDatabase,
@@ -39,7 +40,7 @@ export class RewoundBench {
     this.ledger = postgresLedger({
       url: proxy.url,
       limits: LIMITS,
-      clock: { nowMs: () => this.#nowMs },
+      clock: this.#clock,
       unsureRetryMs: 1,
       idleDelayMs: 1,
       lockTimeoutMs: 3_500,
@@ -54,9 +55,7 @@ export class RewoundBench {
     this.bench = benchOnStore({
       store,
       ledger: this.ledger,
-      setNowMs: (moment) => {
-        this.#nowMs = moment
-      },
+      clock: this.#clock,
       remove: async () => {
         await proxy.close()
         await database.remove()
@@ -82,7 +81,7 @@ export class RewoundBench {
     url?: string
     instanceId?: string
   } = {}): BatchedLedger {
-    const ledger = { url, limits: LIMITS, clock: { nowMs: () => this.#nowMs } }
+    const ledger = { url, limits: LIMITS, clock: this.#clock }
     if (instanceId === undefined) return postgresLedger(ledger)
     return postgresLedger({ ...ledger, wentBack: { instanceId, onWentBack: () => {} } })
   }
@@ -108,7 +107,8 @@ export class RewoundBench {
     return this.#database.goBack()
   }
 
+  /** Throws if the ledger is not exact; closes either way. */
   close(): Promise<void> {
-    return this.bench.close()
+    return this.bench.auditAndClose()
   }
 }

@@ -59,7 +59,7 @@ type Words = readonly string[]
 
 const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<string | null>>> = {
   async at(bench, [seconds]) {
-    bench.setNowMs(Math.round(Number(seconds) * 1_000))
+    bench.nowMs = Math.round(Number(seconds) * 1_000)
     return null
   },
   async account(bench, [id = '']) {

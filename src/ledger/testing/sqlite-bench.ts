@@ -4,11 +4,13 @@ import { openStore } from '../../store/open-store.ts'
 import { writeMadeStore } from '../../store/testing/made-store.ts'
 import { makeStoreFolder } from '../../store/testing/store-folder.ts'
 import { sqliteLedger } from '../engines/create-ledger.ts'
-import type { LedgerLimits } from '../ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
+import { TestClock } from './test-clock.ts'
 
 interface SqliteBenchInput {
-  readonly limits: LedgerLimits
+  /** Default: those of a gateway without settings. */
+  readonly limits?: LedgerLimits
   /** Default 5,000. */
   readonly busyTimeoutMs?: number | undefined
 }
@@ -18,16 +20,16 @@ export interface SqliteBench extends StoreBench {
   readonly file: string
 }
 
-export async function createSqliteBench(input: SqliteBenchInput): Promise<SqliteBench> {
+export async function createSqliteBench(input: SqliteBenchInput = {}): Promise<SqliteBench> {
   const folder = makeStoreFolder('ledger')
   const file = join(folder, 'test.db')
   await writeMadeStore(file)
   const store = await openStore({ url: `sqlite:${file}` })
-  let nowMs = 0
+  const clock = new TestClock()
   const ledger = sqliteLedger({
     file,
-    clock: { nowMs: () => nowMs },
-    limits: input.limits,
+    clock,
+    limits: input.limits ?? LEDGER_LIMITS_DEFAULT,
     unsureRetryMs: 1,
     idleDelayMs: 1,
     busyTimeoutMs: input.busyTimeoutMs,
@@ -35,10 +37,8 @@ export async function createSqliteBench(input: SqliteBenchInput): Promise<Sqlite
   const bench = benchOnStore({
     store,
     ledger,
-    setNowMs: (moment) => {
-      nowMs = moment
-    },
+    clock,
     remove: () => rm(folder, { recursive: true }),
   })
-  return { ...bench, file }
+  return Object.assign(bench, { file })
 }

@@ -10,35 +10,53 @@ import {
   type RequestRow,
   type Tables,
 } from '../../store/schema.ts'
-import type { Store } from '../../store/store.ts'
+import type { DbWithIds, Store } from '../../store/store.ts'
+import { createIdSource } from '../../vocabulary/ids.ts'
 import { getRequest } from '../activity/activity.ts'
 import { auditStore } from '../audit/audit.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
 import { findPurchase } from '../purchases.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 import { entriesOf } from './entries-of.ts'
+import { TestClock } from './test-clock.ts'
 
-/** The ledger on a separate store, which is deleted at the end. */
-export interface StoreBench extends Bench {
+/** The ledger on a separate store, which is deleted at the end. Its IDs and its clock serve other parts too. */
+export interface StoreBench extends Bench, DbWithIds {
   readonly ledger: BatchedLedger
   readonly store: Store
+  readonly clock: TestClock
+  /** The same bench through another ledger, which its caller closes. */
+  with(ledger: BatchedLedger): StoreBench
+  /** Throws if the ledger is not exact; closes either way. */
+  auditAndClose(): Promise<void>
 }
 
 interface StoreBenchInput {
   readonly store: Store
   readonly ledger: BatchedLedger
-  readonly setNowMs: (nowMs: number) => void
+  /** The clock of the ledger; default: one that only the bench reads. */
+  readonly clock?: TestClock
   /** Deletes the store once it is closed. */
   readonly remove: () => Promise<void>
 }
 
 /** A bench on an open store of any engine. */
-export function benchOnStore({ store, ledger, setNowMs, remove }: StoreBenchInput): StoreBench {
+export function benchOnStore(input: StoreBenchInput): StoreBench {
+  const { store, ledger, clock = new TestClock(), remove } = input
   const { db } = store
-  return {
+  const bench: StoreBench = {
+    with: (other) => benchOnStore({ ...input, clock, ledger: other }),
     ledger,
     store,
-    setNowMs,
+    db,
+    clock,
+    ids: createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) }),
+    get nowMs() {
+      return clock.nowMs()
+    },
+    set nowMs(nowMs) {
+      clock.set(nowMs)
+    },
     createAccount: (id) => insertAccount(db, id),
     createApiKey: (id, accountId) => insertApiKey(db, { id, accountId }),
     async setAccount(id, { disabled }) {
@@ -61,7 +79,15 @@ export function benchOnStore({ store, ledger, setNowMs, remove }: StoreBenchInpu
       await store.close()
       await remove()
     },
+    async auditAndClose() {
+      try {
+        await bench.audit()
+      } finally {
+        await bench.close()
+      }
+    },
   }
+  return bench
 }
 
 /** Inserts an account without credit. */

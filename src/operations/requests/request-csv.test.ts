@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../../ledger/ledger.ts'
 import { runScript } from '../../ledger/testing/script.ts'
 import { createSqliteBench } from '../../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../../ledger/testing/store-bench.ts'
@@ -8,7 +7,7 @@ import { requestCsv } from './request-csv.ts'
 let bench: StoreBench
 
 beforeEach(async () => {
-  bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  bench = await createSqliteBench()
   await runScript(
     bench,
     `account A
@@ -39,11 +38,7 @@ async function lines(
 }
 
 async function change(modelId: string): Promise<void> {
-  await bench.store.db
-    .updateTable('holds')
-    .set({ model_id: modelId })
-    .where('id', '=', 'R2')
-    .execute()
+  await bench.db.updateTable('holds').set({ model_id: modelId }).where('id', '=', 'R2').execute()
 }
 
 test('a file has the requests of one account, newest first, with exact dollars', async () => {

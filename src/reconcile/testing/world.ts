@@ -137,7 +137,7 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
       for (let next = earliest(process, atMs); next !== null; next = earliest(process, atMs)) {
         process.timers.delete(next)
         world.nowMs = Math.max(world.nowMs, next.dueAtMs)
-        bench.setNowMs(world.nowMs)
+        bench.nowMs = world.nowMs
         next.run()
         await process.reconciler.runDue()
       }
@@ -165,11 +165,10 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
       await Promise.all(processes.map(({ reconciler }) => reconciler.stop()))
       await upstream.destroy()
       await simulator.close()
-      await bench.audit()
-      await bench.close()
+      await bench.auditAndClose()
     },
   }
-  bench.setNowMs(world.nowMs)
+  bench.nowMs = world.nowMs
   await runScript(bench, 'account A\nkey K A\ncredit A backed 100000000 first')
   return world
 }
@@ -197,7 +196,7 @@ function openProcess(
     },
     ledger: ledger ?? {
       correct(input) {
-        bench.setNowMs(world.nowMs)
+        bench.nowMs = world.nowMs
         return bench.ledger.correct(input)
       },
     },
@@ -239,7 +238,7 @@ async function leave(
   input: SettleInput,
 ): Promise<UnsettledRequest> {
   const { requestId } = input
-  bench.setNowMs(nowMs)
+  bench.nowMs = nowMs
   const held = holdInput(requestId, { amountMicros: 1_000 })
   const { feeBasisPoints } = held
   const opened = await bench.ledger.openHold(held)

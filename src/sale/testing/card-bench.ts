@@ -1,4 +1,3 @@
-import { LEDGER_LIMITS_DEFAULT } from '../../ledger/ledger.ts'
 import { findPurchase } from '../../ledger/purchases.ts'
 import type { STORE_BENCHES } from '../../ledger/testing/benches.ts'
 import type { StoreBench } from '../../ledger/testing/store-bench.ts'
@@ -41,10 +40,10 @@ export class CardBench {
   }
 
   static async open(open: (typeof STORE_BENCHES)[number]['open']): Promise<CardBench> {
-    const store = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    const store = await open()
     const stripe = await StripeServer.start()
     await store.createAccount('A')
-    store.setNowMs(stripe.nowMs)
+    store.nowMs = stripe.nowMs
     return new CardBench(store, stripe)
   }
 
@@ -93,7 +92,7 @@ export class CardBench {
       /** A look a minute later. */
       async pass(laterMs = MINUTE_MS) {
         stripe.nowMs += laterMs
-        store.setNowMs(stripe.nowMs)
+        store.nowMs = stripe.nowMs
         await poll.look()
       },
     }

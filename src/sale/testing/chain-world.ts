@@ -60,7 +60,7 @@ export class ChainWorld {
     const world = new ChainWorld(bench, input)
     for (const account of world.accounts) await bench.createAccount(account)
     await addDepositAddresses(
-      bench.store.db,
+      bench.db,
       world.addresses.map((address, index) => ({
         chainId: world.chainId,
         address,
@@ -136,7 +136,7 @@ export class ChainWorld {
     const [coin] = chain.tokens
     if (coin === undefined) throw new Error('the chain has no token')
     return new TokenDeposits({
-      ...{ chain, coin, nodes, handedOut, terms: TERMS, db: this.#bench.store.db },
+      ...{ chain, coin, nodes, handedOut, terms: TERMS, db: this.#bench.db },
       clock: { nowMs: () => this.nowMs },
       onNodeFailure: ({ name }) => void this.events.push(`${name} failed`),
       addressOf: (accountId) => this.addresses[this.accounts.indexOf(accountId)] ?? '',

@@ -180,7 +180,7 @@ export class UsageHistory {
 
   wait(byMs: number): void {
     this.nowMs += byMs
-    this.bench.setNowMs(this.nowMs)
+    this.bench.nowMs = this.nowMs
   }
 
   /** Opens a hold for a request whose id was made at a moment; returns the id. */
@@ -232,7 +232,7 @@ export class UsageHistory {
 
   /** Every request that ever opened a hold; pruned ones as they were before. */
   async requests(): Promise<readonly RequestRow[]> {
-    const rows = await this.bench.store.db.selectFrom('all_requests').selectAll().execute()
+    const rows = await this.bench.db.selectFrom('all_requests').selectAll().execute()
     return [...rows.map((row) => REQUESTS.read(row)), ...this.#pruned.values()]
   }
 
@@ -261,7 +261,7 @@ export class UsageHistory {
     })
     await pruner.pass()
     await pruner.stop()
-    const left = await this.bench.store.db.selectFrom('all_requests').select('id').execute()
+    const left = await this.bench.db.selectFrom('all_requests').select('id').execute()
     for (const { id } of left) before.delete(id)
     for (const [requestId, row] of before) this.#pruned.set(requestId, row)
   }
