@@ -7,6 +7,7 @@ import { createHealth } from '../src/http/health.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
+import { listen } from '../src/vocabulary/testing/listen.ts'
 import { readReadiness, sendChat } from './readiness.ts'
 import { startWorld, type TestAccount, type World } from './world.ts'
 
@@ -156,10 +157,7 @@ test('an answer is given within the same call, so that no store can delay it', a
     expect(health.serve(asked, client)).toBe(true)
     ended.push(client.writableEnded)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const bound = server.address()
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  const port = await listen(server)
   const { statusCode, headers, body } = await request(`http://127.0.0.1:${port}/readyz`)
   expect(statusCode).toBe(503)
   expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' })

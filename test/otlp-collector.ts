@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { listen } from '../src/vocabulary/testing/listen.ts'
 
 /** A span as a collector was sent it. */
 export interface CollectedSpan {
@@ -66,10 +67,7 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
     }
     reply.writeHead(httpStatus, { 'content-type': 'application/x-protobuf' }).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const bound = server.address()
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  const port = await listen(server)
   return {
     endpoint: `http://127.0.0.1:${port}`,
     spans,

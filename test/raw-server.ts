@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import { listen } from '../src/vocabulary/testing/listen.ts'
 
 /** A TCP server that a test writes every byte of. */
 export interface RawServer {
@@ -24,10 +25,7 @@ export async function startRawServer(onConnection: (socket: Socket) => void): Pr
     connections++
     onConnection(socket)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const bound = server.address()
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  const port = await listen(server)
   return {
     port,
     baseUrl: `http://127.0.0.1:${port}/v1`,

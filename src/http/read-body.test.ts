@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Turn } from '../journey/gate/thread-share.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { listen } from '../vocabulary/testing/listen.ts'
 import { type BodyAccount, readBody } from './read-body.ts'
 
 const KIB = 1024
@@ -36,9 +37,7 @@ async function reading(
 ): Promise<Reading> {
   const arrived = Promise.withResolvers<IncomingMessage>()
   const server = createServer((clientRequest) => arrived.resolve(clientRequest))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {}).resume()
   closers.push(() => {

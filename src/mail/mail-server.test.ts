@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import { listen } from '../vocabulary/testing/listen.ts'
 import { testLetter } from './letter.ts'
 import { MailRefused, MailServer } from './mail-server.ts'
 import { parseSender, parseSmtpUrl } from './smtp-url.ts'
@@ -40,10 +41,8 @@ async function scripted(answer: (line: string) => string | null): Promise<string
     })
     say(answer(''))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   closing.push(() => new Promise((resolve) => server.close(resolve)))
-  const bound = server.address()
-  const port = typeof bound === 'object' ? bound?.port : 0
   return `smtp://127.0.0.1:${port}?tls=off`
 }
 

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
+import { listen } from '../../src/vocabulary/testing/listen.ts'
 import { copyBy, expectGoodPage, sendByKeys } from './chromium.ts'
-import { listenOnLoopback } from './listen.ts'
 import { PASSWORD, test } from './on-gateway.ts'
 
 /** Members, invitations and sessions, as people in several browsers see them. */
@@ -219,7 +219,7 @@ async function openForeign(owner: Page): Promise<{ page: Page; close: () => void
   const server = createServer((_, response) => {
     response.setHeader('content-type', 'text/html').end('<!doctype html><title>Other</title>')
   })
-  const address = await listenOnLoopback(server)
+  const address = `http://127.0.0.1:${await listen(server)}`
   const page = await owner.context().newPage()
   await page.goto(address)
   return { page, close: () => server.close() }

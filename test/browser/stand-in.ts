@@ -5,8 +5,8 @@ import { extname, join } from 'node:path'
 import { forCustomers } from '../../src/operations/customer-fields.ts'
 import { requestPricesShape } from '../../src/operations/requests/request-prices.ts'
 import { requestShape } from '../../src/operations/requests/requests.ts'
+import { listen } from '../../src/vocabulary/testing/listen.ts'
 import type { OperatorRequest } from '../../web/api/answers.ts'
-import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, SESSIONS, STATEMENT } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
 import { ACTIONS, OPERATOR_INVITATIONS, UPSTREAMS, USERS } from './stand-in-desk.ts'
@@ -127,7 +127,7 @@ export async function startStandIn(): Promise<StandIn> {
     if (answer !== undefined && isRefusal(answer)) refused.push(pathname)
     sendAnswer(request, response, answer?.kind === 'by' ? json(answer.of(searchParams)) : answer)
   })
-  const address = await listenOnLoopback(server)
+  const address = `http://127.0.0.1:${await listen(server)}`
   return {
     address,
     get asked() {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { listen } from '../../src/vocabulary/testing/listen.ts'
 import { Anvil } from './anvil.ts'
 
 /** How a node fails. */
@@ -95,8 +95,7 @@ async function startNodeBetween(upstream: string): Promise<NodeBetween> {
     const error = { code: -32_600, message: 'batches are not supported' }
     response.end(JSON.stringify(mode.kind === 'noBatches' ? { id: null, error } : changed))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const node: NodeBetween = {
     url: `http://127.0.0.1:${port}/key-of-this-gateway`,
     mode: { kind: 'honest' },

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
+import { listen } from '../../src/vocabulary/testing/listen.ts'
 
 /** An upstream whose one stream is written by the test, event by event. */
 interface FedUpstream {
@@ -31,10 +32,7 @@ export async function startFedUpstream(baseUrl: string): Promise<FedUpstream> {
     response.writeHead(listed.status, { 'content-type': 'application/json' })
     response.end(await listed.text())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const bound = server.address()
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  const port = await listen(server)
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     stream: () => asked.promise,

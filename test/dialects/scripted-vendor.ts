@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '../../src/vocabulary/testing/listen.ts'
 
 /** One event of a stream: its name, null for chunks without one, and its data. */
 export type ScriptedEvent = readonly [name: string | null, data: object | '[DONE]']
@@ -35,9 +35,7 @@ export async function startScriptedVendor(modelIds: readonly string[]): Promise<
     })
     response.end(isStream ? answer.map(frameOf).join('') : JSON.stringify(answer))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const vendor: ScriptedVendor = {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     answer: {},

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type Adapter, type AdapterPayload, interactionPolicy, Provider } from 'oidc-provider'
+import { listen } from '../../src/vocabulary/testing/listen.ts'
 
 /** A person at a provider. */
 interface OutsidePerson {
@@ -97,11 +98,8 @@ export async function startProvider(): Promise<TestProvider> {
       void serve.interactionFinished(request, response, result)
     } else serve.callback()(request, response)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const at = server.address()
-  if (typeof at !== 'object' || at === null) throw new Error('the provider has no address')
-  const issuer = `http://127.0.0.1:${at.port}`
+  const port = await listen(server)
+  const issuer = `http://127.0.0.1:${port}`
   const open = (): Provider =>
     new Provider(issuer, {
       adapter: Kept,

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
 import { CLIENT, startProvider } from '../../../test/page/oidc-provider.ts'
@@ -14,6 +12,7 @@ import { writeSetting } from '../../store/settings.ts'
 import { loadDialect } from '../../upstreams/dialects.ts'
 import { upstreamSettings } from '../../upstreams/testing/upstream-settings.ts'
 import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts'
+import { listen } from '../../vocabulary/testing/listen.ts'
 import type { CommandSettings } from '../command-context.ts'
 import { type CommandLine, openCommandLine } from '../testing/command-line.ts'
 import { durationText } from './connection-checks.ts'
@@ -62,9 +61,7 @@ async function serveReadiness(checks: readonly object[]): Promise<string> {
   server = createServer((_request, response) => {
     response.end(JSON.stringify({ object: 'readiness', ready: false, checks }))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   return `http://127.0.0.1:${port}`
 }
 

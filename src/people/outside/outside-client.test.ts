@@ -2,6 +2,7 @@ import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { listen } from '../../vocabulary/testing/listen.ts'
 import { type OidcSettings, openOidc } from './outside-client.ts'
 
 const OWN = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -32,11 +33,8 @@ beforeEach(async () => {
     if (scripted !== undefined) scripted(response)
     else json(response, usual(pathname))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const at = server.address()
-  if (typeof at !== 'object' || at === null) throw new Error('the provider has no address')
-  issuer = `http://127.0.0.1:${at.port}`
+  const port = await listen(server)
+  issuer = `http://127.0.0.1:${port}`
 })
 afterEach(async () => {
   server.closeAllConnections()

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { listen } from '../../vocabulary/testing/listen.ts'
 
 /** The part of GitHub that a sign-in needs, on its own port. */
 export interface ScriptedGithub {
@@ -85,11 +86,8 @@ export async function startGithub(): Promise<ScriptedGithub> {
     })
     response.end(JSON.stringify(body ?? { message: 'Not Found' }))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const at = server.address()
-  if (typeof at !== 'object' || at === null) throw new Error('GitHub has no address')
-  const url = `http://127.0.0.1:${at.port}`
+  const port = await listen(server)
+  const url = `http://127.0.0.1:${port}`
   const github: ScriptedGithub = Object.assign(state, {
     url,
     apiUrl: `${url}/api`,

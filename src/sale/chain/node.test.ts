@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { listen } from '../../vocabulary/testing/listen.ts'
 import { httpNode, NodeFailure } from './node.ts'
 
 const KEY = 'k3y-of-the-operator'
@@ -10,9 +10,7 @@ async function nodeAnswering(httpStatus: number, body: string) {
   const server = createServer((_, response) => {
     response.writeHead(httpStatus, { 'content-type': 'application/json' }).end(body)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has an address of this kind.
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   return {
     node: httpNode({ url: `http://127.0.0.1:${port}/v2/${KEY}` }),
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),

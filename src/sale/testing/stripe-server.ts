@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import Stripe from 'stripe'
+import { listen } from '../../vocabulary/testing/listen.ts'
 
 /** The fields of a session that the gateway reads. */
 type Session = Pick<
@@ -93,9 +93,7 @@ export class StripeServer {
     readonly mode?: 'live' | 'test'
   } = {}): Promise<StripeServer> {
     const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    // A server that listens on a port has an address of this kind.
-    const { port } = server.address() as AddressInfo
+    const port = await listen(server)
     const served = new StripeServer(server, { baseUrl: `http://127.0.0.1:${port}`, mode })
     server.on('request', (request, response) => void served.#serve(request, response))
     return served

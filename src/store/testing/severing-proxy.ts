@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { listen } from '../../vocabulary/testing/listen.ts'
 
 /** A proxy to a PostgreSQL server that breaks connections on demand. */
 export interface SeveringProxy {
@@ -118,10 +119,7 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
 
 /** By position: listens, and resolves with the database's address by this way. */
 async function listening(proxy: Server, databaseUrl: string): Promise<string> {
-  proxy.listen(0, '127.0.0.1')
-  await new Promise((resolve) => proxy.once('listening', resolve))
-  const bound = proxy.address()
   const url = new URL(databaseUrl)
-  url.port = String(bound !== null && typeof bound !== 'string' ? bound.port : 0)
+  url.port = String(await listen(proxy))
   return url.href
 }

@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import { Client } from 'pg'
+import { listen } from '../../vocabulary/testing/listen.ts'
 
 /** A stand-in for a pooler in transaction mode, whose clients all have the same session of the server. */
 interface SharingPooler {
@@ -34,10 +35,8 @@ export async function startSharingPooler(databaseUrl: string): Promise<SharingPo
       })
     })
   })
-  await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve))
-  const bound = pooler.address()
   const url = new URL(databaseUrl)
-  url.port = String(bound !== null && typeof bound !== 'string' ? bound.port : 0)
+  url.port = String(await listen(pooler))
   return {
     url: url.href,
     async close() {

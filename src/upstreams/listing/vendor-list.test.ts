@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { parsePrice } from '../../vocabulary/money.ts'
+import { listen } from '../../vocabulary/testing/listen.ts'
 import { anthropicFacts } from '../anthropic/anthropic.ts'
 import { loadDialect } from '../dialects.ts'
 import { openaiFacts, openaiId } from '../openai/models.ts'
@@ -259,9 +258,8 @@ describe("the author's ID of a model", () => {
     "follows from the dialect %s and its ID %s, not from the operator's name for it",
     async (name, upstreamModelId, authoredId) => {
       const dialect = await loadDialect(name)
-      const server = createServer((_, answer) => answer.end('{"data":[]}')).listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      const { port } = server.address() as AddressInfo
+      const server = createServer((_, answer) => answer.end('{"data":[]}'))
+      const port = await listen(server)
       const prices = { input: PRICES.input, output: PRICES.output }
       const models = [writtenModel('google/chosen', { upstreamModelId, prices })]
       const upstream = new Upstream(

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { listen } from '../../vocabulary/testing/listen.ts'
 
 // Only for tests: for receiver.example, other.example and this machine, for a hundred years.
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
@@ -53,8 +53,7 @@ export async function startReceiver(
       answer(response)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   return {
     port,
     url: `https://receiver.example:${port}/hook?of=mine`,
