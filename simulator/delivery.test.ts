@@ -1,14 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from './simulator.ts'
-import { eventsOf, jsonEventsOf, jsonOf, post, postAs, question, rawPost } from './test/client.ts'
+import { describe, expect, test } from 'vitest'
+import { startSimulator } from './simulator.ts'
+import {
+  eventsOf,
+  jsonEventsOf,
+  jsonOf,
+  post,
+  postAs,
+  question,
+  rawPost,
+  simulatorOfFile,
+} from './test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator({ nowMs: () => 1_795_000_000_000 })
-})
-afterEach(() => simulator.reset())
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile({ nowMs: () => 1_795_000_000_000 })
 
 const PATH = '/chat/completions'
 const STREAM = question('Hi', { stream: true })

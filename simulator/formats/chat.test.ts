@@ -1,10 +1,11 @@
-import OpenAI from 'openai'
-import { beforeAll, describe, expect, test } from 'vitest'
+import type OpenAI from 'openai'
+import { describe, expect, test } from 'vitest'
 import {
   at,
   eventsOf,
   jsonEventsOf,
   jsonOf,
+  openaiOf,
   post,
   question,
   simulatorOfFile,
@@ -12,11 +13,6 @@ import {
 } from '../test/client.ts'
 
 const simulator = simulatorOfFile()
-let client: OpenAI
-
-beforeAll(() => {
-  client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
-})
 
 describe('chat completions', () => {
   test('an answer repeats the question, and costs its tokens at the listed prices, exactly', async () => {
@@ -61,11 +57,11 @@ describe('chat completions', () => {
   })
 
   test('the openai client reads a stream whose text and usage are those of the plain answer', async () => {
-    const plain = await client.chat.completions.create({
+    const plain = await openaiOf(simulator).chat.completions.create({
       model: 'sim/text',
       messages: [{ role: 'user', content: 'Stream this.' }],
     })
-    const stream = await client.chat.completions.create({
+    const stream = await openaiOf(simulator).chat.completions.create({
       model: 'sim/text',
       stream: true,
       stream_options: { include_usage: true },
@@ -102,7 +98,7 @@ describe('chat completions', () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       { role: 'user', content: 'Please use get_weather for Oslo' },
     ]
-    const first = await client.chat.completions.create({
+    const first = await openaiOf(simulator).chat.completions.create({
       model: 'sim/text',
       messages,
       tools: [WEATHER],
@@ -116,7 +112,7 @@ describe('chat completions', () => {
       city: 'Please use get_weather for Oslo',
       days: 3,
     })
-    const second = await client.chat.completions.create({
+    const second = await openaiOf(simulator).chat.completions.create({
       model: 'sim/text',
       tools: [WEATHER],
       messages: [
@@ -129,7 +125,7 @@ describe('chat completions', () => {
   })
 
   test('a streamed tool call adds up to the plain one', async () => {
-    const stream = client.chat.completions.stream({
+    const stream = openaiOf(simulator).chat.completions.stream({
       model: 'sim/text',
       messages: [{ role: 'user', content: 'Weather?' }],
       tools: [WEATHER],
@@ -153,7 +149,7 @@ describe('chat completions', () => {
       },
       $defs: { inner: { type: 'object', properties: { ok: { type: 'boolean' } } } },
     }
-    const answer = await client.chat.completions.create({
+    const answer = await openaiOf(simulator).chat.completions.create({
       model: 'sim/text',
       messages: [{ role: 'user', content: 'Fill it' }],
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },

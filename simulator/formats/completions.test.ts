@@ -1,13 +1,7 @@
-import OpenAI from 'openai'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { at, jsonOf, post, simulatorOfFile } from '../test/client.ts'
+import { describe, expect, test } from 'vitest'
+import { at, jsonOf, openaiOf, post, simulatorOfFile } from '../test/client.ts'
 
 const simulator = simulatorOfFile()
-let client: OpenAI
-
-beforeAll(() => {
-  client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
-})
 
 describe('legacy completions', () => {
   test('each prompt of a list is answered n times, and best_of is billed', async () => {
@@ -19,9 +13,12 @@ describe('legacy completions', () => {
   })
 
   test('the openai client reads a stream that adds up to the plain answer', async () => {
-    const plain = await client.completions.create({ model: 'sim/text', prompt: 'Once' })
+    const plain = await openaiOf(simulator).completions.create({
+      model: 'sim/text',
+      prompt: 'Once',
+    })
     let text = ''
-    const stream = await client.completions.create({
+    const stream = await openaiOf(simulator).completions.create({
       model: 'sim/text',
       prompt: 'Once',
       stream: true,

@@ -1,23 +1,17 @@
-import OpenAI from 'openai'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { at, jsonOf, post, simulatorOfFile } from '../test/client.ts'
+import { describe, expect, test } from 'vitest'
+import { at, jsonOf, openaiOf, post, simulatorOfFile } from '../test/client.ts'
 
 const simulator = simulatorOfFile()
-let client: OpenAI
-
-beforeAll(() => {
-  client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
-})
 
 describe('embeddings', () => {
   test('floats and base64 have the same vector, of length 1, the same for the same text', async () => {
-    const floats = await client.embeddings.create({
+    const floats = await openaiOf(simulator).embeddings.create({
       model: 'sim/embed',
       input: ['one', 'two', 'one'],
       encoding_format: 'float',
     })
     // The client asks for base64 by itself, and decodes it.
-    const coded = await client.embeddings.create({
+    const coded = await openaiOf(simulator).embeddings.create({
       model: 'sim/embed',
       input: ['one', 'two', 'one'],
     })

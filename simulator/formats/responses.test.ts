@@ -1,17 +1,22 @@
-import OpenAI from 'openai'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { at, eventsOf, jsonEventsOf, post, simulatorOfFile, WEATHER } from '../test/client.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  at,
+  eventsOf,
+  jsonEventsOf,
+  openaiOf,
+  post,
+  simulatorOfFile,
+  WEATHER,
+} from '../test/client.ts'
 
 const simulator = simulatorOfFile()
-let client: OpenAI
-
-beforeAll(() => {
-  client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
-})
 
 describe('responses', () => {
   test('the openai client reads a plain response', async () => {
-    const body = await client.responses.create({ model: 'sim/text', input: 'Hi there' })
+    const body = await openaiOf(simulator).responses.create({
+      model: 'sim/text',
+      input: 'Hi there',
+    })
     expect(body.status).toBe('completed')
     expect(body.output_text).toContain('Hi there')
   })
@@ -44,7 +49,7 @@ describe('responses', () => {
 
   test('a function is called in a stream, and its output is answered', async () => {
     const tool = { ...WEATHER.function, type: 'function' as const, strict: false }
-    const stream = await client.responses.create({
+    const stream = await openaiOf(simulator).responses.create({
       model: 'sim/text',
       input: 'Weather?',
       tools: [tool],
@@ -62,7 +67,7 @@ describe('responses', () => {
     }
     expect(JSON.parse(pieces)).toEqual({ city: 'Weather?', days: 3 })
     expect(finalArguments).toBe(pieces)
-    const second = await client.responses.create({
+    const second = await openaiOf(simulator).responses.create({
       model: 'sim/text',
       tools: [tool],
       input: [{ type: 'function_call_output', call_id: 'x', output: 'Snow' }],
@@ -72,8 +77,8 @@ describe('responses', () => {
 
   test('thoughts are sealed on request, so that they can be sent back', async () => {
     const asked = { model: 'sim/text', input: 'Hi', reasoning: { effort: 'low' as const } }
-    const plain = await client.responses.create(asked)
-    const sealed = await client.responses.create({
+    const plain = await openaiOf(simulator).responses.create(asked)
+    const sealed = await openaiOf(simulator).responses.create({
       ...asked,
       include: ['reasoning.encrypted_content'],
     })

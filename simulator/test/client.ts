@@ -1,19 +1,25 @@
 import { connect } from 'node:net'
+import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { isObject, type JsonObject, parseObject } from '../json-value.ts'
 import { type Simulator, startSimulator } from '../simulator.ts'
 
 /** A simulator for all tests of a file. After each test it is reset. */
-export function simulatorOfFile(): Simulator {
+export function simulatorOfFile(input: Parameters<typeof startSimulator>[0] = {}): Simulator {
   const simulator = {} as Simulator
   beforeAll(async () => {
     // Some of its members are getters.
-    const members = Object.getOwnPropertyDescriptors(await startSimulator())
+    const members = Object.getOwnPropertyDescriptors(await startSimulator(input))
     Object.defineProperties(simulator, members)
   })
   afterEach(() => simulator.reset())
   afterAll(() => simulator.close())
   return simulator
+}
+
+/** OpenAI's own client of a simulator. */
+export function openaiOf({ baseUrl }: Simulator): OpenAI {
+  return new OpenAI({ baseURL: baseUrl, apiKey: 'sk-test', maxRetries: 0 })
 }
 
 /** Posts a body below `/v1`, as JSON unless it is text already. */
