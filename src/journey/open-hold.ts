@@ -9,7 +9,7 @@ import {
   IN_FLIGHT_ADVICE,
   IN_FLIGHT_RETRY_SECONDS,
   RATE_ADVICE,
-type RateLimit,
+  type RateLimit,
   WINDOW_SECONDS,
 } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/caller.ts'
