@@ -175,9 +175,11 @@ class CountedObserver implements StreamObserver {
       streams: this.#streams,
       isWhole: (this.#isWhole || this.#hasEnded) && uncountedTokens === 0,
     })
+    if (!this.#streams.isEstimated) return reported
+    // The journey may find that no such call can have these counts.
+    if (reported.countsAreCost) return { ...reported, textTokens: this.#inner.textTokens() }
     const isUncounted = reported.usage === null || uncountedTokens > 0
-    if (!this.#hasEnded || !this.#streams.isEstimated || !isUncounted) return reported
-    return { ...reported, uncountedTokens }
+    return this.#hasEnded && isUncounted ? { ...reported, uncountedTokens } : reported
   }
 
   // If the counts are not believed, or do not cover the text, all text is estimated.

@@ -48,6 +48,8 @@ export interface Reported {
    * Estimated output tokens of a whole stream that should have been counted and were not; absent in other reports.
    */
   readonly uncountedTokens?: number
+  /** Estimated tokens of all text of a counted stream that would be estimated without its counts; absent in other reports. */
+  readonly textTokens?: number
   /** Left out unless the provider was paid by the account's own key there. */
   readonly ownProviderKey?: true
 }

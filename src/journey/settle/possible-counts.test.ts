@@ -103,6 +103,18 @@ test('an ending without counts is unchanged', () => {
   expect(withPossibleCounts(UNCOUNTED, both)).toBe(UNCOUNTED)
 })
 
+test('counts of a stream that are too large are replaced by an estimate of its text, where streams are estimated', () => {
+  const usage = usageOf('100,001 in, 25 out')
+  const outcome: Outcome = {
+    kind: 'completed',
+    reported: { ...NOTHING_REPORTED, usage, countsAreCost: true, textTokens: 7 },
+  }
+  expect(withPossibleCounts(outcome, { call: callWith(), offer: OFFER })).toEqual({
+    kind: 'completed',
+    reported: { ...NOTHING_REPORTED, uncountedTokens: 7 },
+  })
+})
+
 describe('counts that are too large', () => {
   const usage = usageOf('1,000,000,000 out')
   const both = { call: callWith(), offer: OFFER }

@@ -201,8 +201,9 @@ export function withPossibleCounts(outcome: Outcome, counted: Counted): Outcome 
   const { usage } = outcome.reported
   if (usage === null || isCostStated(outcome.reported, counted)) return outcome
   if (isPossible(usage, counted)) return outcome
-  const { countsAreCost: _, ...reported } = outcome.reported
-  return { ...outcome, reported: { ...reported, usage: null } }
+  const { countsAreCost: _, textTokens, ...reported } = outcome.reported
+  const estimated = textTokens === undefined ? {} : { uncountedTokens: textTokens }
+  return { ...outcome, reported: { ...reported, usage: null, ...estimated } }
 }
 
 /** Whether the provider states a cost that can be charged, so that no charge follows the counts. */
