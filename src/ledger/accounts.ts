@@ -7,7 +7,7 @@ import {
   type SqlBool,
   sql,
 } from 'kysely'
-import { containsText } from '../store/contains-text.ts'
+import { containsText } from '../store/conditions.ts'
 import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
 import { newestOpenedAt } from './activity/newest-request.ts'

@@ -1,6 +1,6 @@
 import { hash, randomInt } from 'node:crypto'
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { containsText } from '../store/contains-text.ts'
+import { containsText } from '../store/conditions.ts'
 import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'

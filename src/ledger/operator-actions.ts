@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { containsText } from '../store/contains-text.ts'
+import { containsText } from '../store/conditions.ts'
 import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables.ts'
 import type { RequestRow, Tables } from '../store/schema.ts'

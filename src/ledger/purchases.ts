@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { isAny, isOneOf } from '../store/conditions.ts'
 import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
 import { ENTRIES, type Entry, type Tables } from '../store/schema.ts'
@@ -70,9 +71,9 @@ export function listAllPurchases(
     reversals,
     ...page
   }: Page & {
-    readonly accountId?: string
-    readonly states?: readonly PurchaseState[]
-    readonly reversals?: readonly Reversal[]
+    readonly accountId?: string | undefined
+    readonly states?: readonly PurchaseState[] | undefined
+    readonly reversals?: readonly Reversal[] | undefined
   },
 ): Promise<ListPage<PurchaseRow & { readonly accountName: string }>> {
   let query = db
@@ -81,8 +82,11 @@ export function listAllPurchases(
     .selectAll('purchases')
     .select('accounts.name as account_name')
   if (accountId !== undefined) query = query.where('purchases.account_id', '=', accountId)
-  if (states !== undefined) query = query.where(isOneOf(states))
-  if (reversals !== undefined) query = query.where(IS_REVERSED).where(isReversedAs(reversals))
+  if (states !== undefined) query = query.where(isOneOf('state', states))
+  if (reversals !== undefined) {
+    const isReversed = isAny(reversals.map((reversal) => REVERSED_AS[reversal]))
+    query = query.where(IS_REVERSED).where(isReversed)
+  }
   return readPage(query, {
     ...page,
     idColumn: 'purchases.id',
@@ -111,14 +115,7 @@ export async function listDisputed(db: Kysely<Tables>): Promise<readonly Purchas
   )
 }
 
-// Literals, because the index of pending purchases is chosen by the text of the query.
-const isOneOf = (states: readonly PurchaseState[]) =>
-  sql<boolean>`(${sql.join(
-    states.map((state) => sql`state = ${sql.lit(state)}`),
-    sql` or `,
-  )})`
-
-const IS_PENDING = isOneOf(PENDING_STATES)
+const IS_PENDING = isOneOf('state', PENDING_STATES)
 
 const PENDING_MAX = 100
 
@@ -150,12 +147,6 @@ const REVERSED_AS: Readonly<Record<Reversal, RawBuilder<boolean>>> = {
   refunded: sql`(${IS_REFUNDED} = credit_micros)`,
   partly_refunded: sql`(${IS_REFUNDED} between 1 and credit_micros - 1)`,
 }
-
-const isReversedAs = (reversals: readonly Reversal[]) =>
-  sql<boolean>`(${sql.join(
-    reversals.map((reversal) => REVERSED_AS[reversal]),
-    sql` or `,
-  )})`
 
 /** The purchases of an account that were refunded or disputed, by their ids. */
 export async function reversalsOfAccount(

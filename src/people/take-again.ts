@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import { type ActionFields, recordAction } from '../ledger/operator-actions.ts'
+import { isAny } from '../store/conditions.ts'
 import { TAKEN_ACCESS, type TakenAccessRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
@@ -187,7 +188,7 @@ async function setColumns(
   }
   const where = sql.join(equalities(rowKey), sql` and `)
   const changed = await sql`update ${sql.table(tableName)} set ${sql.join(equalities(values))}
-    where ${where} and (${sql.join(unlessSet(values), sql` or `)})`.execute(trx)
+    where ${where} and ${isAny(unlessSet(values))}`.execute(trx)
   return Number(changed.numAffectedRows) > 0
 }
 

@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { isAny, isOneOf } from '../../store/conditions.ts'
 import type { Page } from '../../store/list-page.ts'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
@@ -8,22 +9,22 @@ import { isUnsettled } from './unsettled.ts'
 /** One value, or any of several. */
 type Some<Value> = Value | readonly Value[]
 
-/** Filters a list of requests; absent fields filter nothing. */
+/** Filters a list of requests; undefined fields filter nothing. */
 export interface RequestFilter {
-  readonly accountId?: string
-  readonly apiKeyId?: Some<string>
-  readonly state?: Some<RequestState>
-  readonly modelId?: Some<string>
-  readonly endpoint?: Some<string>
-  readonly upstream?: Some<string>
+  readonly accountId?: string | undefined
+  readonly apiKeyId?: Some<string> | undefined
+  readonly state?: Some<RequestState> | undefined
+  readonly modelId?: Some<string> | undefined
+  readonly endpoint?: Some<string> | undefined
+  readonly upstream?: Some<string> | undefined
   /** Requests with this tag, or with one of these tags. */
-  readonly tag?: Some<string>
+  readonly tag?: Some<string> | undefined
   /** Requests that ended with an error, or requests that did not. */
-  readonly failed?: boolean
+  readonly failed?: boolean | undefined
   /** Opened at this moment or later. */
-  readonly sinceMs?: number
+  readonly sinceMs?: number | undefined
   /** Opened before this moment. */
-  readonly untilMs?: number
+  readonly untilMs?: number | undefined
 }
 
 /**
@@ -134,10 +135,7 @@ function listOf<Value extends string>(some: Some<Value>): readonly Value[] {
 // Literals, because the index of unsettled requests is chosen by the text of the query.
 function inState(states: readonly RequestState[]): RawBuilder<boolean> {
   if (states.every(isOpenOrUnresolved)) return isUnsettled(...states)
-  return sql`(${sql.join(
-    states.map((state) => sql`state = ${sql.lit(state)}`),
-    sql` or `,
-  )})`
+  return isOneOf('state', states)
 }
 
 /**
@@ -146,10 +144,7 @@ function inState(states: readonly RequestState[]): RawBuilder<boolean> {
  */
 function hasTag(tags: readonly string[]): RawBuilder<boolean> {
   const places = tags.flatMap((tag) => [`[${JSON.stringify(tag)}`, `,${JSON.stringify(tag)}`])
-  return sql`(${sql.join(
-    places.map((place) => sql`replace(tags, ${place}, '') <> tags`),
-    sql` or `,
-  )})`
+  return isAny(places.map((place) => sql`replace(tags, ${place}, '') <> tags`))
 }
 
 /** Null if no hold was opened for this id, or it has been pruned. */

@@ -1,4 +1,5 @@
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { isOneOf } from '../../store/conditions.ts'
 import { ENTRIES, type Entry, type Tables } from '../../store/schema.ts'
 import {
   cappedMicros,
@@ -22,14 +23,8 @@ interface EntryPage {
 const PAID_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'paid')
 const BACK_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'back')
 
-/**
- * Entries of added paid credit, and of its removal, refunds and disputes. Literals: their index is chosen by the
- * text of a query.
- */
-const BOUGHT = sql<boolean>`(${sql.join(
-  [...PAID_KINDS, ...BACK_KINDS].map((kind) => sql`kind = ${sql.lit(kind)}`),
-  sql` or `,
-)})`
+/** Entries of added paid credit, and of its removal, refunds and disputes. */
+const BOUGHT = isOneOf('kind', [...PAID_KINDS, ...BACK_KINDS])
 
 /**
  * One page of an account's bought or activated credit, with its removal, refunds and disputes, newest first;

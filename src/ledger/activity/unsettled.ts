@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { isAny } from '../../store/conditions.ts'
 import { type ListPage, type Page, readPage } from '../../store/list-page.ts'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { type Micros, micros } from '../../vocabulary/money.ts'
@@ -48,8 +49,7 @@ export function isUnsettled(
   ...states: readonly ('open' | 'provisional' | 'unresolved')[]
 ): RawBuilder<boolean> {
   // SQLite looks up each part of an OR separately.
-  const parts = states.map((state) => sql`(cost_stands = 0 and state = ${sql.lit(state)})`)
-  return sql<boolean>`(${sql.join(parts, sql` or `)})`
+  return isAny(states.map((state) => sql`(cost_stands = 0 and state = ${sql.lit(state)})`))
 }
 
 /**

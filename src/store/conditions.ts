@@ -8,3 +8,13 @@ export function containsText(search: string, text: RawBuilder<unknown>): RawBuil
   )
   return sql<boolean>`(lower(${text}) like ${lower} escape '\\' or ${text} like ${typed} escape '\\')`
 }
+
+/** Whether one of these conditions holds. There must be at least one. */
+export function isAny(conditions: readonly RawBuilder<unknown>[]): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.join(conditions, sql` or `)})`
+}
+
+/** Whether a column has one of these words. Literals, because an index of such rows is chosen by the text of the query. */
+export function isOneOf(column: string, words: readonly string[]): RawBuilder<boolean> {
+  return isAny(words.map((word) => sql`${sql.raw(column)} = ${sql.lit(word)}`))
+}
