@@ -66,7 +66,7 @@ export async function listDepositAddresses(
   }: {
     readonly after: AddressPlace | null
     readonly limit: number
-    readonly accountId?: string
+    readonly accountId: string | undefined
   },
 ): Promise<{ readonly addresses: readonly ListedAddress[]; readonly next: AddressPlace | null }> {
   let query = db

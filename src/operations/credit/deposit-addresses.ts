@@ -38,7 +38,7 @@ export function depositAddressOperations({ store, sale }: OperationParts) {
         const { addresses, next } = await listDepositAddresses(store.pages(reader), {
           limit,
           after: chainId === undefined ? null : { chainId: Number(chainId), address },
-          ...(accountId === undefined ? {} : { accountId }),
+          accountId,
         })
         const listed = addresses.map((row) => {
           const derived = derivedOf(row)

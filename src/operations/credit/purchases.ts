@@ -67,9 +67,9 @@ function list({ store }: OperationParts) {
       const page = await listAllPurchases(store.pages(reader), {
         limit,
         cursor,
-        ...(state === undefined ? {} : { states: state }),
-        ...(reversal === undefined ? {} : { reversals: reversal }),
-        ...(accountId === undefined ? {} : { accountId }),
+        states: state,
+        reversals: reversal,
+        accountId,
       })
       const answers = page.rows.map((row) => ({
         ...adminPurchaseAnswer(row),

@@ -44,10 +44,7 @@ export function operatorActivityOperations(parts: OperationParts) {
       answers: { 200: foundNamedShape },
       async run({ reader, query }) {
         const { limit, cursor = null, account } = query
-        const filter = {
-          ...filterOf(query),
-          ...(account === undefined ? {} : { accountId: account }),
-        }
+        const filter = { ...filterOf(query), accountId: account }
         const db = readsOf(filter, store)(reader)
         const found = await searchRequests(db, { limit, cursor, ...filter })
         return await namedAnswer(db, found)

@@ -125,12 +125,11 @@ function checkRange(
 /** Reads every request of the range. */
 async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<Summary> {
   const { accountId, sinceMs, untilMs, ...more } = filter
-  const whose = accountId === null ? {} : { accountId }
   const rangeMs = untilMs - sinceMs
   const stepMs = MINUTE_MS * Math.ceil(rangeMs / MINUTE_MS / STEPS_MAX)
   const { steps, heldMicros, errors, ...sums } = await summarizeRequests(db, {
     ...more,
-    ...whose,
+    accountId: accountId ?? undefined,
     sinceMs,
     untilMs,
     stepMs,

@@ -87,18 +87,18 @@ export function checkFilters(caller: Caller, { upstream }: Pick<RequestFilters, 
 }
 
 /** The filter that a query string asks for. */
-export function filterOf({ key: apiKeyId, model, failed, since, until, ...same }: RequestFilters) {
+export function filterOf({ key, model, failed, since, until, ...same }: RequestFilters) {
   const { state, endpoint, upstream, tag } = same
   return {
-    ...(apiKeyId === undefined ? {} : { apiKeyId }),
-    ...(state === undefined ? {} : { state }),
-    ...(model === undefined ? {} : { modelId: model }),
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(upstream === undefined ? {} : { upstream }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(failed === undefined ? {} : { failed: failed === 'true' }),
-    ...(since === undefined ? {} : { sinceMs: since }),
-    ...(until === undefined ? {} : { untilMs: until }),
+    apiKeyId: key,
+    state,
+    modelId: model,
+    endpoint,
+    upstream,
+    tag,
+    failed: failed && failed === 'true',
+    sinceMs: since,
+    untilMs: until,
   } satisfies RequestFilter
 }
 
@@ -107,7 +107,7 @@ export function readsOf(
   filter: RequestFilter,
   { pages, searches }: OperationParts['store'],
 ): PageReads {
-  return Object.keys(filter).length === 0 ? pages : searches
+  return Object.values(filter).every((value) => value === undefined) ? pages : searches
 }
 
 function list({ store }: OperationParts) {
@@ -132,7 +132,7 @@ function list({ store }: OperationParts) {
         limit,
         cursor,
         ...filter,
-        ...(account === undefined ? {} : { accountId: account }),
+        accountId: account,
       })
       return foundAnswer(found)
     },
@@ -169,10 +169,7 @@ function download({ store }: OperationParts) {
     async run({ reader, caller, query }) {
       checkFilters(caller, query)
       const account = caller.kind === 'member' ? caller.accountId : query.account
-      const filter = {
-        ...filterOf(query),
-        ...(account === undefined ? {} : { accountId: account }),
-      }
+      const filter = { ...filterOf(query), accountId: account }
       const isForOperators = caller.kind === 'operator'
       const rows = requestCsv(store.searches(reader), { filter, isForOperators })
       return Readable.from(rows)
