@@ -1,5 +1,5 @@
 import type { CreditCodeRow } from '../../store/schema.ts'
-import { addMicros, formatDecimal } from '../../vocabulary/money.ts'
+import { formatDecimal } from '../../vocabulary/money.ts'
 import {
   type AddCreditInput,
   byLimit,
@@ -9,6 +9,7 @@ import {
 } from '../ledger.ts'
 import type { ActionFields, ActionSubject } from '../operator-actions.ts'
 import type { UnitOfWork } from '../work.ts'
+import { chargedMicros } from './charge.ts'
 
 /** The record of a change of an account. */
 export function accountSubject(accountId: string, detail: ActionFields): ActionSubject {
@@ -57,21 +58,18 @@ export const CREDIT_MOVE: ActionRecord<AddCreditInput> = {
 export const CORRECTION: ActionRecord<CorrectInput> = {
   subject(work, { requestId, correction }) {
     const request = work.requests.get(requestId)
-    const chargeMicros =
-      request === undefined ? null : addMicros(request.backedChargeMicros, request.freeChargeMicros)
     const costUsd = 'costUsd' in correction ? correction.costUsd : null
     return {
       accountId: request?.accountId ?? null,
       targetId: requestId,
-      amountMicros: chargeMicros,
+      amountMicros: request === undefined ? null : chargedMicros(request),
       detail: costUsd === null ? {} : { provider_cost: formatDecimal(costUsd) },
     }
   },
   before(work, { requestId }) {
     const request = work.requests.get(requestId)
     if (request === undefined) return {}
-    const charge = addMicros(request.backedChargeMicros, request.freeChargeMicros)
-    return { state: request.state, charge }
+    return { state: request.state, charge: chargedMicros(request) }
   },
 }
 

@@ -245,7 +245,7 @@ function allowanceFacts(
 }
 
 /** The rest of a key's credit limit, never below zero; null: it has no limit. */
-function keyCreditLeft(apiKey: KeySpending): Micros | null {
+export function keyCreditLeft(apiKey: KeySpending): Micros | null {
   if (apiKey.creditLimitMicros === null) return null
   const usedMicros = addMicros(apiKey.spendMicros, apiKey.heldMicros)
   return maxMicros(ZERO_MICROS, subtractMicros(apiKey.creditLimitMicros, usedMicros))
@@ -289,8 +289,10 @@ export function requestRowOf({
   grant,
   tokenCount,
   openedAtMs,
-}: Pick<RecordHoldInput, 'input' | 'grant'> &
-  Pick<RequestRow, 'tokenCount' | 'openedAtMs'>): RequestRow {
+}: Pick<RecordHoldInput, 'input'> &
+  Pick<RequestRow, 'tokenCount' | 'openedAtMs'> & {
+    readonly grant: Pick<RecordHoldInput['grant'], 'backedMicros' | 'freeMicros'>
+  }): RequestRow {
   return {
     ...REQUESTS.start,
     id: input.requestId,

@@ -2,9 +2,9 @@ import type { AccountRow, ApiKeyRow } from '../../store/schema.ts'
 import {
   addMicros,
   type Micros,
-  micros,
   minMicros,
   subtractMicros,
+  ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import type { OpenHoldInput, OpenHoldVerdict, SettleInput } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
@@ -76,7 +76,7 @@ export function rebook(
     kind: 'rebooked',
     wasMissing,
     settledNow: settled?.settledNow ?? false,
-    chargedMicros: row === undefined ? micros(0) : chargedMicros(row),
+    chargedMicros: row === undefined ? ZERO_MICROS : chargedMicros(row),
   }
 }
 
@@ -85,16 +85,8 @@ function openAgain(
   { input, grant, openedAtMs }: OpenedHold,
   { account, apiKey, nowMs }: { account: AccountRow; apiKey: ApiKeyRow; nowMs: number },
 ): void {
-  const { backedMicros, freeMicros } = splitOf(grant.grantedMicros, {
-    freeMicros: minMicros(grant.freeMicros, availableCredit(account, nowMs).freeMicros),
-  })
-  const again = {
-    kind: 'opened',
-    grantedMicros: grant.grantedMicros,
-    backedMicros,
-    freeMicros,
-    isRepeat: false,
-  } as const
+  const freeMicros = minMicros(grant.freeMicros, availableCredit(account, nowMs).freeMicros)
+  const again = { freeMicros, backedMicros: subtractMicros(grant.grantedMicros, freeMicros) }
   work.requests.insert(requestRowOf({ input, grant: again, tokenCount: null, openedAtMs }))
   const inPeriod = { openedAtMs, spendMicros: 0, heldMicros: grant.grantedMicros }
   work.apiKeys.update({
@@ -105,7 +97,7 @@ function openAgain(
   })
   const holding = {
     ...account,
-    backedHeldMicros: addMicros(account.backedHeldMicros, backedMicros),
+    backedHeldMicros: addMicros(account.backedHeldMicros, again.backedMicros),
     freeHeldMicros: addMicros(account.freeHeldMicros, freeMicros),
     openHolds: account.openHolds + 1,
     period: usedAt(periodAfter(periodAt(account, { work, nowMs }), inPeriod), openedAtMs),
@@ -117,9 +109,4 @@ function openAgain(
 function usedAt(period: AccountRow['period'], openedAtMs: number): AccountRow['period'] {
   if (period === null || openedAtMs < period.periodUnusedFromMs) return period
   return { ...period, periodUnusedFromMs: openedAtMs + 1 }
-}
-
-/** By position: the whole hold, and the part of it that free credit has. */
-function splitOf(grantedMicros: Micros, { freeMicros }: { readonly freeMicros: Micros }) {
-  return { freeMicros, backedMicros: subtractMicros(grantedMicros, freeMicros) }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Balance } from '../../ledger/activity/balance.ts'
+import { keyCreditLeft } from '../../ledger/rules/open-hold.ts'
 import type { ApiKeyRow } from '../../store/schema.ts'
 import { ownKeyData, ownKeyDataShape } from '../../upstreams/openrouter/own-layouts.ts'
 import type { AllowancePeriod } from '../../vocabulary/allowance.ts'
@@ -108,7 +109,7 @@ export function ownKeyAnswer(
   return {
     // A key of a suspended account is refused earlier.
     ...commonAnswer(apiKey, { nowMs, defaults, isSuspended: false }),
-    credit_limit_remaining: remainingOf(apiKey),
+    credit_limit_remaining: keyCreditLeft(apiKey),
     credit_available: balance.backed.availableMicros,
     free_credit_available: balance.free.availableMicros,
     free_credit_expires_at: timeOrNull(balance.free.expiresAtMs),
@@ -128,7 +129,7 @@ export function ownKeyAnswer(
 function ownLimit(apiKey: ApiKeyRow, nowMs: number): Parameters<typeof ownKeyData>[0]['limit'] {
   const { allowance } = limitsAnswer(apiKey, nowMs)
   const { creditLimitMicros } = apiKey
-  const totalMicros = remainingOf(apiKey)
+  const totalMicros = keyCreditLeft(apiKey)
   if (allowance !== null) {
     const { amount, spent, held, period } = allowance
     const restMicros = Math.max(0, amount - spent - held)
@@ -162,7 +163,7 @@ function stateOf(
   if (apiKey.expiresAtMs !== null && apiKey.expiresAtMs <= nowMs) return 'expired'
   const { allowance } = limitsAnswer(apiKey, nowMs)
   const isUsedUp = allowance !== null && allowance.spent + allowance.held >= allowance.amount
-  return isUsedUp || remainingOf(apiKey) === 0 ? 'limit_reached' : 'active'
+  return isUsedUp || keyCreditLeft(apiKey) === 0 ? 'limit_reached' : 'active'
 }
 
 function commonAnswer(apiKey: ApiKeyRow, { nowMs, isSuspended, defaults }: KeyMoment) {
@@ -187,10 +188,4 @@ function commonAnswer(apiKey: ApiKeyRow, { nowMs, isSuspended, defaults }: KeyMo
       in_flight: defaults.inFlightMax,
     },
   }
-}
-
-function remainingOf({ creditLimitMicros, spendMicros, heldMicros }: ApiKeyRow): number | null {
-  return creditLimitMicros === null
-    ? null
-    : Math.max(0, creditLimitMicros - spendMicros - heldMicros)
 }

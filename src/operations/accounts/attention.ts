@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { AlertAbout } from '../../alerts/about.ts'
 import { crossingsOfAccount, crossingsOfKey } from '../../alerts/crossings.ts'
 import type { Balance } from '../../ledger/activity/balance.ts'
+import { keyCreditLeft } from '../../ledger/rules/open-hold.ts'
 import type { AccountRow, ApiKeyRow } from '../../store/schema.ts'
 import type { UsageGroupFigures } from '../../usage/read-usage.ts'
 import { ALLOWANCE_PERIODS } from '../../vocabulary/allowance.ts'
@@ -133,8 +134,7 @@ function attentionOfKey(
   apiKey: ApiKeyRow,
   { nowMs, recent }: AttentionInput,
 ): readonly Attention[] {
-  const { id, name, disabled, creditLimitMicros, spendMicros, heldMicros, expiresAtMs } = apiKey
-  const { createdAtMs } = apiKey
+  const { id, name, disabled, creditLimitMicros, expiresAtMs, createdAtMs } = apiKey
   if (disabled || (expiresAtMs !== null && expiresAtMs <= nowMs)) return []
   const found: Attention[] = []
   if (isSoon(expiresAtMs, { nowMs, days: KEY_EXPIRES_DAYS })) {
@@ -142,8 +142,8 @@ function attentionOfKey(
   }
   const crossed = crossingsOfKey(apiKey, nowMs).map(({ about }) => about)
   found.push(...crossed.flatMap((about) => attentionOfAllowance(about, apiKey)))
-  if (creditLimitMicros === null) return found
-  const remaining = Math.max(0, creditLimitMicros - spendMicros - heldMicros)
+  const remaining = keyCreditLeft(apiKey)
+  if (creditLimitMicros === null || remaining === null) return found
   const spent = recent.find((group) => group.id === id)?.totals.chargeMicros ?? 0
   const days_left = daysAnswer(
     daysLeft(remaining, dailyPace(spent, { sinceMs: createdAtMs, nowMs })),

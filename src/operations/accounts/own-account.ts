@@ -13,7 +13,7 @@ import {
   ownGenerationShape,
 } from '../../upstreams/openrouter/own-layouts.ts'
 import { readSpend } from '../../usage/read-periods.ts'
-import { micros } from '../../vocabulary/money.ts'
+import { ZERO_MICROS } from '../../vocabulary/money.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { entryAnswer, entryShape } from '../credit/credit.ts'
 import {
@@ -44,7 +44,7 @@ export function ownAccountOperations(parts: OperationParts) {
   return [ownKey(parts), balance(parts), purchases(parts)]
 }
 
-const NOTHING_SPENT = { day: micros(0), week: micros(0), month: micros(0) }
+const NOTHING_SPENT = { day: ZERO_MICROS, week: ZERO_MICROS, month: ZERO_MICROS }
 
 function ownKey({ store, clock, keyLimits: defaults }: OperationParts) {
   return operation({

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { RequestFilter } from '../../ledger/activity/activity.ts'
 import { searchRequests } from '../../ledger/activity/search-requests.ts'
+import { chargedMicros } from '../../ledger/rules/charge.ts'
 import type { RequestRow, Tables } from '../../store/schema.ts'
 import { microsOfDecimal, parseDecimal } from '../../vocabulary/money.ts'
 import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
@@ -23,7 +24,7 @@ const CUSTOMERS_COLUMNS: Columns = {
   http_status: ({ httpStatus }) => httpStatus,
   error_code: ({ errorCode }) => errorCode,
   hold: (row) => dollarsCell(row.backedGrantedMicros + row.freeGrantedMicros),
-  charge: (row) => dollarsCell(row.backedChargeMicros + row.freeChargeMicros),
+  charge: (row) => dollarsCell(chargedMicros(row)),
   input_tokens: ({ usage }) => usage?.inputTokens ?? null,
   cache_read_tokens: ({ usage }) => usage?.cacheReadTokens ?? null,
   cache_write_tokens: ({ usage }) => usage?.cacheWriteTokens ?? null,

@@ -3,6 +3,7 @@ import { readPrices } from '../../catalog/catalog-store.ts'
 import { BILLED_KINDS, billedParts, costOfUsage } from '../../journey/settle/usage-charge.ts'
 import { getRequest } from '../../ledger/activity/activity.ts'
 import { isSettledByOperator } from '../../ledger/operator-actions.ts'
+import { chargedMicros } from '../../ledger/rules/charge.ts'
 import type { RequestRow } from '../../store/schema.ts'
 import {
   chargeForCost,
@@ -20,7 +21,6 @@ import { noRequest } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { sharedPaths } from '../paths.ts'
-import { chargeOf } from './requests.ts'
 
 /** How the charge of a request follows from its usage and prices. */
 export function requestPriceOperations({ store }: OperationParts) {
@@ -39,7 +39,7 @@ export function requestPriceOperations({ store }: OperationParts) {
         const db = readsFor({ caller, reader }, store)
         const row = await getRequest(db, requestId)
         if (row === null || !mayOpen(caller, row.accountId)) throw await noRequest(store, requestId)
-        const prices = chargeOf(row) === 0 ? null : await readPrices(db, row.priceSnapshotId)
+        const prices = chargedMicros(row) === 0 ? null : await readPrices(db, row.priceSnapshotId)
         const isSettled = await isSettledByOperator(db, row)
         return pricesAnswer(row, { prices, isSettled })
       },
@@ -101,7 +101,7 @@ function pricesAnswer(row: RequestRow, charged: Charged): RequestPrices {
     object: 'request_prices',
     request_id: row.id,
     basis,
-    charge: chargeOf(row),
+    charge: chargedMicros(row),
     fee_basis_points: feeBasisPoints,
     lines: parts.map(({ kind, quantity, price }) => {
       const provider = decimalOfPicos(price)
@@ -120,7 +120,7 @@ function pricesAnswer(row: RequestRow, charged: Charged): RequestPrices {
 
 function basisOf(row: RequestRow, { prices, isSettled }: Charged): RequestPrices['basis'] {
   const { usage, costUsd, feeBasisPoints } = row
-  const chargeMicros = chargeOf(row)
+  const chargeMicros = chargedMicros(row)
   if (chargeMicros === 0) return 'none'
   if (isSettled) return 'settled'
   if (usage !== null && prices !== null) {

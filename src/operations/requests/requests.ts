@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getRequest, type RequestFilter } from '../../ledger/activity/activity.ts'
 import { type FoundRequests, searchRequests } from '../../ledger/activity/search-requests.ts'
+import { chargedMicros, overrunMicros } from '../../ledger/rules/charge.ts'
 import type { PageReads } from '../../store/page-reads.ts'
 import type { RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
@@ -318,7 +319,6 @@ export const requestShape = z
 
 /** A request as responses have it. */
 export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
-  const holdMicros = row.backedGrantedMicros + row.freeGrantedMicros
   return {
     id: row.id,
     object: 'request',
@@ -331,14 +331,14 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
     state: row.state,
     http_status: row.httpStatus,
     error_code: row.errorCode,
-    hold: holdMicros,
+    hold: row.backedGrantedMicros + row.freeGrantedMicros,
     held: row.backedHeldMicros + row.freeHeldMicros,
-    charge: chargeOf(row),
+    charge: chargedMicros(row),
     margin: marginOf(row),
     provider_cost: row.costUsd,
     uncharged_provider_cost: row.lateCostUsd,
     fee_basis_points: row.feeBasisPoints,
-    overrun: Math.max(0, chargeOf(row) - holdMicros),
+    overrun: overrunMicros(row),
     estimated: isEstimated(row),
     usage: row.usage === null ? null : usageAnswer(row.usage),
     generation_id: row.generationId,
@@ -353,11 +353,6 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
 
 function isEstimated({ state, costUsd }: RequestRow): boolean {
   return costUsd === null && (state === 'provisional' || state === 'final')
-}
-
-/** The charge of a request with corrections, in micro-dollars. */
-export function chargeOf(row: RequestRow): number {
-  return row.backedChargeMicros + row.freeChargeMicros
 }
 
 function usageAnswer(usage: TokenUsage): z.infer<typeof usageShape> {
