@@ -58,6 +58,11 @@ interface OperatorCaller {
   readonly password: RecentPassword
 }
 
+/** Whether a member acts, and not an operator as one. */
+export function isMember(caller: Caller): caller is MemberCaller {
+  return caller.kind === 'member' && caller.actionId === null
+}
+
 /** The kinds of callers. */
 export type CallerKind = Caller['kind']
 

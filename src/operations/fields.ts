@@ -287,6 +287,11 @@ export const formatField = z
     'The format of the answer. Default: CSV if the header `accept` asks for `text/csv`, else JSON.',
   )
 
+/** Whether a client gets CSV. By position: the format that it asks for, and whether it accepts CSV. */
+export function wantsCsv(format: string | undefined, acceptsCsv: boolean): boolean {
+  return format === 'csv' || (format === undefined && acceptsCsv)
+}
+
 /** The error of failed requests. */
 export const errorCodeField = z
   .string()

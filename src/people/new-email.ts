@@ -6,7 +6,7 @@ import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { invalidParameter, Problem } from '../vocabulary/problem.ts'
 import {
   endNewEmailLinks,
   endOwnLinks,
@@ -48,10 +48,7 @@ export class NewEmails {
     const { db, clock, ids, pageUrl, post } = this.#input
     const email = typed.toLowerCase()
     if (email === user.email) {
-      throw new Problem('invalid_parameter', {
-        param: 'email',
-        message: 'This is your email address already.',
-      })
+      throw invalidParameter('email', 'This is your email address already.')
     }
     await countMail({ db, clock }, { address, email, kind: 'new_email', known: null })
     const text = makeLinkText()

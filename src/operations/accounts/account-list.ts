@@ -34,6 +34,7 @@ import {
   timeAnswer,
   timeField,
   timeOrNull,
+  wantsCsv,
 } from '../fields.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
@@ -116,7 +117,7 @@ export function accountListOperations(parts: OperationParts) {
             : null
         const filter = { search, externalId, ...stateFilter(state, failing) }
         const listed: ListedAccounts = { filter, order: sort, days }
-        if (query.format === 'csv' || (query.format === undefined && acceptsCsv)) {
+        if (wantsCsv(query.format, acceptsCsv)) {
           const rows = accountCsv(store.searches(reader), { listed, nowMs })
           return Readable.from(rows)
         }

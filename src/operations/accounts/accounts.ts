@@ -3,7 +3,7 @@ import { getAccount } from '../../ledger/accounts.ts'
 import { type AccountCredit, getCredits, type PurseBalance } from '../../ledger/activity/balance.ts'
 import type { OperatorAction } from '../../ledger/operator-actions.ts'
 import type { AccountRow } from '../../store/schema.ts'
-import { Problem } from '../../vocabulary/problem.ts'
+import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
 import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import { requireScope } from '../caller.ts'
 import { hasOnly } from '../check-input.ts'
@@ -169,8 +169,7 @@ function change(parts: OperationParts) {
       const { name, email, disabled, note, fee_basis_points, models, low_balance, ...rest } = body
       const { external_id, metadata, billing, ...limits } = rest
       if (note !== undefined && disabled === undefined) {
-        const message = '`note` can be given only with `disabled`.'
-        throw new Problem('invalid_parameter', { message, param: 'note' })
+        throw invalidParameter('note', '`note` can be given only with `disabled`.')
       }
       if (fee_basis_points !== undefined) requireScope(caller, 'credit')
       const changes = {

@@ -10,7 +10,7 @@ import {
   rotateApiKey,
 } from '../../ledger/api-keys.ts'
 import type { ApiKeyRow } from '../../store/schema.ts'
-import { type Caller, mayOpen } from '../caller.ts'
+import { type Caller, isMember, mayOpen } from '../caller.ts'
 import { hasOnly } from '../check-input.ts'
 import {
   amountField,
@@ -31,7 +31,6 @@ import { apiKeyAnswer, apiKeyShape, createdApiKeyShape } from './api-key-answer.
 import {
   allowanceGate,
   countAllowance,
-  isMember,
   limitChanges,
   limitFields,
   refuseRaisedLimits,

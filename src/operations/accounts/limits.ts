@@ -5,7 +5,7 @@ import type { AccountRow, ApiKeyRow } from '../../store/schema.ts'
 import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../../vocabulary/allowance.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
-import type { Caller } from '../caller.ts'
+import { type Caller, isMember } from '../caller.ts'
 import { amountField, moneyField, timeAnswer, timeField } from '../fields.ts'
 import type { KeyLimits } from '../operation-parts.ts'
 
@@ -127,11 +127,6 @@ export function refuseRaisedLimits(
       `\`limits.${name}\` must be at most ${max}; an operator can set more.`,
     )
   }
-}
-
-/** Whether a member acts, and not an operator as one. */
-export function isMember(caller: Caller): caller is Extract<Caller, { kind: 'member' }> {
-  return caller.kind === 'member' && caller.actionId === null
 }
 
 // Another calendar adds up the requests of its period, and all other commands of this process wait for that.

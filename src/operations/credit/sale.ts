@@ -258,7 +258,7 @@ function checkedAmount(method: SaleMethod, typed: number): Micros {
 }
 
 function amountProblem(words: string): Problem {
-  return new Problem('invalid_parameter', { message: `\`amount\` ${words}.`, param: 'amount' })
+  return invalidParameter('amount', `\`amount\` ${words}.`)
 }
 
 const feeField = z

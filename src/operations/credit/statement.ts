@@ -18,6 +18,7 @@ import {
   timeAnswer,
   timeField,
   timeOrNull,
+  wantsCsv,
 } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
@@ -73,12 +74,11 @@ function show({ store, clock }: OperationParts) {
           `The statement has more than ${ENTRIES_MAX.toLocaleString('en-US')} top-ups and other changes. Ask for a shorter range.`,
         )
       }
-      const asCsv = format === 'csv' || (format === undefined && acceptsCsv)
       const reversals = await reversalsOfAccount(reads, accountId)
       const whole = statementAnswer(statement, { accountId, reversals, ...range })
       const lines = whole.lines.filter((line) => kind === undefined || kind.includes(line.kind))
       const body = { ...whole, lines }
-      return asCsv ? Readable.from([statementCsv(body)]) : body
+      return wantsCsv(format, acceptsCsv) ? Readable.from([statementCsv(body)]) : body
     },
   })
 }

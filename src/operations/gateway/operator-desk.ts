@@ -27,6 +27,7 @@ import {
   timeAnswer,
   timeField,
   timeOrNull,
+  wantsCsv,
 } from '../fields.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
@@ -80,7 +81,7 @@ function listActions({ store }: OperationParts) {
     }) {
       const range = { sinceMs: since, untilMs: until }
       const filter = { accountId: account, actorIds: by, actions: action, fields: field, ...range }
-      if (format === 'csv' || (format === undefined && acceptsCsv)) {
+      if (wantsCsv(format, acceptsCsv)) {
         return Readable.from(actionCsv(store.pages(reader), filter))
       }
       const page = await listOperatorActions(store.pages(reader), { limit, cursor, ...filter })

@@ -6,7 +6,7 @@ import { countInvitation } from '../../people/mail-rates.ts'
 import { changeMember, listInvitations, withdrawInvitation } from '../../people/members.ts'
 import { getUser, listMembers, type Member } from '../../people/users.ts'
 import { ROLES } from '../../vocabulary/role.ts'
-import type { Caller } from '../caller.ts'
+import { type Caller, isMember } from '../caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
@@ -69,8 +69,8 @@ function change({ store: { db }, clock }: OperationParts) {
     async run({ caller, accountId, param, body: { role }, by }) {
       const userId = param('user_id')
       const changed = { accountId, userId, role, ownerId: ownerOf(caller) }
-      const isMember = await changeMember({ db, clock }, changed, by)
-      const members = isMember ? await listMembers(db, accountId) : []
+      const isChanged = await changeMember({ db, clock }, changed, by)
+      const members = isChanged ? await listMembers(db, accountId) : []
       const found = members.find((member) => member.userId === userId)
       if (found === undefined) throw notFound('member', userId)
       return memberAnswer(found)
@@ -213,7 +213,7 @@ function withdraw({ store: { db }, clock }: OperationParts) {
 
 /** The calling owner; null: an operator or an admin calls. */
 function ownerOf(caller: Caller): string | null {
-  return caller.kind === 'member' && caller.actionId === null ? caller.userId : null
+  return isMember(caller) ? caller.userId : null
 }
 
 /** An invitation that was just made. */

@@ -6,7 +6,7 @@ import { listInvitations } from '../../people/members.ts'
 import { remove } from '../../people/removal.ts'
 import { findUser, getUser, type ListedUser, listUsers } from '../../people/users.ts'
 import type { LinkRow } from '../../store/people-tables.ts'
-import { Problem } from '../../vocabulary/problem.ts'
+import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
 import { ROLES } from '../../vocabulary/role.ts'
 import {
   emailField,
@@ -79,7 +79,9 @@ function invite(parts: OperationParts) {
     async run({ caller, by, body }) {
       const { email, operator: isOperator, account_id: accountId, role, mail } = body
       const { postLetter } = parts
-      if (mail && postLetter === null) throw new Problem('invalid_parameter', NO_MAIL)
+      if (mail && postLetter === null) {
+        throw invalidParameter('mail', '`mail` needs a mail server: set SMTP_URL and MAIL_FROM.')
+      }
       const membership = accountId === undefined ? null : { accountId, role }
       const account = accountId === undefined ? null : await getAccount(parts.store.db, accountId)
       if (accountId !== undefined && account === null) throw notFound('account', accountId)
@@ -124,11 +126,6 @@ function listOpen({ store, clock }: OperationParts) {
       return listAnswer(open.map(openInvitationAnswer), null)
     },
   })
-}
-
-const NO_MAIL = {
-  param: 'mail',
-  message: '`mail` needs a mail server: set SMTP_URL and MAIL_FROM.',
 }
 
 function reset(parts: OperationParts) {

@@ -222,7 +222,7 @@ function settle({ store, ledger }: OperationParts) {
       if (held === null) throw await noRequest(store, requestId)
       const chargeMicros = chargeForStatedCost(costUsd, held.feeBasisPoints)
       if (chargeMicros === null) {
-        throw new Problem('invalid_parameter', { message: '`cost` is too large.', param: 'cost' })
+        throw invalidParameter('cost', '`cost` is too large.')
       }
       const correction = { kind: 'final', chargeMicros, costUsd } as const
       const corrected = await ledger.correct({ requestId, correction }, by)

@@ -12,7 +12,14 @@ import { isTimeZone } from '../../vocabulary/allowance.ts'
 import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { invalidParameter, type Problem } from '../../vocabulary/problem.ts'
 import { REPORT_ORDERS, type ReportOrder, sortedRows } from '../../vocabulary/report-order.ts'
-import { filterField, formatField, idFilterField, timeAnswer, timeField } from '../fields.ts'
+import {
+  filterField,
+  formatField,
+  idFilterField,
+  timeAnswer,
+  timeField,
+  wantsCsv,
+} from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
@@ -182,8 +189,7 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
   }
   const report = await inOneView(db, (view) => readReport(view, { ...input, ...range }))
   const body = { ...report, as_of: timeAnswer(nowMs) }
-  const asCsv = input.format === 'csv' || (input.format === undefined && input.acceptsCsv)
-  if (!asCsv) return body
+  if (!wantsCsv(input.format, input.acceptsCsv)) return body
   const all = figuresShape.keyof().options
   const { isForOperators, step } = input
   const columns = isForOperators ? all : all.filter((name) => CUSTOMERS_FIGURES.includes(name))
