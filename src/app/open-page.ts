@@ -35,8 +35,6 @@ const PAGE_LIMITS: GateSettings = {
   counts: 'user',
   inFlightMax: 16,
   requestsPerMinuteMax: 600,
-  // The limit of callers without paid credit does not apply to users.
-  unbackedRequestsPerMinuteMax: 0,
 }
 
 /** The parts of the page; null if it is off. Nothing of it is loaded or opened before its first call. */

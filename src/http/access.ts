@@ -103,8 +103,6 @@ export const CALL_LIMITS: GateSettings = {
   counts: 'calls',
   inFlightMax: 256,
   requestsPerMinuteMax: 6_000,
-  // Whether the account has paid credit is not asked here.
-  unbackedRequestsPerMinuteMax: 0,
 }
 
 /**

@@ -29,8 +29,8 @@ export interface GateSettings {
   readonly inFlightMax: number
   /** Requests of one API key in a minute. */
   readonly requestsPerMinuteMax: number
-  /** Requests in a minute of all API keys of an account that never had paid credit. */
-  readonly unbackedRequestsPerMinuteMax: number
+  /** Requests in a minute of all API keys of an account that never had paid credit. Default: no limit. */
+  readonly unbackedRequestsPerMinuteMax?: number
 }
 
 /** The caller of a request, as far as the gate's limits depend on it. */
@@ -137,7 +137,7 @@ interface Limits {
 
 function limitsOf({ hasBackedCredit, ownLimits }: GateCaller, settings: GateSettings): Limits {
   const ofAccount = ownLimits?.accountRequestsPerMinuteMax ?? null
-  const byCredit = hasBackedCredit ? null : settings.unbackedRequestsPerMinuteMax
+  const byCredit = hasBackedCredit ? null : (settings.unbackedRequestsPerMinuteMax ?? null)
   return {
     counts: settings.counts ?? 'apiKey',
     keyRequestsMax: ownLimits?.keyRequestsPerMinuteMax ?? settings.requestsPerMinuteMax,

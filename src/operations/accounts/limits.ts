@@ -134,8 +134,6 @@ const ALLOWANCES: GateSettings = {
   counts: 'allowances',
   inFlightMax: 10,
   requestsPerMinuteMax: 10,
-  // This limit is for callers without paid credit, which does not matter here.
-  unbackedRequestsPerMinuteMax: 0,
 }
 
 /** Counts, by account, how often members set allowances of keys in this process. */

@@ -127,8 +127,6 @@ const TRIES: GateSettings = {
   counts: 'user',
   inFlightMax: 5,
   requestsPerMinuteMax: 5,
-  // This limit is for callers without paid credit, and users are not such callers.
-  unbackedRequestsPerMinuteMax: 0,
 }
 
 function redeem({ ledger, clock, onCallersChanged }: OperationParts) {
