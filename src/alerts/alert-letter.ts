@@ -1,6 +1,6 @@
 import { type Letter, letterOf, momentText } from '../mail/letter.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import { showMicros } from '../vocabulary/money.ts'
+import { MICROS_PER_CENT, showMicros } from '../vocabulary/money.ts'
 import { tokenText } from '../vocabulary/purchase.ts'
 import type { AlertAbout } from './about.ts'
 
@@ -138,8 +138,6 @@ function receiptLetter(
 function paidText({ currency, units }: { readonly currency: string; readonly units: string }) {
   return currency === 'usd' ? dollars(Number(units) * MICROS_PER_CENT) : tokenText(currency, units)
 }
-
-const MICROS_PER_CENT = 10_000
 
 /** A refund or dispute of a purchase, or its end. */
 function reversalLetter(

@@ -1,5 +1,5 @@
 import { adminPurchaseShape, listedPurchaseShape } from '../operations/credit/purchases.ts'
-import { showMicros } from '../vocabulary/money.ts'
+import { MICROS_PER_CENT, showMicros } from '../vocabulary/money.ts'
 import { PURCHASE_STATES, REVERSALS, type Reversal } from '../vocabulary/purchase.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
@@ -44,7 +44,7 @@ function paidText({
   readonly units: string
   readonly currency: string
 }): string {
-  return currency === 'usd' ? showMicros(Number(units) * 10_000) : `${units} ${currency}`
+  return currency === 'usd' ? showMicros(Number(units) * MICROS_PER_CENT) : `${units} ${currency}`
 }
 
 const purchase = idArgument('pur', '<purchase>', 'params.purchase_id')

@@ -3,7 +3,13 @@ import { findPurchase } from '../ledger/purchases.ts'
 import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { type Micros, showMicros } from '../vocabulary/money.ts'
-import { formatUnits, type PurchaseFact, reversedCredit, unitsFor } from '../vocabulary/purchase.ts'
+import {
+  formatUnits,
+  ONE_DOLLAR_8,
+  type PurchaseFact,
+  reversedCredit,
+  unitsFor,
+} from '../vocabulary/purchase.ts'
 import { slicesOf } from '../vocabulary/slices.ts'
 import type { CardMethod } from './card/card-method.ts'
 import { readDepositAddresses } from './deposit-rows.ts'
@@ -84,7 +90,6 @@ function reversedText(reversedMicros: Micros): string {
 }
 
 const ACCOUNTS_AT_ONCE = 100
-const ONE_DOLLAR_8 = 100_000_000n
 
 /**
  * Finds deposits of a token that the store lacks: an account whose addresses have more of it than the sum of its

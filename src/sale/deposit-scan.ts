@@ -6,6 +6,7 @@ import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
+import { ONE_DOLLAR_8 } from '../vocabulary/purchase.ts'
 import { slicesOf } from '../vocabulary/slices.ts'
 import { agreementOf, askEach } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
@@ -65,7 +66,6 @@ interface Deposit {
 }
 
 const TRANSFERS_AT_ONCE = 100
-const ONE_DOLLAR_8 = 100_000_000n
 
 /** Finds the deposits in final blocks, and posts each as a purchase. A repeated scan changes nothing. */
 export class DepositScan {

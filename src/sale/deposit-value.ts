@@ -1,6 +1,6 @@
 import type { TOKEN_RATES } from '../store/sale-tables.ts'
 import type { RowOf } from '../store/table.ts'
-import { type Micros, micros } from '../vocabulary/money.ts'
+import { MICROS_PER_CENT, type Micros, micros } from '../vocabulary/money.ts'
 import { creditOf, type ExchangeTerms, type PaymentJudgment } from '../vocabulary/purchase.ts'
 import type { TokenPrice } from './chain/terms.ts'
 
@@ -28,7 +28,6 @@ const READ_STALE_AFTER_MS = 10 * 60_000
 const CLOCKS_APART_MS = 5 * 60_000
 /** Below this a stablecoin is not stable. */
 const FLOOR_8 = 98_000_000n
-const DUST_MICROS = 10_000
 
 /** Judges a rate: none is believed that is old, from the future, or zero. */
 export function usableRate(
@@ -53,7 +52,7 @@ export function usableRate(
 /** The credit of units of a token, at most what an account can have. Null: dust, under a cent. */
 export function creditOfUnits(units: bigint, terms: ExchangeTerms): Micros | null {
   const creditMicros = creditOf(units, terms) ?? micros(Number.MAX_SAFE_INTEGER)
-  return creditMicros < DUST_MICROS ? null : creditMicros
+  return creditMicros < MICROS_PER_CENT ? null : creditMicros
 }
 
 /** The credit of a deposit, and whether it is added automatically if no ceiling holds it. Null: dust. */

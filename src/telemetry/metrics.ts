@@ -13,7 +13,12 @@ import type { SaleFigures } from '../sale/figures.ts'
 import type { Replication } from '../store/postgres/replication.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { type Decimal, formatDecimal, microsOfDecimal } from '../vocabulary/money.ts'
+import {
+  type Decimal,
+  formatDecimal,
+  MICROS_PER_DOLLAR,
+  microsOfDecimal,
+} from '../vocabulary/money.ts'
 import type { DeliveryOutcome } from '../webhooks/deliveries.ts'
 import { makeOwnMetrics, type OwnMetrics } from './metric-table.ts'
 import { CHARGE_STATES, RequestTallies, STATUS_CLASSES, TOKEN_KINDS } from './request-tallies.ts'
@@ -55,7 +60,6 @@ const STANDBY_KINDS = [
   'none',
 ] as const satisfies readonly Replication['kind'][]
 
-const MICROS_PER_DOLLAR = 1_000_000
 const MS_PER_SECOND = 1_000
 
 /**

@@ -20,6 +20,12 @@ export interface Decimal {
 
 const PICOS_PER_MICRO = 1_000_000n
 
+/** Micro-dollars in a dollar. */
+export const MICROS_PER_DOLLAR = 1_000_000
+
+/** Micro-dollars in a cent. */
+export const MICROS_PER_CENT = 10_000
+
 /** The platform fee where the operator has set no other, in hundredths of a percent: 5%. */
 export const FEE_BASIS_POINTS_DEFAULT = 500
 

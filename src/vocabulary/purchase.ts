@@ -1,4 +1,4 @@
-import { divCeil, type Micros, micros } from './money.ts'
+import { divCeil, MICROS_PER_CENT, type Micros, micros } from './money.ts'
 
 /** How far a purchase of credit has come. */
 export type PurchaseState = (typeof PURCHASE_STATES)[number]
@@ -164,8 +164,14 @@ export interface ExchangeTerms {
 }
 
 const MICROS_DECIMALS = 6n
-const ONE_DOLLAR_8 = 100_000_000n
+/** The rate of a currency whose unit is a dollar; see {@link ExchangeTerms}. */
+export const ONE_DOLLAR_8 = 100_000_000n
 const ALL_BPS = 10_000n
+
+/** A rate as it counts: at most a dollar. */
+export function countedRate(rate8: bigint): bigint {
+  return rate8 < ONE_DOLLAR_8 ? rate8 : ONE_DOLLAR_8
+}
 
 /**
  * The credit for so many units, rounded down to a micro-dollar; null if it is more than an account can
@@ -183,8 +189,6 @@ export function unitsFor(creditMicros: Micros, terms: ExchangeTerms): bigint {
   const { over, under } = creditPerUnit(terms)
   return divCeil(BigInt(creditMicros) * under, over)
 }
-
-const MICROS_PER_CENT = 10_000
 
 /** The part of a payment that is neither credit nor tax; null: it was not in dollars, so that its rate is not known. */
 export function feeOf({
@@ -247,7 +251,7 @@ function creditPerUnit({ decimals, rate8, feeBps }: ExchangeTerms): {
   if (rate8 <= 0n || rest <= 0n || rest > ALL_BPS) {
     throw new RangeError(`no payment becomes credit at a rate of ${rate8} and a fee of ${feeBps}`)
   }
-  const counted = rate8 < ONE_DOLLAR_8 ? rate8 : ONE_DOLLAR_8
+  const counted = countedRate(rate8)
   return {
     over: 10n ** MICROS_DECIMALS * counted * rest,
     under: 10n ** BigInt(decimals) * ONE_DOLLAR_8 * ALL_BPS,

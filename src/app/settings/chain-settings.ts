@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { Confirm } from '../../sale/chain/questions.ts'
 import { methodOf, type Stablecoin, type TokenPrice } from '../../sale/chain/terms.ts'
 import type { ChainSettings } from '../../sale/open-deposits.ts'
-import { fitting, type Setting, wholeNumber } from './setting.ts'
+import { ONE_DOLLAR_8 } from '../../vocabulary/purchase.ts'
+import { fitting, membersOf, type Setting, wholeNumber } from './setting.ts'
 import { namesUpstream } from './upstream-variables.ts'
 
 const ADDRESS = /^0x[\da-fA-F]{40}$/
@@ -129,11 +130,6 @@ export type ChainConfig = {
   readonly [Name in keyof typeof CHAIN_SETTINGS]: z.output<(typeof CHAIN_SETTINGS)[Name]['schema']>
 }
 
-function membersOf(text: string): readonly string[] {
-  const members = text.split(',').map((part) => part.trim())
-  return members.filter((part) => part !== '')
-}
-
 function isNodeUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }
@@ -148,7 +144,7 @@ function readToken(text: string): TokenSetting | null {
 function readFeed(text: string): readonly [string, TokenPrice] | null {
   const [, symbol, value = ''] = /^([A-Za-z][\w.]{0,15})=(.+)$/.exec(text) ?? []
   if (symbol === undefined) return null
-  if (value === '1') return [symbol, { kind: 'fixed', rate8: 100_000_000n }]
+  if (value === '1') return [symbol, { kind: 'fixed', rate8: ONE_DOLLAR_8 }]
   const [, feed = '', seconds] = /^([^:]+):([1-9]\d{0,7})$/.exec(value) ?? []
   if (!ADDRESS.test(feed)) return null
   return [symbol, { kind: 'feed', feed, staleAfterMs: Number(seconds) * 1_000 }]

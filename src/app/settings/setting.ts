@@ -195,16 +195,14 @@ export function givenSecret(description: string): Setting<string | null> {
 
 /** Texts, comma-separated in the environment. */
 export function list(description: string): Setting<readonly string[]> {
-  const schema = z
-    .string()
-    .default('')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
-    )
+  const schema = z.string().default('').transform(membersOf)
   return { schema, fallback: '', description, secret: false }
+}
+
+/** The texts of a list of the environment. */
+export function membersOf(text: string): readonly string[] {
+  const members = text.split(',').map((part) => part.trim())
+  return members.filter((part) => part !== '')
 }
 
 /**

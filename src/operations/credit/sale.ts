@@ -4,9 +4,14 @@ import type { DepositMethod, SaleMethod } from '../../sale/method.ts'
 import type { Sale, Seller } from '../../sale/sale.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
-import { type Micros, micros, showMicros } from '../../vocabulary/money.ts'
+import { MICROS_PER_CENT, type Micros, micros, showMicros } from '../../vocabulary/money.ts'
 import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
-import { type ExchangeTerms, formatUnits, unitsFor } from '../../vocabulary/purchase.ts'
+import {
+  countedRate,
+  type ExchangeTerms,
+  formatUnits,
+  unitsFor,
+} from '../../vocabulary/purchase.ts'
 import { filterField, moneyField, queryText, timeAnswer, timeField } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { type Answered, operation } from '../operation.ts'
@@ -124,8 +129,7 @@ async function termsOf(
 
 /** The dollars that a unit of the currency counts as: never more than one. */
 function rateText({ rate8 }: ExchangeTerms): string {
-  const counted = rate8 < 100_000_000n ? rate8 : 100_000_000n
-  return formatUnits(counted, 8).replace(/\.?0+$/, '')
+  return formatUnits(countedRate(rate8), 8).replace(/\.?0+$/, '')
 }
 
 function buy(sale: Sale, clock: Clock) {
@@ -241,8 +245,6 @@ function methodOf({ methods }: Sale, named: string | undefined): SaleMethod {
   })
 }
 
-const CENT_MICROS = 10_000
-
 function checkedAmount(method: SaleMethod, typed: number): Micros {
   const { minimumMicros } = method
   const maximumMicros = method.kind === 'card' ? method.maximumMicros : Number.MAX_SAFE_INTEGER
@@ -251,7 +253,7 @@ function checkedAmount(method: SaleMethod, typed: number): Micros {
       `must be ${showMicros(minimumMicros)} to ${showMicros(micros(maximumMicros))}`,
     )
   }
-  if (method.kind === 'card' && typed % CENT_MICROS !== 0) {
+  if (method.kind === 'card' && typed % MICROS_PER_CENT !== 0) {
     throw amountProblem('must be whole cents: a multiple of 10,000')
   }
   return micros(typed)

@@ -4,6 +4,7 @@ import { type Micros, micros } from '../../vocabulary/money.ts'
 import {
   type ExchangeTerms,
   formatUnits,
+  ONE_DOLLAR_8,
   type PurchaseFact,
   unitsFor,
 } from '../../vocabulary/purchase.ts'
@@ -33,7 +34,7 @@ export class CardMethod {
   constructor({ provider, minimumMicros, maximumMicros, feeBps }: CardMethodInput) {
     this.minimumMicros = minimumMicros
     this.maximumMicros = maximumMicros
-    this.terms = { decimals: 2, rate8: 100_000_000n, feeBps }
+    this.terms = { decimals: 2, rate8: ONE_DOLLAR_8, feeBps }
     this.provider = provider
   }
 

@@ -1,5 +1,6 @@
 import { decodeFunctionResult, encodeFunctionData, getAddress, parseAbi } from 'viem'
 import { z } from 'zod'
+import { countedRate } from '../../vocabulary/purchase.ts'
 import type { ChainNode, RpcCall } from './node.ts'
 import { read } from './questions.ts'
 import type { Stablecoin } from './terms.ts'
@@ -14,7 +15,6 @@ export interface TokenReading {
   readonly feedAtMs: number | null
 }
 
-const ONE_DOLLAR_8 = 100_000_000n
 const MS_PER_SECOND = 1_000n
 const FEED_DECIMALS = 8
 
@@ -55,8 +55,7 @@ export async function askToken(
   })
   return {
     decimals: readDecimals(node, decimals),
-    // Above one dollar a token counts as one.
-    rate8: answer < 0n ? 0n : answer > ONE_DOLLAR_8 ? ONE_DOLLAR_8 : answer,
+    rate8: answer < 0n ? 0n : countedRate(answer),
     feedAtMs: Number(BigInt.asUintN(52, updatedAt * MS_PER_SECOND)),
   }
 }

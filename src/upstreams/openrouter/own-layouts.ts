@@ -1,12 +1,10 @@
 import { z } from 'zod'
 import type { RequestRow } from '../../store/schema.ts'
 import type { AllowancePeriod } from '../../vocabulary/allowance.ts'
-import type { Micros } from '../../vocabulary/money.ts'
+import { MICROS_PER_DOLLAR, type Micros } from '../../vocabulary/money.ts'
 import { promptTokensOf } from '../../vocabulary/outcome.ts'
 
 // The gateway's own requests and keys in the layouts that clients of OpenRouter read.
-
-const MICROS_PER_DOLLAR = 1_000_000
 
 /** The path at which clients of OpenRouter ask for a generation. */
 export const OWN_GENERATION_PATH = '/v1/generation'
