@@ -1,3 +1,4 @@
+import { oneOf } from '../operations/check-input.ts'
 import type { IdPrefix } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { CommandContext } from './command-context.ts'
@@ -132,7 +133,7 @@ function refuseUnnamed(
   }
   // The text of a code is worth money.
   const named =
-    prefix === 'code' ? 'this text or these last characters' : `the ${eitherOf(names)} "${typed}"`
+    prefix === 'code' ? 'this text or these last characters' : `the ${oneOf(names)} "${typed}"`
   const found =
     prefix === 'acct'
       ? `\`${listedBy} --search "${typed}"\` looks for a part of a name or address`
@@ -158,7 +159,7 @@ function ambiguous(
   const count = named.length === NAMED_MAX ? `${NAMED_MAX} or more` : String(named.length)
   const headings = Object.keys(named[0]?.cells ?? {})
   const rows = named.map(({ id, cells }) => [id, ...Object.values(cells)])
-  const have = `${count} ${nounOf(prefix)}s have the ${eitherOf(KINDS[prefix].names)} "${typed}"`
+  const have = `${count} ${nounOf(prefix)}s have the ${oneOf(KINDS[prefix].names)} "${typed}"`
   const ids = named.map(({ id }) => id)
   const listed = table(['ID', ...headings], rows)
   return new AmbiguousName(`${have}: type the ID of one`, { ids, listed })
@@ -170,12 +171,7 @@ function nounOf(prefix: KindPrefix): string {
 
 /** Such as `external ID, name, email address or ID`. */
 function acceptedNames(prefix: KindPrefix): string {
-  return eitherOf([...KINDS[prefix].names, 'ID'])
-}
-
-function eitherOf(words: readonly string[]): string {
-  const last = words.at(-1) ?? ''
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`
+  return oneOf([...KINDS[prefix].names, 'ID'])
 }
 
 /** Names the command that lists the IDs or users, for a message about an unknown one; empty: the message is about neither. */

@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { readLists } from '../../catalog/catalog-store.ts'
 import { MailServer } from '../../mail/mail-server.ts'
 import { saleCheckShape } from '../../operations/credit/sale-status.ts'
+import { isLowCredit } from '../../operations/gateway/upstreams.ts'
 import { reasonOf, redirectUriOf } from '../../people/outside/outside-door.ts'
-import { saleFigures } from '../../sale/figures.ts'
+import { type SaleFigures, saleFigures } from '../../sale/figures.ts'
 import { messageOf } from '../../vocabulary/message-of.ts'
-import { formatDecimal, showDollars } from '../../vocabulary/money.ts'
+import { showDollars } from '../../vocabulary/money.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { listDeliveries } from '../../webhooks/deliveries.ts'
 import { listWebhooks } from '../../webhooks/registry.ts'
@@ -58,8 +59,6 @@ async function readinessOf(url: string): Promise<z.output<typeof readinessShape>
   }
 }
 
-const LEFT_WARNING_DOLLARS = 5
-
 /** Asks each upstream for its models, which costs nothing, and whether it accepts its key. Absent: the simulator answers. */
 export async function checkUpstreams(live: LiveUpstreams | undefined): Promise<readonly Finding[]> {
   if (live === undefined) {
@@ -82,7 +81,7 @@ function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding 
     const message = 'offers no models: `tollgate upstream check` prints why each is left out'
     return { check, state: 'failed', message }
   }
-  if (leftUsd !== null && Number(formatDecimal(leftUsd)) < LEFT_WARNING_DOLLARS) {
+  if (leftUsd !== null && isLowCredit(leftUsd)) {
     const message = `its key has ${showDollars(leftUsd)} left: add credit there`
     return { check, state: 'warning', message }
   }
@@ -160,11 +159,9 @@ export async function checkSale(
 ): Promise<readonly Finding[]> {
   const { sale } = await openSale(opened, input.settings())
   if (sale === null) return [{ check: 'sale', state: 'ok', message: 'no credit is sold' }]
-  return [
-    await comparePayments(input, opened),
-    ...(await checkLooks(opened)),
-    ...(await checkHeldPurchases(opened)),
-  ]
+  const compared = await comparePayments(input, opened)
+  const figures = await saleFigures(opened.store.db)
+  return [compared, ...lookFindings(figures, opened.clock.nowMs()), ...heldFindings(figures)]
 }
 
 /** By position: the command's inputs, and the open store. */
@@ -187,18 +184,16 @@ async function comparePayments(input: CommandInput, opened: CommandContext): Pro
   }
 }
 
-async function checkLooks({ store, clock }: CommandContext): Promise<readonly Finding[]> {
-  const { looks } = await saleFigures(store.db)
+function lookFindings({ looks }: SaleFigures, nowMs: number): readonly Finding[] {
   return looks.flatMap(({ source, lookedAtMs }): Finding[] => {
-    const ageMs = clock.nowMs() - lookedAtMs
+    const ageMs = nowMs - lookedAtMs
     if (ageMs <= LOOK_MS_MAX) return []
     const message = `payments were last read ${durationText(ageMs)} ago: if a server is running, its log says why`
     return [{ check: `sale by ${source}`, state: 'warning', message }]
   })
 }
 
-async function checkHeldPurchases({ store }: CommandContext): Promise<readonly Finding[]> {
-  const { purchases } = await saleFigures(store.db)
+function heldFindings({ purchases }: SaleFigures): readonly Finding[] {
   const held = purchases.filter(({ state }) => state === 'held')
   const count = held.reduce((sum, each) => sum + each.purchases, 0)
   if (count === 0) return []

@@ -179,7 +179,7 @@ export function upstreamState({
   readonly listAgeMs: number | null
 }): (typeof UPSTREAM_STATES)[number] {
   if (isAccountRefused) return 'key_refused'
-  if (left !== null && dollarsOf(left) < LOW_CREDIT_DOLLARS) return 'credit_low'
+  if (left !== null && isLowCredit(left)) return 'credit_low'
   const failed = judged.flatMap((count) => {
     const failures = failuresOf(count)
     return failures === 0 ? [] : [{ code: count.code, requests: failures }]
@@ -213,6 +213,7 @@ function failuresOf({
   return isUpstreams ? requests : 0
 }
 
-function dollarsOf({ digits, exponent }: Decimal): number {
-  return Number(digits) * 10 ** exponent
+/** Whether so little is left of a key's limit, in dollars, that credit should be added. */
+export function isLowCredit({ digits, exponent }: Decimal): boolean {
+  return Number(digits) * 10 ** exponent < LOW_CREDIT_DOLLARS
 }
