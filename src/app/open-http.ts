@@ -3,11 +3,12 @@ import type { ReadinessCheck } from '../http/health.ts'
 import { createInference } from '../http/inference.ts'
 import { createHttpServer } from '../http/server.ts'
 import { Maintenance } from '../journey/gate/maintenance.ts'
+import { Passes } from '../store/passes.ts'
 import { type Config, pageUrlOf } from './config.ts'
 import { failureLogger, requestLogger } from './log.ts'
 import { openManagement } from './open-management.ts'
 import type { HttpParts } from './serving-parts.ts'
-import { VERSION, type Wiring, warning } from './wiring.ts'
+import { running, VERSION, type Wiring, warning } from './wiring.ts'
 
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
 export async function openHttp(wiring: Wiring, http: HttpParts) {
@@ -90,13 +91,14 @@ async function openMaintenance(
   { config, log, clock, closing }: Wiring,
   { store }: HttpParts,
 ): Promise<Maintenance> {
-  const maintenance = await Maintenance.open({
-    db: store.db,
-    clock,
-    pollMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
+  const maintenance = new Maintenance({ db: store.db, clock })
+  await maintenance.read()
+  const readings = new Passes({
+    intervalMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
+    pass: () => maintenance.read(),
     onFailure: warning(log, 'the maintenance switch could not be read from the store'),
   })
-  closing.defer(() => maintenance.stop())
+  running({ closing }, readings)
   if (maintenance.isOn)
     log.warn('maintenance is on: inference requests are refused until it is turned off')
   return maintenance

@@ -9,55 +9,33 @@ import { Maintenance } from './maintenance.ts'
 
 let folder: string
 let store: Store
-let failures: unknown[]
-let opened: Maintenance[]
-let polls: (() => void)[]
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-maintenance-'))
   store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` })
-  failures = []
-  opened = []
-  polls = []
 })
 
 afterEach(async () => {
-  for (const maintenance of opened) await maintenance.stop()
   await store.close()
   await rm(folder, { recursive: true })
 })
 
 async function open(db = store.db): Promise<Maintenance> {
-  const maintenance = await Maintenance.open({
-    db,
-    clock: { nowMs: () => 0 },
-    pollMs: 5_000,
-    onFailure: (cause) => failures.push(cause),
-    startTimer: ({ run }) => {
-      polls.push(run)
-      return () => {}
-    },
-  })
-  opened.push(maintenance)
+  const maintenance = new Maintenance({ db, clock: { nowMs: () => 0 } })
+  await maintenance.read()
   return maintenance
 }
 
-/** Has every instance poll the store, and waits for the answers. */
-async function poll(): Promise<void> {
-  for (const run of polls) run()
-  await Promise.all(opened.map((maintenance) => maintenance.stop()))
-}
-
-test('maintenance is off until it is turned on: at once in this process, at the next poll in others', async () => {
+test('maintenance is off until it is turned on: at once in this process, at the next read in others', async () => {
   const here = await open()
   const elsewhere = await open()
   expect([here.isOn, elsewhere.isOn]).toEqual([false, false])
   await here.turn('on')
   expect([here.isOn, elsewhere.isOn]).toEqual([true, false])
-  await poll()
+  await elsewhere.read()
   expect([here.isOn, elsewhere.isOn]).toEqual([true, true])
   await elsewhere.turn('off')
-  await poll()
+  await here.read()
   expect([here.isOn, elsewhere.isOn]).toEqual([false, false])
 })
 
@@ -66,14 +44,12 @@ test('maintenance survives a restart', async () => {
   expect((await open()).isOn).toBe(true)
 })
 
-test('a store that does not answer changes nothing and is reported', async () => {
+test('a store that does not answer changes nothing', async () => {
   const maintenance = await open()
   await maintenance.turn('on')
   await sql`alter table settings rename to elsewhere`.execute(store.db)
-  await poll()
+  await expect(maintenance.read()).rejects.toThrow()
   expect(maintenance.isOn).toBe(true)
-  expect(failures).toHaveLength(1)
-  await expect(open()).rejects.toThrow()
 })
 
 test('a value that was read before a turn and arrives after it does not undo the turn', async () => {
@@ -89,9 +65,9 @@ test('a value that was read before a turn and arrives after it does not undo the
   const maintenance = await open(db)
   await maintenance.turn('off')
   isLate = true
-  for (const run of polls) run()
+  const reading = maintenance.read()
   await maintenance.turn('on')
   late.resolve()
-  await maintenance.stop()
+  await reading
   expect(maintenance.isOn).toBe(true)
 })

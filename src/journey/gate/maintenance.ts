@@ -7,20 +7,6 @@ import type { Clock } from '../../vocabulary/clock.ts'
 interface MaintenanceInput {
   readonly db: Kysely<Tables>
   readonly clock: Clock
-  /** How often the store is read for changes by other processes. */
-  readonly pollMs: number
-  /** Called when the store could not be read; the last known state stays. Must not throw. */
-  readonly onFailure: (cause: unknown) => void
-  /** Returns its own cancellation. Default: a timer that does not keep the process alive. */
-  readonly startTimer?: (timer: {
-    readonly everyMs: number
-    readonly run: () => void
-  }) => () => void
-}
-
-const startUnrefTimer: NonNullable<MaintenanceInput['startTimer']> = ({ everyMs, run }) => {
-  const timer = setInterval(run, everyMs).unref()
-  return () => clearInterval(timer)
 }
 
 /**
@@ -31,28 +17,12 @@ export class Maintenance {
   readonly #input: MaintenanceInput
   #on = false
   #turns = 0
-  #reading: Promise<void> | null = null
-  readonly #cancelTimer: () => void
 
-  private constructor(input: MaintenanceInput) {
+  constructor(input: MaintenanceInput) {
     this.#input = input
-    const { pollMs, startTimer = startUnrefTimer } = input
-    this.#cancelTimer = startTimer({ everyMs: pollMs, run: () => void this.#poll() })
   }
 
-  /** Reads the state, then polls it. Rejects if the first read fails. */
-  static async open(input: MaintenanceInput): Promise<Maintenance> {
-    const maintenance = new Maintenance(input)
-    try {
-      await maintenance.#read()
-    } catch (error) {
-      await maintenance.stop()
-      throw error
-    }
-    return maintenance
-  }
-
-  /** Whether inference is refused at this moment. */
+  /** Whether inference is refused at this moment. False until it was read. */
   get isOn(): boolean {
     return this.#on
   }
@@ -71,23 +41,8 @@ export class Maintenance {
     this.#on = to === 'on'
   }
 
-  /** Stops the polling; resolves when no read is running. */
-  async stop(): Promise<void> {
-    this.#cancelTimer()
-    await this.#reading
-  }
-
-  /** Never rejects. */
-  async #poll(): Promise<void> {
-    this.#reading ??= this.#read()
-      .catch((cause: unknown) => this.#input.onFailure(cause))
-      .finally(() => {
-        this.#reading = null
-      })
-    await this.#reading
-  }
-
-  async #read(): Promise<void> {
+  /** Reads the state, which another process may have changed. If it rejects, the last known state stays. */
+  async read(): Promise<void> {
     const turns = this.#turns
     const value = await readSetting(this.#input.db, 'maintenance')
     // A value that was read during a change may be older than the change.
