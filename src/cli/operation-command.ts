@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { Command, Option } from 'commander'
 import type { z } from 'zod'
+import { Maintenance } from '../journey/gate/maintenance.ts'
 import type { Letter } from '../mail/letter.ts'
 import { MailServer } from '../mail/mail-server.ts'
 import type { Answered, Operation } from '../operations/operation.ts'
@@ -8,7 +9,6 @@ import { makeOperations } from '../operations/operations.ts'
 import type { OpenedDeposits } from '../sale/open-deposits.ts'
 import { makeSale, openChainSale } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
-import { readSetting, writeSetting } from '../store/settings.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { messageOf } from '../vocabulary/message-of.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -193,6 +193,8 @@ async function operationOf(
   const { store, ledger, ids, clock } = opened
   const read = settings()
   const { keyTag, keyLimits, pageUrl, serviceName, webhookNetworks, upstreams } = read
+  const maintenance = new Maintenance({ db: store.db, clock })
+  await maintenance.read()
   const sections = makeOperations(operations, {
     store,
     ledger,
@@ -207,12 +209,7 @@ async function operationOf(
     serviceName,
     postLetter: read.mail && ((letter) => opened.letters.push(letter)),
     webhookNetworks,
-    maintenance: {
-      get isOn() {
-        return readSetting(store.db, 'maintenance').then((value) => value === 'on')
-      },
-      turn: (value) => writeSetting(store.db, { name: 'maintenance', value }),
-    },
+    maintenance,
     async refreshCatalog(onImageModel) {
       if (upstreams === undefined) throw new CommandFailure('no upstream is configured')
       // The code that talks to the provider is loaded only for this: other commands start sooner without it.

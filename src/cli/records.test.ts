@@ -198,6 +198,17 @@ describe('audit', () => {
   })
 })
 
+test('each turn of maintenance is in the audit log under the name of the command line', async () => {
+  expect(await line.json('maintenance', 'on')).toMatchObject({ enabled: true })
+  expect(await line.json('maintenance', 'show')).toMatchObject({ enabled: true })
+  expect(await line.json('maintenance', 'off')).toMatchObject({ enabled: false })
+  const setMaintenance = { action: 'setMaintenance', token_name: 'command line' }
+  expect((await line.json('action', 'list'))['data']).toMatchObject([
+    { ...setMaintenance, detail: { enabled: false } },
+    { ...setMaintenance, detail: { enabled: true } },
+  ])
+})
+
 describe('usage', () => {
   test('has at least twelve letters of the names of keys on a terminal of 80 columns', async () => {
     const { account } = await makeRequests()

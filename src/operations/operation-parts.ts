@@ -2,8 +2,8 @@ import type { ModelNotOffered, RefreshOfAll } from '../catalog/catalog-refresher
 import type { CatalogRow } from '../catalog/claims.ts'
 import type { ChargedModel } from '../catalog/served-models.ts'
 import type { ChangedCallers } from '../journey/gate/caller.ts'
+import type { Maintenance } from '../journey/gate/maintenance.ts'
 import type { CommandedLedger } from '../ledger/commands.ts'
-import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { Letter } from '../mail/letter.ts'
 import type { RequestSchedule, ScheduledRequest } from '../reconcile/schedule.ts'
 import type { Sale } from '../sale/sale.ts'
@@ -42,7 +42,7 @@ export interface OperationParts {
   readonly postLetter: ((letter: Letter, untilMs: number) => void) | null
   /** Networks that are not public, but that webhooks can be sent to. */
   readonly webhookNetworks: readonly string[]
-  readonly maintenance: MaintenanceSwitch
+  readonly maintenance: Maintenance
   /** The state of a serving process; null: it serves nothing. */
   readonly server: {
     readonly version: string
@@ -104,11 +104,4 @@ export interface UpstreamFacts {
   readonly isAccountRefused: boolean
   /** The remaining limit of the gateway's key, in dollars; null: not known. */
   readonly left: Decimal | null
-}
-
-/** Whether inference is refused for every process of a store. */
-export interface MaintenanceSwitch {
-  readonly isOn: boolean | Promise<boolean>
-  /** `by`: the operator who switches it, which is recorded in the same commit. */
-  turn(to: 'on' | 'off', by: OperatorAction | null): Promise<void>
 }

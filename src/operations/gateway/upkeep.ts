@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { RefreshOfAll } from '../../catalog/catalog-refreshers.ts'
+import type { Maintenance } from '../../journey/gate/maintenance.ts'
 import { auditEntrySums } from '../../ledger/activity/entry-sums.ts'
 import { type Audit, type AuditCheck, auditStore } from '../../ledger/audit/audit.ts'
 import { type OperatorAction, recordAction } from '../../ledger/operator-actions.ts'
@@ -8,7 +9,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 import { endConditions, raiseConditions } from '../../webhooks/conditions.ts'
 import { idField, moneyField, timeAnswer, timeField } from '../fields.ts'
 import { operation } from '../operation.ts'
-import type { MaintenanceSwitch, OperationParts } from '../operation-parts.ts'
+import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 
 /** The checks of an audit in addition to the ledger. */
@@ -298,7 +299,7 @@ function showMaintenance({ maintenance }: OperationParts) {
     summary: 'Whether maintenance is on.',
     answers: { 200: maintenanceShape },
     async run() {
-      return await maintenanceAnswer(maintenance)
+      return maintenanceAnswer(maintenance)
     },
   })
 }
@@ -318,13 +319,11 @@ function turnMaintenance({ maintenance }: OperationParts) {
     takesAccess: true,
     async run({ by, body: { enabled } }) {
       await maintenance.turn(enabled ? 'on' : 'off', by)
-      return await maintenanceAnswer(maintenance)
+      return maintenanceAnswer(maintenance)
     },
   })
 }
 
-async function maintenanceAnswer({
-  isOn,
-}: MaintenanceSwitch): Promise<z.infer<typeof maintenanceShape>> {
-  return { object: 'maintenance', enabled: await isOn }
+function maintenanceAnswer({ isOn }: Maintenance): z.infer<typeof maintenanceShape> {
+  return { object: 'maintenance', enabled: isOn }
 }
