@@ -79,11 +79,11 @@ export function listOptions(list: PagedList, what: string): readonly Taken[] {
   ]
 }
 
-/** The option that narrows a list to one account, which is sent in a field such as `query.account`. */
-export function accountOption(to: Taken['to']): Taken {
+/** The option of one account. By position: the field it is sent in, such as `query.account`, and what it does. */
+export function accountOption(to: Taken['to'], words = 'only this account'): Taken {
   return {
     ...idArgument('acct', '--account <account>', to),
-    words: 'only this account: its external ID, name, email address or ID',
+    words: `${words}: its external ID, name, email address or ID`,
   }
 }
 

@@ -8,7 +8,10 @@ import {
 } from '../operations/people/people.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
+import { accountOption } from './rows.ts'
 import { CUT_WIDTH_MIN, fittingTable, moment } from './table.ts'
+
+const withArticle = (role: unknown) => (role === 'owner' ? 'an owner' : 'a member')
 
 const LOOPBACK = /^https?:\/\/(?:localhost|127\.|\[::1\])/
 
@@ -17,7 +20,7 @@ const showLink = showNamed(linkShape, async ({ url, email, kind, expires_at }, {
   const rights = [
     ...(operator === true ? ['an operator'] : []),
     ...(typeof account_id === 'string'
-      ? [`${role === 'owner' ? 'an owner' : 'a member'} of ${await named.account(account_id)}`]
+      ? [`${withArticle(role)} of ${await named.account(account_id)}`]
       : []),
   ]
   const effect =
@@ -55,6 +58,12 @@ const email = {
 } as const
 
 const account = idArgument('acct', '<account>', 'params.account_id')
+
+const role = {
+  flags: '<role>',
+  words: 'member (keys and Activity) or owner (also credit and members)',
+  to: 'body.role',
+} as const
 
 /** `tollgate user`: people who sign in to the page. */
 export const USER_COMMANDS: CommandGroup = {
@@ -97,17 +106,8 @@ export const USER_COMMANDS: CommandGroup = {
           to: 'body.operator',
           read: () => true,
         },
-        {
-          ...idArgument('acct', '--account <account>', 'body.account_id'),
-          words:
-            'give the person access to this account: its external ID, name, email address or ID',
-        },
-        {
-          flags: '--role <role>',
-          words: 'member (keys and Activity) or owner (also credit and members)',
-          to: 'body.role',
-          fallback: 'owner',
-        },
+        accountOption('body.account_id', 'give the person access to this account'),
+        { ...role, flags: '--role <role>', fallback: 'owner' },
         {
           flags: '--mail',
           words: 'also email the link to the person; needs SMTP_URL and MAIL_FROM',
@@ -126,12 +126,7 @@ export const USER_COMMANDS: CommandGroup = {
       name: 'invitations',
       runs: 'listOpenInvitations',
       words: 'list the invitations that can still be accepted, newest first',
-      takes: [
-        {
-          ...idArgument('acct', '--account <account>', 'query.account_id'),
-          words: 'only invitations to this account: its external ID, name, email address or ID',
-        },
-      ],
+      takes: [accountOption('query.account_id', 'only invitations to this account')],
       examples: ['tollgate user invitations', 'tollgate user invitations --account Ada'],
       show: showNamed(listShape(openInvitationShape), async ({ data }, { named }) => ({
         out:
@@ -190,20 +185,12 @@ export const USER_COMMANDS: CommandGroup = {
       name: 'role',
       runs: 'changeMember',
       words: 'give a member of an account another role',
-      takes: [
-        account,
-        idArgument('user', '<user>', 'params.user_id'),
-        {
-          flags: '<role>',
-          words: 'member (keys and Activity) or owner (also credit and members)',
-          to: 'body.role',
-        },
-      ],
+      takes: [account, idArgument('user', '<user>', 'params.user_id'), role],
       help: '`tollgate user members <account>` shows the members and their roles.',
       examples: ['tollgate user role Ada ada@example.com owner'],
       show: showNamed(memberShape, async ({ email, role }, { sent, named }) => {
         const whose = await named.account(sent.params['account_id'] ?? '')
-        return { out: `${email} is now ${role === 'owner' ? 'an owner' : 'a member'} of ${whose}` }
+        return { out: `${email} is now ${withArticle(role)} of ${whose}` }
       }),
     },
     {
@@ -221,11 +208,7 @@ export const USER_COMMANDS: CommandGroup = {
       words: 'stop a person from signing in, or only remove one right; open invitations end',
       takes: [
         email,
-        {
-          ...idArgument('acct', '--account <account>', 'body.account_id'),
-          words:
-            'only end the membership of this account: its external ID, name, email address or ID',
-        },
+        accountOption('body.account_id', 'only end the membership of this account'),
         {
           flags: '--operator',
           words: 'only end the rights of an operator',
