@@ -1,4 +1,5 @@
 import { getRequest } from '../ledger/activity/activity.ts'
+import type { VerificationReport } from '../operations/operation-parts.ts'
 import {
   AGREED_LOOKUPS_MIN,
   type DoubtChange,
@@ -30,18 +31,6 @@ export interface Verification {
   report(): VerificationReport
   /** The last known rest of our key's limit at an upstream, in dollars; null: not known. */
   creditLeft(upstream: string): Decimal | null
-}
-
-/** How reported costs are verified now. */
-interface VerificationReport {
-  readonly lookups: 'verify' | 'all'
-  /** The units whose reported costs are all looked up, in words. */
-  readonly doubted: readonly string[]
-  /**
-   * Whether the usage of our key went with the booked costs when they were last compared; null: never, or it can't
-   * be.
-   */
-  readonly keyUsageAgrees: boolean | null
 }
 
 /** Opens the parts that verify reported costs, and begins to make standing costs final. */

@@ -66,13 +66,7 @@ export interface OperationParts {
     catalogRows(): readonly (CatalogRow & { readonly isStale: boolean })[]
     /** The models that upstreams list and the gateway does not offer, and why. */
     notOffered(): readonly ModelNotOffered[]
-    verification(): {
-      readonly lookups: 'verify' | 'all'
-      /** Requests whose reported costs are all looked up. */
-      readonly doubted: readonly string[]
-      /** Null: it was never compared, or can't be. */
-      readonly keyUsageAgrees: boolean | null
-    }
+    verification(): VerificationReport
     /** When an unsettled request is looked up, and when it is settled without a cost. By position: it, its upstream. */
     scheduleOf(request: ScheduledRequest, upstream: string): RequestSchedule
     /** Called when the result of an audit could not be noted for webhooks. */
@@ -92,6 +86,18 @@ export interface OperationParts {
    * data, and refuses the revoked ones also if the database loses that. Never rejects.
    */
   readonly onAdminTokensChanged: (revokedIds: readonly string[]) => Promise<void>
+}
+
+/** How reported costs are verified now. */
+export interface VerificationReport {
+  readonly lookups: 'verify' | 'all'
+  /** The units whose reported costs are all looked up, in words. */
+  readonly doubted: readonly string[]
+  /**
+   * Whether the usage of our key went with the booked costs when they were last compared; null: never, or it can't
+   * be.
+   */
+  readonly keyUsageAgrees: boolean | null
 }
 
 /** The state of an upstream as a process knows it, without its address and its key. */
