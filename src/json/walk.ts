@@ -17,7 +17,7 @@ export interface JsonBody {
 
 /** Whether a value is an object: neither an array nor null. */
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord(value)
 }
 
 /** Whether a value is an array. */

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { EnvelopeFamily } from '../../formats/format.ts'
+import { readRecord } from '../../json/walk.ts'
 import { canBeEmpty } from '../../operations/check-input.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
@@ -228,7 +229,7 @@ export async function openApiDocument(
           description: '`ADMIN_API_TOKEN`, or a token of `/v1/admin/tokens`.',
         },
       },
-      schemas: asObject(withDescriptions({ ...Object.fromEntries(named), ...ENVELOPES })),
+      schemas: readRecord(withDescriptions({ ...Object.fromEntries(named), ...ENVELOPES })) ?? {},
     },
     'x-problems': Object.fromEntries(
       Object.entries(PROBLEMS).map(([code, { httpStatus, retryable, meaning, remedy }]) => [
@@ -253,8 +254,8 @@ function withDescriptions(node: unknown): unknown {
       Object.entries(properties).map(([name, schema]) => [
         name,
         {
-          ...wordsFor(name, asObject(schema)),
-          ...asObject(schema),
+          ...wordsFor(name, readRecord(schema) ?? {}),
+          ...readRecord(schema),
         },
       ]),
     ),
@@ -264,10 +265,6 @@ function withDescriptions(node: unknown): unknown {
 function wordsFor(name: string, schema: JsonSchema): JsonSchema {
   const description = FIELD_WORDS.get(name)
   return description === undefined || 'const' in schema ? {} : { description }
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 function operationObject(operation: DocumentedOperation, tag: string): object {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readRecord } from '../../json/walk.ts'
 import { limitField } from '../../operations/fields.ts'
 
 /** A JSON Schema of the 2020-12 draft, as OpenAPI 3.1 takes it. */
@@ -15,8 +16,8 @@ export function requestSchema(schema: z.ZodType): JsonSchema {
 /** The JSON Schema of a response: clients ignore fields that they do not know. */
 export function answerSchema(schema: z.ZodType, named: NamedSchemas): JsonSchema {
   const { $defs, ...converted } = convert(schema, 'output')
-  for (const [name, definition] of Object.entries(asRecord($defs))) {
-    named.set(name, withComponentRefs(asRecord(definition)))
+  for (const [name, definition] of Object.entries(readRecord($defs) ?? {})) {
+    named.set(name, withComponentRefs(readRecord(definition) ?? {}))
   }
   return withComponentRefs(converted)
 }
@@ -44,13 +45,7 @@ export function componentRef(name: string): JsonSchema {
 
 function withComponentRefs(schema: JsonSchema): JsonSchema {
   const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')
-  return asRecord(JSON.parse(text))
-}
-
-function asRecord(value: unknown): JsonSchema {
-  return typeof value === 'object' && value !== null
-    ? Object.fromEntries(Object.entries(value))
-    : {}
+  return readRecord(JSON.parse(text)) ?? {}
 }
 
 const ERROR_MESSAGE: JsonSchema = {

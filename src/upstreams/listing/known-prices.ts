@@ -1,3 +1,4 @@
+import { readRecord } from '../../json/walk.ts'
 import { formatDecimal, parseDecimal } from '../../vocabulary/money.ts'
 import { decimalText } from './pricing.ts'
 
@@ -85,7 +86,7 @@ function readEntry(model: {
 }
 
 function literals(match: unknown): readonly string[] {
-  return rules(match).flatMap(([kind, value]) =>
+  return Object.entries(recordOf(match)).flatMap(([kind, value]) =>
     kind === 'or' ? listOf(value).flatMap(literals) : isLiteral(kind, value) ? [value] : [],
   )
 }
@@ -95,17 +96,13 @@ function isLiteral(kind: string, value: unknown): value is string {
 }
 
 function matches(match: unknown, upstreamModelId: string): boolean {
-  return rules(match).some(([kind, value]) => {
+  return Object.entries(recordOf(match)).some(([kind, value]) => {
     if (kind === 'or') return listOf(value).some((rule) => matches(rule, upstreamModelId))
     if (typeof value !== 'string') return false
     if (kind === 'equals') return upstreamModelId === value
     if (kind === 'starts_with') return upstreamModelId.startsWith(value)
     return kind === 'regex' && new RegExp(value).test(upstreamModelId)
   })
-}
-
-function rules(match: unknown): readonly (readonly [string, unknown])[] {
-  return typeof match === 'object' && match !== null ? Object.entries(match) : []
 }
 
 function listOf(value: unknown): readonly unknown[] {
@@ -164,7 +161,7 @@ function pricingOf(prices: unknown, thresholds: Thresholds): KnownModel['pricing
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
+  return readRecord(value) ?? {}
 }
 
 /**

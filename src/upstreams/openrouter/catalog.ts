@@ -33,7 +33,7 @@ export async function fetchModels(upstream: Upstream): Promise<unknown> {
     if (pages === MODEL_PAGES_MAX) throw new Error("the upstream's list of models does not end")
     const leftMs = LIST_TIMEOUT_MS - Math.ceil(performance.now() - startedAtMs)
     const answer = await fetchModelPage(upstream, query, Math.max(1, leftMs))
-    const rows = memberOf(answer, 'data')
+    const rows = readRecord(answer)?.['data']
     query = nextQuery(answer)
     if (pages === 0 && query === null) return answer
     if (!Array.isArray(rows))
@@ -59,7 +59,7 @@ async function fetchModelPage(
 
 // Only the query of the next page's address is used: our key goes to no other host. Null: no more pages.
 function nextQuery(answer: unknown): string | null {
-  const next = memberOf(memberOf(answer, 'links'), 'next') ?? null
+  const next = readRecord(readRecord(answer)?.['links'])?.['next'] ?? null
   if (next === null) return null
   const at = typeof next === 'string' ? URL.parse(next, 'http://upstream') : null
   if (at === null || at.search === '') {
@@ -67,10 +67,6 @@ function nextQuery(answer: unknown): string | null {
   }
   if (!at.searchParams.has('output_modalities')) at.searchParams.set('output_modalities', 'all')
   return at.searchParams.toString()
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 /** The upstream's answer is not a list of models, or lists none that can be sold. */
