@@ -54,7 +54,7 @@ function htmlOf(part: Part): string {
 }
 
 /** A person with an email address. */
-export interface Named {
+interface Named {
   readonly name: string
   readonly email: string
 }
