@@ -7,7 +7,7 @@ import {
   IN_FLIGHT_RETRY_SECONDS,
   RATE_ADVICE,
 } from '../../vocabulary/request-window.ts'
-import type { CallerLimits } from './caller.ts'
+import type { Caller } from './caller.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
 /**
@@ -34,14 +34,7 @@ export interface GateSettings {
 }
 
 /** The caller of a request, as far as the gate's limits depend on it. */
-export interface GateCaller {
-  readonly accountId: string
-  readonly apiKeyId: string
-  /** Whether paid credit was ever added to the account, which then has no limit by default. */
-  readonly hasBackedCredit: boolean
-  /** Limits of the key and the account, which replace those of the settings. */
-  readonly ownLimits?: CallerLimits
-}
+export type GateCaller = Pick<Caller, 'accountId' | 'apiKeyId' | 'hasBackedCredit' | 'ownLimits'>
 
 const FORGET_AFTER_SECONDS = 60
 
