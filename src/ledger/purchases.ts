@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { isAny, isOneOf } from '../store/conditions.ts'
 import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
@@ -18,7 +18,7 @@ export async function getPurchase(
   db: Kysely<Tables>,
   purchaseId: string,
 ): Promise<PurchaseRow | null> {
-  return one(db.selectFrom('purchases').selectAll().where('id', '=', purchaseId))
+  return PURCHASES.readOne(db.selectFrom('purchases').selectAll().where('id', '=', purchaseId))
 }
 
 /** The purchase of a source; null if there is none. */
@@ -26,7 +26,7 @@ export async function findPurchase(
   db: Kysely<Tables>,
   source: string,
 ): Promise<PurchaseRow | null> {
-  return one(db.selectFrom('purchases').selectAll().where('source', '=', source))
+  return PURCHASES.readOne(db.selectFrom('purchases').selectAll().where('source', '=', source))
 }
 
 /** The purchase of a payment, by the provider's ID of the payment; null: there is none. */
@@ -34,7 +34,9 @@ export async function findPurchaseOfPayment(
   db: Kysely<Tables>,
   paymentRef: string,
 ): Promise<PurchaseRow | null> {
-  return one(db.selectFrom('purchases').selectAll().where('payment_ref', '=', paymentRef))
+  return PURCHASES.readOne(
+    db.selectFrom('purchases').selectAll().where('payment_ref', '=', paymentRef),
+  )
 }
 
 /** The deposits of an account in the transaction of a deposit, which its source names. */
@@ -51,12 +53,6 @@ export async function listDepositsOf(
       .where(sql<boolean>`rtrim(source, '0123456789') = ${source.replace(/\d+$/, '')}`)
       .where(sql<boolean>`price_units is null`),
   )
-}
-
-type PurchaseQuery = SelectQueryBuilder<Tables, 'purchases', Selectable<Tables['purchases']>>
-
-async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {
-  return PURCHASES.readOne(query)
 }
 
 /**
@@ -153,13 +149,9 @@ export async function reversalsOfAccount(
   db: Kysely<Tables>,
   accountId: string,
 ): Promise<ReadonlyMap<string, Reversal | null>> {
-  const rows = await db
-    .selectFrom('purchases')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where(IS_REVERSED)
-    .execute()
-  const purchases = rows.map((row) => PURCHASES.read(row))
+  const purchases = await PURCHASES.readAll(
+    db.selectFrom('purchases').selectAll().where('account_id', '=', accountId).where(IS_REVERSED),
+  )
   return new Map(purchases.map((purchase) => [purchase.id, reversalOf(purchase)]))
 }
 

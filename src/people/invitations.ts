@@ -74,15 +74,15 @@ export async function takeOpenInvitations(
   { email, nowMs }: { readonly email: string | null; readonly nowMs: number },
 ): Promise<readonly LinkRow[]> {
   if (email === null) return []
-  const taken = await trx
-    .updateTable('links')
-    .set({ used_at_ms: nowMs })
-    .where('kind', '=', 'invitation')
-    .where('email', '=', email)
-    .where(isOpen(nowMs))
-    .returningAll()
-    .execute()
-  return taken.map((row) => LINKS.read(row))
+  return LINKS.readAll(
+    trx
+      .updateTable('links')
+      .set({ used_at_ms: nowMs })
+      .where('kind', '=', 'invitation')
+      .where('email', '=', email)
+      .where(isOpen(nowMs))
+      .returningAll(),
+  )
 }
 
 /**

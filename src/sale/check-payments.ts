@@ -161,16 +161,17 @@ export async function checkDeposits({
   const differences: PaymentDifference[] = []
   let checked = 0
   for (let after = ''; ; ) {
-    const rows = await db
-      .selectFrom('purchases')
-      .selectAll()
-      .where('id', '>', after)
-      .where('source', 'like', `chain:${method.chainId}:%`)
-      .where('created_at_ms', '>=', sinceMs)
-      .orderBy('id')
-      .limit(ROWS_AT_ONCE)
-      .execute()
-    for (const row of rows.map((each) => PURCHASES.read(each))) {
+    const rows = await PURCHASES.readAll(
+      db
+        .selectFrom('purchases')
+        .selectAll()
+        .where('id', '>', after)
+        .where('source', 'like', `chain:${method.chainId}:%`)
+        .where('created_at_ms', '>=', sinceMs)
+        .orderBy('id')
+        .limit(ROWS_AT_ONCE),
+    )
+    for (const row of rows) {
       const { source, state, paid } = row
       const fact = await method.look(row)
       const units = fact.kind === 'paid' ? fact.paid.units : null
