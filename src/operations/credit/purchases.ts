@@ -202,6 +202,12 @@ export const reversalField = z
     '`refunded`: everything that was paid. `partly_refunded`: a part of it. `disputed`: a dispute is open. `dispute_lost`: a dispute is lost, and none is open. `dispute_won`: a dispute is won, and nothing is refunded. Null: there was neither.',
   )
 
+/** An amount of the currency that is paid with. */
+export const paymentField = z.object({
+  currency: z.string(),
+  units: z.string().describe('The amount in the smallest unit of the currency: cents for `usd`.'),
+})
+
 /** A purchase as its account sees it. */
 export const purchaseShape = z
   .object({
@@ -216,14 +222,7 @@ export const purchaseShape = z
     credit: moneyField.describe('The credit of the purchase, in micro-dollars.'),
     reversal: reversalField,
     reversed: moneyField.describe('The part that refunds and disputes removed, in micro-dollars.'),
-    paid: z
-      .object({
-        currency: z.string(),
-        units: z
-          .string()
-          .describe('The amount in the smallest unit of the currency: cents for `usd`.'),
-      })
-      .nullable(),
+    paid: paymentField.nullable(),
     transaction: z
       .object({ chain_id: z.int(), hash: z.string() })
       .nullable()

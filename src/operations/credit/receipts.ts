@@ -18,7 +18,7 @@ import { notFound } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { billingOperations } from './billing.ts'
-import { purchaseAnswer, purchaseShape } from './purchases.ts'
+import { paymentField, purchaseAnswer, purchaseShape } from './purchases.ts'
 
 /** Receipts of purchases and the buyer on them, for the people who buy. */
 export function receiptOperations(parts: OperationParts) {
@@ -113,13 +113,7 @@ const receiptShape = z
       .describe(
         'The part of the payment that is neither credit nor tax, in micro-dollars; null: it was not paid in dollars.',
       ),
-    tax: z
-      .object({
-        currency: z.string(),
-        units: z
-          .string()
-          .describe('The amount in the smallest unit of the currency: cents for `usd`.'),
-      })
+    tax: paymentField
       .nullable()
       .describe(
         'The part of the payment that was tax, as the card provider reported it; null: it reported none.',
