@@ -4,7 +4,7 @@ import type { CatalogSettings } from '../catalog/catalog.ts'
 import type { Ledger } from '../ledger/commands.ts'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import type { MailSettings } from '../mail/mail-server.ts'
-import type { KeyLimits } from '../operations/operation-parts.ts'
+import type { OperationParts } from '../operations/operation-parts.ts'
 import type { OperationSource } from '../operations/operations.ts'
 import type { OutsideProvider } from '../people/outside/outside-door.ts'
 import type { SaleSettings } from '../sale/open-methods.ts'
@@ -29,22 +29,16 @@ export interface CommandContext {
 }
 
 /** The part of the environment that commands read. */
-export interface CommandSettings {
+export interface CommandSettings
+  extends Pick<
+    OperationParts,
+    'keyTag' | 'keyLimits' | 'pageUrl' | 'serviceName' | 'webhookNetworks'
+  > {
   readonly storeUrl: string
   /** How a person types the program: `tollgate` or `npx tollgate`. */
   readonly typedName: string
-  /** The `<tag>` of new API keys. */
-  readonly keyTag: string
-  /** The limits of keys without their own. */
-  readonly keyLimits: KeyLimits
-  /** The address of the page in browsers, without `/app`. */
-  readonly pageUrl: string
-  /** The name of the service; null: the operator gave it none. */
-  readonly serviceName: string | null
   /** The address of a running server with these settings. */
   readonly serverUrl: string
-  /** Networks that webhooks may be sent to although they are not public. */
-  readonly webhookNetworks: readonly string[]
   readonly sale: SaleSettings
   /** Null: no email is sent. */
   readonly mail: MailSettings | null
