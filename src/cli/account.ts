@@ -23,7 +23,7 @@ import {
 } from './rows.ts'
 import { moment } from './table.ts'
 import { UsageFailure } from './terminal.ts'
-import { readSince, SINCE_FORMS } from './times.ts'
+import { rangeOptions, SINCE_FORMS } from './times.ts'
 
 type Account = z.output<typeof accountShape>
 
@@ -183,18 +183,10 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
             'name, available, held, charged, margin, last_request or created; a - in front puts the largest first, such as -held',
           to: 'query.sort',
         },
-        {
-          flags: '--since <time>',
-          words: `also show charge and margin of requests from this date on, ${SINCE_FORMS}; default, with --until or a --sort by charged or margin: 30 days`,
-          to: 'query.from',
-          read: readSince,
-        },
-        {
-          flags: '--until <time>',
-          words: 'the end of the range of charge and margin, in the same forms; default: now',
-          to: 'query.to',
-          read: readSince,
-        },
+        ...rangeOptions(
+          `also show charge and margin of requests from this date on, ${SINCE_FORMS}; default, with --until or a --sort by charged or margin: 30 days`,
+          'the end of the range of charge and margin, in the same forms; default: now',
+        ),
         {
           flags: '--external-id <id>',
           words: 'only the account with this ID in another system',

@@ -5,7 +5,7 @@ import { idArgument } from './ids.ts'
 import { type CommandGroup, type OperationCommand, show, showNamed } from './operation-command.ts'
 import { listOptions, PURSE_WORDS, readDollars, shownRows, withLine } from './rows.ts'
 import { moment } from './table.ts'
-import { readExpiry } from './times.ts'
+import { EXPIRES_OPTION } from './times.ts'
 
 const CODES = shownRows(creditCodeShape, {
   list: 'codes',
@@ -53,10 +53,8 @@ const ADD: OperationCommand = {
       read: readPurse,
     },
     {
-      flags: '--expires <when>',
+      ...EXPIRES_OPTION,
       words: 'required with --free: when it expires, such as 2027-01-31 or 90d',
-      to: 'body.expires_at',
-      read: readExpiry,
     },
   ],
   show: showNamed(entryShape, async (entry, { httpStatus, named }) => {
@@ -118,12 +116,7 @@ const CODE_COMMANDS: CommandGroup = {
           to: 'body.amount',
           read: readDollars,
         },
-        {
-          flags: '--expires <when>',
-          words: 'when it expires, such as 2027-01-31 or 90d; default: never',
-          to: 'body.expires_at',
-          read: readExpiry,
-        },
+        EXPIRES_OPTION,
       ],
       help: 'Standard output has only the text of the code, for scripts.',
       examples: ['tollgate credit code create 25 --expires 90d'],

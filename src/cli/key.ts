@@ -16,7 +16,7 @@ import {
   withLine,
 } from './rows.ts'
 import { moment } from './table.ts'
-import { readExpiry, readGrace } from './times.ts'
+import { EXPIRES_OPTION, readExpiry, readGrace } from './times.ts'
 
 const KEYS = shownRows(apiKeyShape, {
   list: 'keys',
@@ -67,12 +67,7 @@ export const KEY_COMMANDS: CommandGroup = {
           to: 'body.credit_limit',
           read: readDollars,
         },
-        {
-          flags: '--expires <when>',
-          words: 'when it expires, such as 2027-01-31 or 90d; default: never',
-          to: 'body.expires_at',
-          read: readExpiry,
-        },
+        EXPIRES_OPTION,
         ...MODEL_OPTIONS,
         ...limitOptions('key', 'new'),
         METADATA_OPTION,
@@ -138,9 +133,8 @@ apply.`,
           read: orNone(readDollars),
         },
         {
-          flags: '--expires <when>',
+          ...EXPIRES_OPTION,
           words: 'when it expires, such as 2027-01-31 or 90d, or none',
-          to: 'body.expires_at',
           read: orNone(readExpiry),
         },
         ...MODEL_OPTIONS,

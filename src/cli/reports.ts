@@ -11,7 +11,7 @@ import { findId, idArgument } from './ids.ts'
 import { type OperationCommand, show } from './operation-command.ts'
 import { accountOption } from './rows.ts'
 import { CUT_WIDTH_MIN, counted, fittingTable, moment, table } from './table.ts'
-import { readSince, readSinceOrDate, SINCE_FORMS } from './times.ts'
+import { rangeOptions, readSinceOrDate, SINCE_FORMS } from './times.ts'
 
 const keyOption: OperationCommand['takes'][number] = {
   flags: '--key <key>',
@@ -43,18 +43,11 @@ export const USAGE_COMMAND: OperationCommand = {
         'requests, charged, cost or margin; a - in front puts the largest first, such as -margin',
       to: 'query.sort',
     },
-    {
-      flags: '--since <time>',
-      words: `from this date or time on, ${SINCE_FORMS}; default: 30 days, the last of which is the day in which the range ends`,
-      to: 'query.from',
-      read: readSinceOrDate,
-    },
-    {
-      flags: '--until <time>',
-      words: 'before this date or time, in the same forms; default: now',
-      to: 'query.to',
-      read: readSinceOrDate,
-    },
+    ...rangeOptions(
+      `from this date or time on, ${SINCE_FORMS}; default: 30 days, the last of which is the day in which the range ends`,
+      'before this date or time, in the same forms; default: now',
+      readSinceOrDate,
+    ),
     {
       flags: '--time-zone <zone>',
       words: 'the time zone of days and dates, such as Europe/Berlin',
@@ -147,18 +140,10 @@ export const STATEMENT_COMMAND: OperationCommand = {
   words: "show each change of the account's credit; the requests of a UTC day are one line",
   takes: [
     idArgument('acct', '<account>', 'params.account_id'),
-    {
-      flags: '--since <time>',
-      words: `from this UTC day on, ${SINCE_FORMS}; default: the last 30 days`,
-      to: 'query.from',
-      read: readSince,
-    },
-    {
-      flags: '--until <time>',
-      words: 'before this date, in the same forms; a time includes its UTC day; default: now',
-      to: 'query.to',
-      read: readSince,
-    },
+    ...rangeOptions(
+      `from this UTC day on, ${SINCE_FORMS}; default: the last 30 days`,
+      'before this date, in the same forms; a time includes its UTC day; default: now',
+    ),
     { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
   ],
   examples: [
@@ -195,18 +180,10 @@ export const REFUSALS_COMMAND: OperationCommand = {
   words: 'show why requests of the account were refused before they were forwarded',
   takes: [
     idArgument('acct', '<account>', 'params.account_id'),
-    {
-      flags: '--since <time>',
-      words: `from this hour on, ${SINCE_FORMS}; default: the last 7 UTC days`,
-      to: 'query.from',
-      read: readSince,
-    },
-    {
-      flags: '--until <time>',
-      words: 'before this time, in the same forms; a time includes its hour; default: now',
-      to: 'query.to',
-      read: readSince,
-    },
+    ...rangeOptions(
+      `from this hour on, ${SINCE_FORMS}; default: the last 7 UTC days`,
+      'before this time, in the same forms; a time includes its hour; default: now',
+    ),
     keyOption,
   ],
   help: `Such requests are not in \`tollgate request list\`: they are only counted, by

@@ -34,6 +34,14 @@ export function spanOptions(verb: string): readonly Taken[] {
   ]
 }
 
+/** The options of the range of a report. By position: the words of its start and of its end, and how both are read. */
+export function rangeOptions(since: string, until: string, read = readSince): readonly Taken[] {
+  return [
+    { flags: '--since <time>', words: since, to: 'query.from', read },
+    { flags: '--until <time>', words: until, to: 'query.to', read },
+  ]
+}
+
 /** A date, a time, a word such as `yesterday`, or how long ago, as a time. A date is its start in UTC. */
 export function readSince(text: string, nowMs: number): string {
   return readMoment(dateOf(text, nowMs), { nowMs, direction: -1, message: AGO })
@@ -56,6 +64,14 @@ function dateOf(text: string, nowMs: number): string {
     ['last-month', Date.UTC(year, month - 1)],
   ]).get(text)
   return startMs === undefined ? text : new Date(startMs).toISOString().slice(0, 10)
+}
+
+/** The option of the end of something that is created, which has none by default. */
+export const EXPIRES_OPTION: Taken = {
+  flags: '--expires <when>',
+  words: 'when it expires, such as 2027-01-31 or 90d; default: never',
+  to: 'body.expires_at',
+  read: readExpiry,
 }
 
 /** A date, a time, or how long from now, as a time. A date is its start in UTC. */
