@@ -4,7 +4,7 @@ import { EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 import { UPSTREAMS } from './stand-in-desk.ts'
 import { MODEL_LIST } from './stand-in-models.ts'
-import { MEMBERS } from './stand-in-operator.ts'
+import { INVITATIONS, MEMBERS } from './stand-in-operator.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** Accounts and gateways with more rows than a screen or a page of a list has. */
@@ -67,6 +67,29 @@ test('members and upstreams are found by a field once they are many', async ({ p
   const names = await home.locator('tbody tr a').allTextContents()
   expect(names).toHaveLength(8)
   expect(names.slice(0, 2)).toEqual(['failing', 'up-39'])
+})
+
+test('invitations are found by a field once they are many, of accounts and of operators', async ({
+  page,
+  server,
+}) => {
+  const data = many(60, (place) => ({
+    ...INVITATIONS[0],
+    id: `link_${place}`,
+    email: `p${place}@helix.example`,
+  }))
+  server.answer('/invitations', json({ ...EMPTY, data }))
+  server.answer('/operator/invitations', json({ ...EMPTY, data }))
+  for (const path of [at('members'), 'operator/operators']) {
+    await page.goto(`${server.address}/app/${path}`)
+    const rows = page.getByRole('table', { name: 'Open invitations' }).locator('tbody tr')
+    await expect.poll(() => rows.count()).toBe(60)
+    const field = page.getByRole('searchbox', { name: 'Email of an invited person' })
+    await field.fill('p45@')
+    await expect.poll(() => rows.count()).toBe(1)
+    await field.fill('no such person')
+    await page.getByText('No invitation matches “no such person”.').waitFor()
+  }
 })
 
 test('keys beyond the newest page have their names in Activity, the palette and the Playground', async ({

@@ -20,7 +20,7 @@ type NeedLink =
   | {
       readonly to: '/operator/accounts'
       readonly search: {
-        readonly state: 'low_credit' | 'failing'
+        readonly state: 'low_credit' | 'failing' | 'in_debt'
         readonly sort?: 'available'
       }
     }

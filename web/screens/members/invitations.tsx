@@ -2,6 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { Invitation } from '../../api/answers.ts'
 import { dayOf } from '../../format/time.ts'
+import { useFindRows } from '../../parts/find-rows.tsx'
 import { type Head, ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -19,10 +20,17 @@ interface InvitationTableProps {
   readonly withdraw: (invitation: Invitation, onClose: () => void) => ReactNode
 }
 
+const INVITATION_FIND = {
+  label: 'Email of an invited person',
+  noun: 'invitation',
+  textOf: ({ email }: Invitation) => email,
+}
+
 /** The open invitations to an account, or to become an operator. */
 export function InvitationTable({ query, column, withdraw }: InvitationTableProps) {
   const [withdrawing, setWithdrawing] = useState<Invitation | null>(null)
   const { text, isHiddenOnPhones, show } = column
+  const found = useFindRows(query.data?.data, INVITATION_FIND)
   const heads: readonly Head[] = [
     { text: 'Invited' },
     { text },
@@ -33,14 +41,17 @@ export function InvitationTable({ query, column, withdraw }: InvitationTableProp
     <ListCard
       label="Open invitations"
       header={
-        <header className="pb-2">
-          <h2>Open invitations</h2>
-        </header>
+        <>
+          <header className="pb-2">
+            <h2>Open invitations</h2>
+          </header>
+          {found.header}
+        </>
       }
       query={query}
-      rows={query.data?.data}
+      rows={found.rows}
       failed="The invitations could not be loaded."
-      empty={<p className="note px-[18px] pb-4">No open invitations.</p>}
+      empty={found.nothing ?? <p className="note px-[18px] pb-4">No open invitations.</p>}
       heads={heads}
       greyRows={1}
       row={(invitation) => (

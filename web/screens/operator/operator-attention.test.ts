@@ -6,8 +6,8 @@ const NOTHING: Known = {
   upstreams: [],
   held: { data: [], has_more: false },
   unsettled: { data: [], has_more: false },
-  debtors: [],
-  failing: [],
+  debtors: { data: [], has_more: false },
+  failing: { data: [], has_more: false },
   low: { data: [], has_more: false },
   health: undefined,
   audit: undefined,
@@ -88,8 +88,8 @@ test('of accounts whose requests are refused or fail, the worst are named with t
       name,
       failing: { requests: 2_000, refused, failed, code: 'model_not_found' },
     }) as ListedAccount
-  const failing = [account('A', 10), account('B', 1_200, 4), account('C', 0, 30), account('D', 50)]
-  const needs = attentionOf({ ...NOTHING, failing })
+  const data = [account('A', 10), account('B', 1_200, 4), account('C', 0, 30), account('D', 50)]
+  const needs = attentionOf({ ...NOTHING, failing: { data, has_more: false } })
   expect(needs.map(({ title }) => title)).toEqual([
     'B: 1,200 refused, 4 failed',
     'D: 50 refused',
@@ -99,4 +99,23 @@ test('of accounts whose requests are refused or fail, the worst are named with t
   expect(needs[0]?.note).toBe(
     'Of 2,000 requests in the last 24 hours. Most frequent reason: model_not_found.',
   )
+})
+
+test('of accounts in debt, those that owe most are named, and the others are counted, as are those beyond the first page', () => {
+  const data = [1, 5, 2, 4, 3].map(
+    (dollars) =>
+      ({
+        id: `acct_${dollars}`,
+        name: `Account ${dollars}`,
+        credit: {
+          backed: { balance: -dollars * 1_000_000, held: 0, available: 0 },
+          free: { balance: 0, held: 0, available: 0, expires_at: null },
+        },
+      }) as ListedAccount,
+  )
+  const titlesOf = (has_more: boolean) =>
+    attentionOf({ ...NOTHING, debtors: { data, has_more } }).map(({ title }) => title)
+  const largest = [5, 4, 3].map((dollars) => `Account ${dollars} owes $${dollars}.00`)
+  expect(titlesOf(false)).toEqual([...largest, '2 more accounts in debt'])
+  expect(titlesOf(true)).toEqual([...largest, 'At least 2 more accounts in debt'])
 })

@@ -22,9 +22,9 @@ export interface Known {
   readonly upstreams: readonly ListedUpstream[] | undefined
   readonly held: Page<ListedPurchase> | undefined
   readonly unsettled: Page<UnsettledRequest> | undefined
-  readonly debtors: readonly ListedAccount[] | undefined
+  readonly debtors: Page<ListedAccount> | undefined
   /** Accounts of which many requests were refused or failed. */
-  readonly failing: readonly ListedAccount[] | undefined
+  readonly failing: Page<ListedAccount> | undefined
   /** Accounts whose credit is low, the lowest first. */
   readonly low: Page<ListedAccount> | undefined
   readonly health: Health | undefined
@@ -42,8 +42,8 @@ export function attentionOf(known: Known): readonly Need[] {
     ...(known.held === undefined ? [] : ofPurchases(known.held)),
     ...(known.unsettled === undefined ? [] : ofUnsettled(known.unsettled)),
     ...(known.webhooks ?? []).flatMap(ofWebhook),
-    ...ofFailing(known.failing ?? []),
-    ...(known.debtors ?? []).map(ofDebtor),
+    ...(known.failing === undefined ? [] : ofFailing(known.failing)),
+    ...(known.debtors === undefined ? [] : ofDebtors(known.debtors)),
     ...(known.low === undefined ? [] : ofLow(known.low)),
   ]
   const urgency = { bad: 0, wait: 1, info: 2 }
@@ -168,7 +168,7 @@ function ofUnsettled({ data, has_more: hasMore }: NonNullable<Known['unsettled']
     tone: 'wait',
     icon: 'clock',
     title: countedOf(data.length, hasMore, 'unsettled request'),
-    note: `${money(heldMicros)} is held.${release}`,
+    note: `${hasMore ? 'At least ' : ''}${money(heldMicros)} is held.${release}`,
     link: { to: '/operator/unsettled' },
   }
   return [item]
@@ -191,8 +191,8 @@ function ofWebhook({ id, url, disabled, failing }: Webhook): readonly Need[] {
 const FAILING_NAMED = 3
 
 /** The accounts with the most refused and failed requests, and how many others there are. */
-function ofFailing(accounts: readonly ListedAccount[]): readonly Need[] {
-  const failing = accounts.flatMap(({ id, name, failing: counts }) =>
+function ofFailing({ data, has_more: hasMore }: NonNullable<Known['failing']>): readonly Need[] {
+  const failing = data.flatMap(({ id, name, failing: counts }) =>
     counts === undefined ? [] : [{ id, name, ...counts }],
   )
   const worst = failing.toSorted(
@@ -222,7 +222,7 @@ function ofFailing(accounts: readonly ListedAccount[]): readonly Need[] {
   const more: Need = {
     tone: 'wait',
     icon: 'users',
-    title: `${counted(others.length, 'more account')} with refused or failed requests`,
+    title: `${othersOf(others, hasMore)} with refused or failed requests`,
     note: others
       .slice(0, NAMED)
       .map(({ name }) => name)
@@ -232,14 +232,40 @@ function ofFailing(accounts: readonly ListedAccount[]): readonly Need[] {
   return [...items, more]
 }
 
-function ofDebtor({ id, name, credit }: ListedAccount): Need {
-  return {
+const DEBTORS_NAMED = 3
+
+/** The accounts with the largest debts, and how many others there are. */
+function ofDebtors({ data, has_more: hasMore }: NonNullable<Known['debtors']>): readonly Need[] {
+  const debtors = data.toSorted(
+    (one, other) => one.credit.backed.balance - other.credit.backed.balance,
+  )
+  const items = debtors.slice(0, DEBTORS_NAMED).map(
+    ({ id, name, credit }): Need => ({
+      tone: 'info',
+      icon: 'users',
+      title: `${name} owes ${money(-credit.backed.balance)}`,
+      note: refusedWithoutCredit(credit),
+      link: { to: '/operator/accounts/$account', params: { account: id } },
+    }),
+  )
+  const others = debtors.slice(DEBTORS_NAMED)
+  if (others.length === 0) return items
+  const more: Need = {
     tone: 'info',
     icon: 'users',
-    title: `${name} owes ${money(-credit.backed.balance)}`,
-    note: refusedWithoutCredit(credit),
-    link: { to: '/operator/accounts/$account', params: { account: id } },
+    title: `${othersOf(others, hasMore)} in debt`,
+    note: others
+      .slice(0, NAMED)
+      .map(({ name, credit }) => `${name}, ${money(credit.backed.balance)}`)
+      .join(' · '),
+    link: { to: '/operator/accounts', search: { state: 'in_debt' } },
   }
+  return [...items, more]
+}
+
+/** `47 more accounts`, `At least 47 more accounts`. */
+function othersOf({ length }: readonly unknown[], hasMore: boolean): string {
+  return `${hasMore ? 'At least ' : ''}${counted(length, 'more account')}`
 }
 
 function ofLow({ data, has_more: hasMore }: NonNullable<Known['low']>): readonly Need[] {
