@@ -238,6 +238,20 @@ test('free credit alone has no forecast, and is not low while most of it is left
   expect(attention).toEqual([])
 })
 
+test('an account in debt that has free credit left reports its debt', async () => {
+  const owing = await world.account({ creditMicros: 0 })
+  const credit = { accountId: owing.id, reference: 'gift' }
+  const free = { purse: 'free', amountMicros: micros(5_000_000) } as const
+  const expiresAtMs = clock.nowMs() + 30 * 86_400_000
+  await world.gateway.ledger.addCredit({ ...credit, ...free, expiresAtMs })
+  const removed = { purse: 'backed', amountMicros: micros(-2_000_000), reference: 'taken' } as const
+  await world.gateway.ledger.addCredit({ ...credit, ...removed, expiresAtMs: null })
+  const guest = { email: 'owing@example.org', accountId: owing.id, role: 'member' } as const
+  const member = await inviteGuest(world, guest)
+  const { json } = await member.get(`accounts/${owing.id}/overview`)
+  expect(json['attention']).toEqual([{ kind: 'no_credit', owed: 2_000_000 }])
+})
+
 test('the forecast of credit uses the charges since the account was opened, from its second day on', async () => {
   const { json } = await browser.get(`accounts/${account.id}`)
   stoppedMs = Date.parse(String(json['created_at'])) + 2 * 86_400_000

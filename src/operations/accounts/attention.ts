@@ -111,7 +111,9 @@ function attentionOfCredit(
   crossed: readonly AlertAbout[],
 ): readonly Attention[] {
   const available = backed.availableMicros + free.availableMicros
-  if (available === 0) return [{ kind: 'no_credit', owed: Math.max(0, -backed.balanceMicros) }]
+  const owed = Math.max(0, -backed.balanceMicros)
+  // Beside a debt, free credit pays for some requests.
+  if (available === 0 || owed > 0) return [{ kind: 'no_credit', owed }]
   const isLow = days_left !== null && days_left < CREDIT_LOW_DAYS
   if (!isLow && !crossed.some(({ kind }) => kind === 'credit')) return []
   const credited = Math.max(available, account.lastCreditBalanceMicros - removedMicros)

@@ -1,4 +1,5 @@
-import type { Attention as Item } from '../../api/answers.ts'
+import type { Attention as Item, Overview } from '../../api/answers.ts'
+import { refusedWithoutCredit } from '../../format/debt.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayAndShortMinute, dayOf } from '../../format/time.ts'
@@ -7,7 +8,7 @@ import { useNow } from '../../parts/now.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 
 /** The items that will soon cause refusals, or that hold credit. */
-export function Attention({ items }: { items: readonly Item[] }) {
+export function Attention({ items, credit }: Pick<Around, 'credit'> & { items: readonly Item[] }) {
   const now = useNow()
   const account = useAccountId()
   return (
@@ -20,7 +21,7 @@ export function Attention({ items }: { items: readonly Item[] }) {
           Nothing needs attention. Credit, limits and expiries are fine.
         </p>
       ) : (
-        <NeedsList needs={items.map((item) => needOf(item, { now, account }))} />
+        <NeedsList needs={items.map((item) => needOf(item, { now, account, credit }))} />
       )}
     </section>
   )
@@ -29,6 +30,7 @@ export function Attention({ items }: { items: readonly Item[] }) {
 interface Around {
   readonly now: Date
   readonly account: string
+  readonly credit: Overview['credit']
 }
 
 function needOf(item: Item, around: Around): Need {
@@ -74,7 +76,7 @@ function needOfKey(item: KeyItem, { now, account }: Around): Need {
   }
 }
 
-function needOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): Need {
+function needOfCredit(item: Exclude<Item, KeyItem>, { now, account, credit }: Around): Need {
   const params = { account }
   const link = { to: '/$account/credit', params } as const
   switch (item.kind) {
@@ -83,7 +85,7 @@ function needOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): N
         icon: 'credit',
         tone: 'bad',
         title: item.owed > 0 ? `The account owes ${money(item.owed)}` : 'The account has no credit',
-        note: 'Requests are refused until credit is added.',
+        note: refusedWithoutCredit(credit),
         link,
       }
     case 'unresolved':

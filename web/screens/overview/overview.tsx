@@ -87,13 +87,13 @@ function Cards({ overview, range, compare, onSplit }: CardsProps) {
         <Figures sums={overview} compare={compare} range={range} />
       </div>
       {isUnused ? (
-        <FirstSteps items={overview.attention} />
+        <FirstSteps {...overview} />
       ) : (
         <>
           <Spend overview={overview} onSplit={onSplit} />
           <div className="cols">
             <KeysBySpend keys={overview.keys} range={range} />
-            <Attention items={overview.attention} />
+            <Attention items={overview.attention} credit={overview.credit} />
           </div>
         </>
       )}
@@ -102,7 +102,7 @@ function Cards({ overview, range, compare, onSplit }: CardsProps) {
 }
 
 /** How to send the first request; before it, credit, without which it would be refused. */
-function FirstSteps({ items }: { readonly items: Overview['attention'] }) {
+function FirstSteps({ attention: items, credit }: Pick<Overview, 'attention' | 'credit'>) {
   const hasCredit = items.every(({ kind }) => kind !== 'no_credit')
   const others = hasCredit ? items : items.filter(({ kind }) => kind !== 'no_credit')
   return (
@@ -110,7 +110,7 @@ function FirstSteps({ items }: { readonly items: Overview['attention'] }) {
       <FirstRequest hasCredit={hasCredit} />
       {others.length > 0 && (
         <div className="mt-4">
-          <Attention items={others} />
+          <Attention items={others} credit={credit} />
         </div>
       )}
     </>
