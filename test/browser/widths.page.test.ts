@@ -336,3 +336,15 @@ test('in the Playground, Tab reaches the model, then the message, then the setti
     expect(await system.evaluate((field) => field === document.activeElement)).toBe(true)
   }
 })
+
+test.for(['laptop', 'tablet', 'phone'] as const)(
+  'on a %s, which has no column for it, a key says when it expires below its name',
+  async (width, { pages, server }) => {
+    const { page } = await pages.of(width)
+    await page.goto(`${server.address}/${at('keys')}`)
+    const row = (name: string) => page.getByRole('row', { name })
+    await row('nightly evals').getByText('Expires 1 Mar 2027').waitFor()
+    await row('hackathon').getByText('Expired 12 Nov').waitFor()
+    expect(await row('notebooks').getByText('Expire').count()).toBe(0)
+  },
+)

@@ -46,6 +46,12 @@ export function KeyRow({ apiKey, availableMicros, onOpen }: KeyRowProps) {
       <td className="name">
         <b title={apiKey.name}>{apiKey.name}</b>
         <span className="two mono wrap-anywhere">{apiKey.prefix}</span>
+        {apiKey.expires_at !== null && (
+          <span className="two min-[1121px]:hidden!">
+            {word === 'Expired' ? 'Expired' : 'Expires'}{' '}
+            <Time at={apiKey.expires_at} show={dayOf} />
+          </span>
+        )}
         <PreviousLine apiKey={apiKey} />
         <OnlyModels models={apiKey.models} />
         <MetadataLine metadata={apiKey.metadata} />
