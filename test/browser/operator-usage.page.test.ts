@@ -304,6 +304,9 @@ test('the Usage tab of an account has cost and margin of each group on a phone t
     const { cost, margin } = operatorReport(new URLSearchParams({ by })).totals
     await total.getByText(`cost $${(cost / 1e6).toFixed(2)}`).waitFor()
     await total.getByText(`margin $${((margin ?? 0) / 1e6).toFixed(2)}`).waitFor()
+    // They take no room from the words beside the spend.
+    const words = await total.getByText(/ requests, .* failed$/).boundingBox()
+    expect(words?.height).toBeLessThan(24)
   }
 })
 

@@ -270,8 +270,8 @@ test('a sign-out that fails is reported', async ({ page, server }) => {
 })
 
 test.for([
-  [true, /here: set SMTP_URL, or invite the new one\.$/],
-  [false, /here: ask the operator to invite the new one\.$/],
+  [true, /here: set SMTP_URL, or invite the new address\.$/],
+  [false, /here: ask the operator to invite the new address\.$/],
 ] as const)(
   'a server without email says how an address is changed (operator: %s)',
   async ([isOperator, text], { page, server }) => {

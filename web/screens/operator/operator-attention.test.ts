@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import type { ListedAccount, ListedUpstream, Webhook } from '../../api/operator.ts'
+import type {
+  ListedAccount,
+  ListedUpstream,
+  UnsettledRequest,
+  Webhook,
+} from '../../api/operator.ts'
 import { attentionOf, type Known } from './operator-attention.ts'
 
 const NOTHING: Known = {
@@ -100,6 +105,18 @@ test('of accounts whose requests are refused or fail, the worst are named with t
     'Of 2,000 requests in the last 24 hours. Most frequent reason: model_not_found.',
   )
 })
+
+test.for([
+  [0, false, 'Nothing is held: they are charged already, by an estimate.'],
+  [380_000, false, '$0.38 is held.'],
+  [380_000, true, 'At least $0.38 is held.'],
+] as const)(
+  'unsettled requests that hold %i micro-dollars, more follow: %s: “%s”',
+  ([held, has_more, note]) => {
+    const data = [{ held, state: 'provisional' } as UnsettledRequest]
+    expect(attentionOf({ ...NOTHING, unsettled: { data, has_more } })[0]?.note).toBe(note)
+  },
+)
 
 test('of accounts in debt, those that owe most are named, and the others are counted, as are those beyond the first page', () => {
   const data = [1, 5, 2, 4, 3].map(

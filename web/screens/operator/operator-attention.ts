@@ -168,7 +168,10 @@ function ofUnsettled({ data, has_more: hasMore }: NonNullable<Known['unsettled']
     tone: 'wait',
     icon: 'clock',
     title: countedOf(data.length, hasMore, 'unsettled request'),
-    note: `${hasMore ? 'At least ' : ''}${money(heldMicros)} is held.${release}`,
+    note:
+      heldMicros === 0
+        ? 'Nothing is held: they are charged already, by an estimate.'
+        : `${hasMore ? 'At least ' : ''}${money(heldMicros)} is held.${release}`,
     link: { to: '/operator/unsettled' },
   }
   return [item]

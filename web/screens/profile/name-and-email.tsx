@@ -28,11 +28,11 @@ export function NameAndEmail() {
           here:{' '}
           {user.is_operator ? (
             <>
-              set <code>SMTP_URL</code>, or invite the new one.
+              set <code>SMTP_URL</code>, or invite the new address.
             </>
           ) : (
             <>
-              <ContactLink>ask the operator</ContactLink> to invite the new one.
+              <ContactLink>ask the operator</ContactLink> to invite the new address.
             </>
           )}
         </p>

@@ -77,7 +77,7 @@ export function TagTable({ report: { data, totals }, measure, margins }: TagTabl
 /** Says below a table by tag why its rows can add up to more than its last line. */
 export function TagNote() {
   return (
-    <p className="note p-4">
+    <p className="pager">
       A request counts in each of its tags, so rows can add up to more than all requests.
     </p>
   )

@@ -193,13 +193,15 @@ export function Figures({ figures, isCompared = false, margin }: FiguresProps) {
             {margin === null ? '–' : <Margin figures={margin} />}
           </td>
           {margin !== null && (
-            <>
-              <td className="only-s dimmed">cost {money(margin.cost)}</td>
-              <td className="only-s num nowrap">
-                <span className="dimmed">margin </span>
-                <Margin figures={margin} />
-              </td>
-            </>
+            <td className="only-s wide">
+              <span className="flex justify-between gap-3">
+                <span className="dimmed">cost {money(margin.cost)}</span>
+                <span className="nowrap">
+                  <span className="dimmed">margin </span>
+                  <Margin figures={margin} />
+                </span>
+              </span>
+            </td>
           )}
         </>
       )}
