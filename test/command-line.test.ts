@@ -19,6 +19,17 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
+test('a line of .env without = ends the process before anything runs, and is named by its number', async () => {
+  writeFileSync(join(folder, '.env'), 'PORT=8787\nTOLLGATE_FEE_BPS 500\n')
+  const finished = await tollgate(['account', 'create', 'Ada'], { folder })
+  expect(finished).toMatchObject({
+    code: 1,
+    notes: expect.stringContaining(
+      'the file .env cannot be used: line 2 has no =: write TOLLGATE_FEE_BPS=…',
+    ),
+  })
+})
+
 test.each<[string, string[], Record<string, string>, number, RegExp]>([
   ['a command that is done', ['account', 'create', 'Ada', '--json'], {}, 0, /^$/],
   ['--help', ['account', '--help'], {}, 0, /^$/],

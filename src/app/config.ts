@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
 import { parseAddressRange } from '../journey/gate/client-address.ts'
@@ -8,6 +8,7 @@ import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { messageOf } from '../vocabulary/message-of.ts'
 import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
+import { skippedSettings } from './settings/env-file.ts'
 import { MAIL_SETTINGS, mailFaults } from './settings/mail-settings.ts'
 import { NAME_SETTINGS } from './settings/name-settings.ts'
 import { misnomerFaults, suggestionFor } from './settings/near-names.ts'
@@ -318,19 +319,19 @@ export function catalogSettingsOf(config: Config): CatalogSettings {
 export function configFromEnvironment(): Config {
   if (existsSync('.env')) {
     const readByNode = process.env['NODE_EXTRA_CA_CERTS']
+    let fault: string | null
     try {
       process.loadEnvFile('.env')
       readMarkedName()
+      fault = skippedSettings(readFileSync('.env', 'utf8'), Object.keys(SETTINGS))
     } catch (error) {
       throw new ConfigError(
         'the file .env cannot be read: check that it is a file that this user can read',
-        {
-          cause: error,
-        },
+        { cause: error },
       )
     }
     const named = process.env['NODE_EXTRA_CA_CERTS'] ?? ''
-    const fault = readByNode === undefined && named !== '' ? trustAuthorities(named) : null
+    fault ??= readByNode === undefined && named !== '' ? trustAuthorities(named) : null
     if (fault !== null) throw new ConfigError(fault)
   }
   return readConfig(process.env)

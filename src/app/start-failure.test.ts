@@ -40,6 +40,24 @@ test('a database that takes no writes is refused with the primary server named',
   expect(failure?.message).toMatch(/db:5432 is read-only\. It may be a standby: .*primary server/)
 })
 
+test.each([
+  ['password authentication failed for user "tollgate"', 'Correct the user and the password'],
+  ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'Correct the user'],
+  ['empty password returned by client', 'Correct the user'],
+  [
+    'no pg_hba.conf entry for host "10.0.0.2", user "tollgate"',
+    'Correct the user and the password in DATABASE_URL, or let this user in',
+  ],
+  ['sorry, too many clients already', 'Raise its max_connections'],
+  ['remaining connection slots are reserved for roles with SUPERUSER', 'Raise its max_connections'],
+  ['The server does not support SSL connections', 'Leave sslmode out of DATABASE_URL'],
+  ['connect ECONNREFUSED 10.0.0.1:5432', 'Check that the database is running'],
+])('a PostgreSQL server that answers %j is refused with what to correct', (message, advice) => {
+  const config = readConfig({ DATABASE_URL: 'postgres://tollgate@db/tollgate' })
+  const failure = startFailureOf(new StoreUnavailable(`db:5432: ${message}`), config)
+  expect(failure?.message).toContain(`${message}. ${advice}`)
+})
+
 test('a PostgreSQL user without the right to make tables, or without a database, is pointed to the commands for both', async () => {
   const database = await createPostgresDatabase()
   const url = new URL(database.url)

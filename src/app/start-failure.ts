@@ -113,6 +113,15 @@ function postgresAdvice(message: string): string {
   if (/database ".*" does not exist/.test(message)) {
     return 'Create it with the commands in docs/scale.md, or correct its name in DATABASE_URL.'
   }
+  if (/password|pg_hba\.conf|role ".*" does not exist/.test(message)) {
+    return 'Correct the user and the password in DATABASE_URL, or let this user in with the pg_hba.conf of the server.'
+  }
+  if (/too many (clients|connections)|connection slots are reserved/.test(message)) {
+    return 'Raise its max_connections, or stop other programs that use it: a gateway needs up to sixteen (docs/scale.md).'
+  }
+  if (message.includes('does not support SSL')) {
+    return 'Leave sslmode out of DATABASE_URL, or set up TLS at the server.'
+  }
   return message.includes('is read-only')
     ? 'It may be a standby: promote it, or name the primary server in DATABASE_URL (docs/scale.md).'
     : 'Check that the database is running and that DATABASE_URL is right, then try again.'

@@ -71,12 +71,14 @@ export class UpstreamMismatch extends Error {
  */
 export async function claimUpstream(db: Kysely<Tables>, upstream: string): Promise<void> {
   const owner = await settingOnce(db, { name: 'upstream', value: upstream })
-  if (owner === upstream) return
-  if (owner !== 'simulator' && upstream !== 'simulator') {
-    // From one real upstream to another, credit is the same money.
-    await writeSetting(db, { name: 'upstream', value: upstream })
-    return
-  }
+  refuseOtherMoney(owner, upstream)
+  if (owner !== upstream) await writeSetting(db, { name: 'upstream', value: upstream })
+}
+
+/** Throws `UpstreamMismatch` as {@link claimUpstream} does. By position: the upstream of the store, and the configured one. */
+export function refuseOtherMoney(owner: string, upstream: string): void {
+  // From one real upstream to another, credit is the same money.
+  if ((owner === 'simulator') === (upstream === 'simulator')) return
   throw new UpstreamMismatch(
     owner === 'simulator'
       ? `the store has the simulator's play money, which must not buy from ${upstream}: set DATABASE_URL to another store`

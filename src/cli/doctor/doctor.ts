@@ -6,7 +6,7 @@ import { countHolds } from '../../ledger/activity/unsettled.ts'
 import { readAtWork } from '../../ledger/instances/open-instance.ts'
 import { listStoreGaps } from '../../ledger/store-gaps.ts'
 import { showDatabaseUrl } from '../../store/database-url.ts'
-import { readSetting } from '../../store/settings.ts'
+import { readSetting, refuseOtherMoney } from '../../store/settings.ts'
 import type { Store } from '../../store/store.ts'
 import { DAY_MS } from '../../vocabulary/clock.ts'
 import { countInWords } from '../../vocabulary/count-in-words.ts'
@@ -66,7 +66,12 @@ count.`,
 }
 
 function tableOf(findings: readonly Finding[]): FittingTable {
-  const rows = findings.map(({ check, state, message }) => [state, check, message])
+  // The message names the webhook: its ID would leave little room for the results of all checks.
+  const rows = findings.map(({ check, state, message }) => [
+    state,
+    check.replace(/^webhook .*/, 'webhook'),
+    message,
+  ])
   return sentenceTable(['STATE', 'CHECK', 'RESULT'], rows)
 }
 
@@ -99,6 +104,7 @@ async function findingsOf(input: DoctorInput): Promise<readonly Finding[]> {
   await add('store', () =>
     withStore(input, async (opened) => {
       await add('store', () => checkStore(opened))
+      await add('upstream of the store', () => checkMoney(opened, upstreams))
       if (upstreams !== undefined) await add('prices', () => checkPrices(opened, upstreams))
       await add('sale', () => checkSale(input, opened))
       await add('webhooks', () => checkWebhooks(opened))
@@ -140,6 +146,17 @@ async function checkStore(opened: CommandContext): Promise<readonly Finding[]> {
     await checkHolds(opened),
     await checkMaintenance(store),
   ]
+}
+
+/** Finds nothing unless a server would refuse the store, because its credit is play money and the upstream is real, or the reverse. */
+async function checkMoney(
+  { store }: CommandContext,
+  upstreams: CommandSettings['upstreams'],
+): Promise<readonly Finding[]> {
+  const owner = await readSetting(store.db, 'upstream')
+  const [configured] = (await upstreams?.load())?.upstreams ?? []
+  if (owner !== null) refuseOtherMoney(owner, configured?.baseUrl ?? 'simulator')
+  return []
 }
 
 async function checkWrites({ store, clock }: CommandContext): Promise<Finding> {
