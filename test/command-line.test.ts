@@ -1,6 +1,14 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +26,28 @@ beforeEach(() => {
   writeFileSync(join(folder, 'a-file'), 'This is not a database, and no folder either.')
 })
 afterEach(() => rmSync(folder, { recursive: true }))
+
+test('a store in a folder of another user is not called missing: the error says which user to be', async () => {
+  await tollgate(['account', 'create', 'Ada'], { folder })
+  const data = join(folder, 'data')
+  chmodSync(folder, 0o755)
+  chmodSync(data, 0o000)
+  const { PATH = '' } = process.env
+  // Root sees all folders.
+  const otherUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+  const listing = shell(process.execPath, [LAUNCHER, 'account', 'list'], {
+    cwd: folder,
+    env: { PATH },
+    ...otherUser,
+  })
+  await expect(listing).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /this user cannot open the folder of the store \S+simulator\.db: run the command as the user that runs the server/,
+    ),
+  })
+  chmodSync(data, 0o700)
+})
 
 test('a line of .env without = ends the process before anything runs, and is named by its number', async () => {
   writeFileSync(join(folder, '.env'), 'PORT=8787\nTOLLGATE_FEE_BPS 500\n')

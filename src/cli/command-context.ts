@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { CatalogSettings } from '../catalog/catalog.ts'
 import type { Ledger } from '../ledger/commands.ts'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
@@ -86,12 +86,25 @@ export async function withStore<T>(
   }
 }
 
+/** Throws `CommandFailure` if this user can't look into the folder of the file. */
+function isFile(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EACCES')) return false
+    throw new CommandFailure(
+      `this user cannot open the folder of the store ${file}: run the command as the user that runs the server (docs/deploy.md)`,
+      { cause },
+    )
+  }
+}
+
 const NEW_STORE_ADVICE = 'For a new store, start the server or run `tollgate account create`.'
 
-/** Throws `CommandFailure` if the address is of a SQLite file that does not exist. By position: it, and the option that names it. */
+/** Throws `CommandFailure` if the address is of a SQLite file that does not exist, or that this user can't see. By position: it, and the option that names it. */
 export function requireStore(url: string, option: string | null = null): void {
   const location = parseDatabaseUrl(url)
-  if (location.kind === 'postgres' || existsSync(location.file)) return
+  if (location.kind === 'postgres' || isFile(location.file)) return
   if (option !== null) {
     throw new CommandFailure(`there is no store at ${location.file}: correct \`${option}\``)
   }

@@ -84,6 +84,17 @@ test('on a PostgreSQL database without a store, commands make no tables and name
   await database.remove()
 })
 
+test('maintenance is changed with a note that running servers follow within seconds, which show leaves out', async () => {
+  const made = openCommandLine()
+  expect(await made.run('maintenance', 'on')).toEqual({
+    exitCode: 0,
+    out: 'maintenance is on: inference requests are answered 503 until `tollgate maintenance off`\n',
+    notes: expect.stringContaining('Running servers apply this within seconds'),
+  })
+  expect((await made.run('maintenance', 'show')).notes).toBe('')
+  made.close()
+})
+
 test('the first account can be created before the first start', async () => {
   const storeUrl = `${line.storeUrl}.new`
   const first = openCommandLine({ storeUrl })

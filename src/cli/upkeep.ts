@@ -81,10 +81,17 @@ function figureText(value: Figure, isMoney: boolean): string {
   return isMoney && typeof value === 'number' ? showMicros(value) : String(value)
 }
 
-const STATE = show(maintenanceShape, ({ enabled }) => ({
-  out: enabled
+function stateText({ enabled }: { readonly enabled: boolean }): string {
+  return enabled
     ? 'maintenance is on: inference requests are answered 503 until `tollgate maintenance off`'
-    : 'maintenance is off: inference requests are accepted',
+    : 'maintenance is off: inference requests are accepted'
+}
+
+const STATE = show(maintenanceShape, (answer) => ({ out: stateText(answer) }))
+
+const CHANGED = show(maintenanceShape, (answer) => ({
+  out: stateText(answer),
+  note: 'Running servers apply this within seconds (TOLLGATE_MAINTENANCE_POLL_MS).',
 }))
 
 /** `tollgate maintenance`: refuses inference for a while. */
@@ -99,7 +106,7 @@ export const MAINTENANCE_COMMANDS: CommandGroup = {
       takes: [],
       examples: ['tollgate maintenance on'],
       body: { enabled: true },
-      show: STATE,
+      show: CHANGED,
     },
     {
       name: 'off',
@@ -108,7 +115,7 @@ export const MAINTENANCE_COMMANDS: CommandGroup = {
       takes: [],
       examples: ['tollgate maintenance off'],
       body: { enabled: false },
-      show: STATE,
+      show: CHANGED,
     },
     {
       name: 'show',

@@ -40,7 +40,9 @@ running server knows of refused keys and of low credit: the page shows both.`,
               showMicros(row.cost),
               `${row.in_flight}${row.in_flight_max === null ? '' : ` of ${row.in_flight_max}`}`,
               moment(row.listed_at),
-              row.last_failure === null ? '-' : `${row.last_failure.code} ${row.last_failure.at}`,
+              row.last_failure === null
+                ? '-'
+                : `${row.last_failure.code}, ${moment(row.last_failure.at)}`,
             ]),
             {},
           ),
