@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, expect, test } from 'vitest'
-import { commandLineOfEachTest } from './testing/command-line.ts'
+import { commandLineOfEachTest, openCommandLine } from './testing/command-line.ts'
 
 /** The fields that a shop sets on accounts and keys. */
 
@@ -128,6 +128,23 @@ test('accounts with many refused requests are listed with their numbers and the 
     ['ID', 'NAME', 'REQUESTS', 'REFUSED', 'FAILED', 'MOSTLY'],
     [id, 'Ada', '12', '12', '0', 'insufficient_credit'],
   ])
+})
+
+test('on a terminal, what the codes of refused requests mean is broken between words', async () => {
+  const { storeUrl } = line
+  const store = new DatabaseSync(storeUrl.replace('sqlite:', ''))
+  const hour = Math.floor(Date.now() / 3_600_000)
+  store
+    .prepare('insert into refusals values (?, ?, ?, ?, ?, ?)')
+    .run(id, hour, 'key_1', 'insufficient_credit', 12, Date.now())
+  store.close()
+  const terminal = openCommandLine({ storeUrl }, { operations: [], commands: [], columnsMax: 80 })
+  const { out } = await terminal.run('account', 'refusals', id)
+  terminal.close()
+  expect(Math.max(...out.split('\n').map((text) => text.length))).toBeLessThanOrEqual(80)
+  const inPipe = await line.run('account', 'refusals', id)
+  const meaningOf = (text: string) => text.slice(text.indexOf('insufficient_credit: '))
+  expect(meaningOf(out).replaceAll('\n', ' ')).toBe(meaningOf(inPipe.out).replaceAll('\n', ' '))
 })
 
 test('an account below zero shows its debt and its own fee', async () => {

@@ -132,15 +132,14 @@ const FIRST_STEPS = [
 const SERVE_SETTINGS = `Settings are environment variables, or lines of a file named .env:
   PORT=8788                     the port; 8787 by default
   HOST=0.0.0.0                  the address; 127.0.0.1 by default
-  UPSTREAM_BASE_URL=https://openrouter.ai/api/v1
-                                the provider; without it, the simulator answers
-  UPSTREAM_DIALECT=openai       or anthropic: that vendor's own API, at its own
-                                address
+  UPSTREAM_DIALECT=openrouter   the provider: openrouter, openai or anthropic
   UPSTREAM_API_KEY=sk-or-...    the gateway's own key there
+  TOLLGATE_UPSTREAMS=file.yaml  your own servers, other vendors, or several
+                                providers (docs/upstreams.md)
   ADMIN_API_TOKEN=...           turns the admin API on; see /docs of the server
   DATABASE_URL=postgres://...   the store; a SQLite file in ./data by default
-docs/config.md has all settings. Ctrl-C waits for requests in flight; a second
-Ctrl-C does not.`
+docs/config.md has all settings. Without a provider, the built-in simulator
+answers. Ctrl-C waits for requests in flight; a second Ctrl-C does not.`
 
 const SERVE_EXAMPLES = ['tollgate serve', 'PORT=8788 tollgate serve']
 

@@ -10,6 +10,7 @@ import { showMicros } from '../vocabulary/money.ts'
 import { findId, idArgument } from './ids.ts'
 import { type OperationCommand, show } from './operation-command.ts'
 import { accountOption } from './rows.ts'
+import { brokenAt } from './shown-width.ts'
 import { CUT_WIDTH_MIN, counted, fittingTable, moment, table } from './table.ts'
 import { rangeOptions, readSinceOrDate, SINCE_FORMS } from './times.ts'
 
@@ -201,7 +202,14 @@ hour, error code and API key. Counts are kept for ${REFUSALS_KEPT_DAYS} days.`,
     const list = fittingTable(['REQUESTS', 'CODE', 'KEY', 'NAME', 'LATEST'], rows, {
       NAME: CUT_WIDTH_MIN,
     })
-    const texts = codes.map(({ code, meaning, remedy }) => `\n${code}: ${meaning} ${remedy}`)
-    return { out: (columnsMax) => `${list(columnsMax)}\n${texts.join('')}` }
+    const texts = codes.map(({ code, meaning, remedy }) => `${code}: ${meaning} ${remedy}`)
+    return {
+      out: (columnsMax) => {
+        const broken = texts.flatMap((text) =>
+          columnsMax === null ? text : brokenAt(columnsMax, text),
+        )
+        return [list(columnsMax), '', ...broken].join('\n')
+      },
+    }
   }),
 }

@@ -59,7 +59,7 @@ test('without an upstream, the check says that the simulator answers, and which 
   expect(await line.run('upstream', 'check')).toEqual(
     failedWith(
       1,
-      'no upstream is configured, and the built-in simulator answers: set UPSTREAM_BASE_URL, or TOLLGATE_UPSTREAMS for several',
+      'no upstream is configured, and the built-in simulator answers: set UPSTREAM_DIALECT and UPSTREAM_API_KEY, or TOLLGATE_UPSTREAMS for several',
     ),
   )
 })

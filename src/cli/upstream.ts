@@ -23,7 +23,7 @@ running server knows of refused keys and of low credit: the page shows both.`,
   show: show(listShape(upstreamShape), ({ data: upstreams }) => ({
     out:
       upstreams.length === 0
-        ? 'The built-in simulator answers. For real models, set UPSTREAM_BASE_URL and\nUPSTREAM_API_KEY in .env and restart tollgate: see docs/upstreams.md.'
+        ? 'The built-in simulator answers. For real models, set UPSTREAM_DIALECT and\nUPSTREAM_API_KEY in .env and restart tollgate: see docs/upstreams.md.'
         : fittingTable(
             [
               ...['UPSTREAM', 'DIALECT', 'STATE', 'MODELS', 'REQUESTS', 'FAILED'],
@@ -94,7 +94,7 @@ async function check(
   const { upstreams: live } = settings()
   if (live === undefined) {
     throw new CommandFailure(
-      'no upstream is configured, and the built-in simulator answers: set UPSTREAM_BASE_URL, or TOLLGATE_UPSTREAMS for several',
+      'no upstream is configured, and the built-in simulator answers: set UPSTREAM_DIALECT and UPSTREAM_API_KEY, or TOLLGATE_UPSTREAMS for several',
     )
   }
   const rows = await askAll(live, (name) => spend && (only === null || name === only))

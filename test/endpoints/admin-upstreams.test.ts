@@ -92,7 +92,7 @@ test('the built-in simulator is not listed as an upstream, nor on the command li
   await line.run('account', 'create', 'one')
   expect(await line.run('upstream', 'list')).toEqual({
     exitCode: 0,
-    out: 'The built-in simulator answers. For real models, set UPSTREAM_BASE_URL and\nUPSTREAM_API_KEY in .env and restart tollgate: see docs/upstreams.md.\n',
+    out: 'The built-in simulator answers. For real models, set UPSTREAM_DIALECT and\nUPSTREAM_API_KEY in .env and restart tollgate: see docs/upstreams.md.\n',
     notes: '',
   })
 })

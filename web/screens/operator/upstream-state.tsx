@@ -56,7 +56,7 @@ export function NoUpstreams() {
   return (
     <Empty title="The built-in simulator answers.">
       <p>
-        For real models, set <code>UPSTREAM_BASE_URL</code> and <code>UPSTREAM_API_KEY</code> in{' '}
+        For real models, set <code>UPSTREAM_DIALECT</code> and <code>UPSTREAM_API_KEY</code> in{' '}
         <code>.env</code> and restart tollgate: see <code>docs/upstreams.md</code>.
       </p>
     </Empty>
