@@ -150,7 +150,9 @@ function useUses(): ModelUses {
 function Nothing({ isEmpty }: { readonly isEmpty: boolean }) {
   return isEmpty ? (
     <Empty title="The catalog is empty.">
-      <p>No upstream lists models yet. The log says why.</p>
+      <p>
+        No upstream lists models yet. <code>tollgate upstream check</code> says why.
+      </p>
     </Empty>
   ) : (
     <Empty title="No model matches.">
