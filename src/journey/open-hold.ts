@@ -158,7 +158,10 @@ function allowanceMessage({
   if (reached?.kind !== 'allowance') return null
   const { of, resetsAtMs, allowance } = reached
   const { allowanceMicros, allowancePeriod } = allowance
-  const held = heldMicros > 0 ? othersHold('Requests', `${showMicros(heldMicros)} of it`) : ''
+  const held =
+    heldMicros > 0
+      ? othersHold('Requests', `${showMicros(heldMicros)} of it`)
+      : ' Wait until then, or have it raised.'
   return `${needs(neededMicros)}; the ${OWNERS[of]} has ${showMicros(availableMicros)} left of its allowance of ${showMicros(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${held}`
 }
 
@@ -222,7 +225,10 @@ function creditMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusa
 }
 
 function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
-  const held = heldMicros > 0 ? othersHold('Other requests of the key', showMicros(heldMicros)) : ''
+  const held =
+    heldMicros > 0
+      ? othersHold('Other requests of the key', showMicros(heldMicros))
+      : ' Raise the limit, or use another key.'
   return `${needs(neededMicros)}; the API key has ${showMicros(availableMicros)} of its credit limit left.${held}`
 }
 

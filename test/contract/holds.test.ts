@@ -75,7 +75,11 @@ async function expectHeldInFull(row: FormatRow, body: Body): Promise<void> {
   const limited = await bench.payer()
   await limitKey(limited, holdMicros - 1)
   const ofKey = await bench.send(row, { apiKey: limited.apiKey, body })
-  expectError({ bench, row, answer: ofKey }, { httpStatus: 402, code: 'key_limit_reached' })
+  const message = expect.stringContaining('left. Raise the limit, or use another key.')
+  expectError(
+    { bench, row, answer: ofKey },
+    { httpStatus: 402, code: 'key_limit_reached', message },
+  )
   expect(bench.forwardedCount).toBe(forwarded)
 }
 

@@ -39,7 +39,9 @@ test('an allowance is shown with its spend, refuses with its reset, and resets a
     await admin.patch(path, { allowance: { amount: 1, period: 'day', time_zone: 'Europe/Berlin' } })
     const refused = await chat(text)
     expect(refused).toEqual(refusal(402, code))
-    expect(JSON.stringify(refused.json)).toContain('resets at 2026-10-24T22:00:00.000Z')
+    expect(JSON.stringify(refused.json)).toContain(
+      'resets at 2026-10-24T22:00:00.000Z. Wait until then, or have it raised.',
+    )
     expect((await admin.patch(path, { allowance: null })).json).toMatchObject({ allowance: null })
   }
   const day = { amount: 9_000_000, period: 'day', time_zone: 'Europe/Berlin' }
