@@ -77,12 +77,24 @@ describe('a comparison', () => {
     ['year', dates('2026-10-01', '2026-10-31'), '2025-10-01 to 2025-10-31'],
     ['year', dates('2024-02-01', '2024-02-29'), '2023-02-01 to 2023-02-28'],
     ['year', dates('2025-02-01', '2025-02-28'), '2024-02-01 to 2024-02-29'],
+    ['year', dates('2025-01-01', '2025-02-28'), '2024-01-01 to 2024-02-29'],
+    ['year', dates('2025-02-28', '2025-02-28'), '2024-02-28 to 2024-02-28'],
+    ['year', dates('2025-02-22', '2025-02-28'), '2024-02-22 to 2024-02-28'],
+    ['year', dates('2024-02-29', '2024-02-29'), '2023-02-28 to 2023-02-28'],
     ['year', dates('2024-02-28', '2024-02-28'), '2023-02-28 to 2023-02-28'],
     ['year', dates('2024-02-27', '2024-02-28'), '2023-02-27 to 2023-02-28'],
     ['year', dates('2027-01-01', '2027-01-01'), '2026-01-01 to 2026-01-01'],
   ] as const)('%s with %j is %s', (comparison, range, days) => {
     const span = spanAt(range, '2030-01-01T00:00:00Z')
     expect(daysOf(comparedSpan(span, comparison))).toBe(days)
+  })
+
+  test('a year earlier has the same hours of a leap day', () => {
+    const span = { fromMs: at('2024-02-29T12:00:00Z'), toMs: at('2024-02-29T14:00:00Z') }
+    expect(comparedSpan(span, 'year')).toEqual({
+      fromMs: at('2023-02-28T12:00:00Z'),
+      toMs: at('2023-02-28T14:00:00Z'),
+    })
   })
 
   test('lies before its range', () => {

@@ -97,7 +97,10 @@ export function wholeMonth(atMs: number, monthsLater = 0): DateRange {
 /** The span that another is compared with: of a whole month that before it is the month before. */
 export function comparedSpan({ fromMs, toMs }: TimeSpan, comparison: Comparison): TimeSpan {
   if (comparison === 'year') {
-    return { fromMs: yearBefore(fromMs), toMs: yearBefore(toMs, { leapDayIs: 'nextDay' }) }
+    // February has its last day in each year if it is whole. Otherwise the last moment of a span has its date.
+    const isWhole = [fromMs, toMs].every((atMs) => atMs === monthStart(atMs))
+    const endMs = isWhole ? yearBefore(toMs) : yearBefore(toMs - 1) + 1
+    return { fromMs: yearBefore(fromMs), toMs: endMs }
   }
   if (monthOf({ fromMs, toMs }) !== null) {
     const { year, month } = monthAt(fromMs)
@@ -200,18 +203,10 @@ function monthAt(atMs: number): { readonly year: number; readonly month: number 
   return { year: at.getUTCFullYear(), month: at.getUTCMonth() }
 }
 
-/**
- * The moment a year before this one. A leap day becomes the 28th of February, or the day after it: where the leap day ends
- * a span, the 28th is part of it.
- */
-function yearBefore(
-  atMs: number,
-  { leapDayIs }: { readonly leapDayIs: 'lastDay' | 'nextDay' } = { leapDayIs: 'lastDay' },
-): number {
+/** The moment a year before this one; of a leap day, that of the 28th of February. */
+function yearBefore(atMs: number): number {
   const { year, month } = monthAt(atMs)
   const date = new Date(atMs).getUTCDate()
   const lastDate = new Date(Date.UTC(year - 1, month + 1) - DAY_MS).getUTCDate()
-  // A date beyond the end of a month is in the next one.
-  const inMonth = leapDayIs === 'nextDay' ? date : Math.min(date, lastDate)
-  return Date.UTC(year - 1, month, inMonth) + (atMs - dayAt(atMs))
+  return Date.UTC(year - 1, month, Math.min(date, lastDate)) + (atMs - dayAt(atMs))
 }
