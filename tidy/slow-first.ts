@@ -1,7 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-// Their tests start and kill processes: short files that take the longest of all.
-const SLOW = /\/test\/(chain|crash|dialects|upgrade)\//
+// Their tests start and kill processes, or play random histories: short files that take the longest of all.
+const SLOW =
+  /\/test\/(chain|crash|dialects|upgrade)\/|\.model\.test\.ts$|\/src\/usage\/usage\.test\.ts$/
 
 /**
  * Begins each project with its slow files: one that began last would run alone. Vitest itself knows how long files took
