@@ -24,6 +24,8 @@ const exclude = [
 const ALL_PROJECTS = {
   ...HANG_LIMITS,
   ...LOADED_BY_NODE,
+  // A test that checks nothing fails.
+  expect: { ...HANG_LIMITS.expect, requireAssertions: true },
   isolate: false,
   setupFiles: [join(import.meta.dirname, 'src/store/testing/keep-threads.ts')],
 }

@@ -11,7 +11,7 @@ import { freePort } from '../src/store/testing/free-port.ts'
 import { bundled } from './bundled.ts'
 import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
-import { serve } from './tollgate-process.ts'
+import { firstKey, serve } from './tollgate-process.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
 const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"word"}}]}\n\n'
@@ -114,13 +114,15 @@ test('at its limit a request that is still uploading is dropped', async () => {
   )
   // It got a 100: it is in flight.
   await once(uploading, 'data')
+  const dropped = once(uploading, 'close')
   await to.inference.drain({ timeoutMs: 0, cutOff: () => {} })
+  expect(await dropped).toEqual([expect.any(Boolean)])
 })
 
 test('SIGTERM lets a running stream end, and then the process ends with 0', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
   const server = await serve({ folder, page: 'off', program })
-  const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+  const apiKey = firstKey(server)
   const pace = '{"events":20,"interval_ms":50}'
   const { statusCode, body } = await request(`${server.address}/v1/chat/completions`, {
     method: 'POST',
@@ -142,7 +144,7 @@ test('SIGTERM lets a running stream end, and then the process ends with 0', asyn
 test('SIGTERM writes the counts of requests that were refused in the last seconds', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
   const server = await serve({ folder, page: 'off', program })
-  const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+  const apiKey = firstKey(server)
   for (const body of ['{', '{}']) {
     const refused = await request(`${server.address}/v1/chat/completions`, {
       method: 'POST',

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type LookupFunction } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { listen } from '../vocabulary/testing/listen.ts'
 import { sharedLookup } from './shared-lookup.ts'
 
 type Answer = Parameters<LookupFunction>[2]
@@ -77,12 +78,10 @@ test('a name that is gone, that was never known, or whose addresses are old, has
 })
 
 test('connections are opened by names that the system knows', async () => {
-  const server = createServer((socket) => void socket.end()).listen(0, '127.0.0.1')
+  const server = createServer((socket) => void socket.end())
   onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const bound = server.address()
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  const port = await listen(server)
   const socket = connect({ host: 'localhost', port, family: 4, lookup: sharedLookup() })
-  await once(socket, 'connect')
+  await expect(once(socket, 'connect')).resolves.toEqual([])
   socket.destroy()
 })

@@ -63,7 +63,9 @@ describe('the build', () => {
 
   test('loads nothing from another host', () => {
     expect(index).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
-    for (const name of files.filter((one) => one.endsWith('.css'))) {
+    const styles = files.filter((one) => one.endsWith('.css'))
+    expect(styles).not.toEqual([])
+    for (const name of styles) {
       expect(read(join(ASSETS, name))).not.toMatch(/url\((?!["']?(?:\.|\/app\/))/)
     }
   })

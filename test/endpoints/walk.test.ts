@@ -144,8 +144,8 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     },
   )
 
-  test('has no other path below it or above /v1', async () => {
-    if (['/v1', '/v1/', '/v1/models'].includes(path)) return
+  const hasPathsBelow = ['/v1', '/v1/', '/v1/models'].includes(path)
+  test.each(hasPathsBelow ? [] : [path])('has no other path below %s or above /v1', async () => {
     const credential = 'a good key'
     const below = `${path}/nothing/there`
     const found = await ask({ method, path: below, body, credential })

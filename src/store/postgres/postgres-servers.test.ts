@@ -22,9 +22,9 @@ test('a pooler whose connections share a session is refused', async () => {
 })
 
 test('a database, or a proxy that keeps a session for each connection, is not', async () => {
-  await refuseSharedSessions(database.url)
+  await expect(refuseSharedSessions(database.url)).resolves.toBeUndefined()
   const proxy = await startSeveringProxy(database.url)
-  await refuseSharedSessions(proxy.url)
+  await expect(refuseSharedSessions(proxy.url)).resolves.toBeUndefined()
   await proxy.close()
 })
 

@@ -43,9 +43,9 @@ async function leaveKilled(place: string): Promise<void> {
 const check = () => new BeatFile(file).check()
 
 test('a store with its log has the noted heartbeat, also once the log is written into it', () => {
-  check()
+  expect(check).not.toThrow()
   openSqliteConnection({ file }).close()
-  check()
+  expect(check).not.toThrow()
 })
 
 test('a store whose log was cut anywhere before the heartbeat is refused, and neither file is changed', () => {
@@ -84,10 +84,10 @@ test('a backup that was written over the store is accepted, also with the times 
 })
 
 test('a note that cannot be written changes nothing', () => {
-  new BeatFile(join(folder, 'none', 'store.db')).write(BEAT)
+  expect(() => new BeatFile(join(folder, 'none', 'store.db')).write(BEAT)).not.toThrow()
 })
 
 test('a file that is no store is left to the program that opens it', () => {
   writeFileSync(file, 'no store')
-  check()
+  expect(check).not.toThrow()
 })
