@@ -159,26 +159,25 @@ describe('a standby is promoted', () => {
     way('migrated').severAfter('commit\0')
     migrated = await run(['serve'], way('migrated').url)
     const [toFile, toDatabase] = [file('read'), way('writing').url]
-    const running = {
-      reading: await stalling(['reading', 'from "requests"'], () =>
+    // All at once, so that none waits long for an answer before the server is lost.
+    const [ofReading, ofWriting, ofAudit, ofMigration] = await Promise.all([
+      stalling(['reading', 'from "requests"'], () =>
         run(['copy', '--to', toFile], way('reading').url),
       ),
-      writing: await stalling(['writing', 'analyze "settings"'], () =>
+      stalling(['writing', 'analyze "settings"'], () =>
         run(['copy', '--to', toDatabase], file('full')),
       ),
-      auditing: await stalling(['auditing', 'from "accounts"'], () =>
-        run(['audit'], way('auditing').url),
-      ),
-      migrating: await stalling(['migrating', 'insert into "migrations"'], () =>
+      stalling(['auditing', 'from "accounts"'], () => run(['audit'], way('auditing').url)),
+      stalling(['migrating', 'insert into "migrations"'], () =>
         run(['serve'], way('migrating').url),
       ),
-    }
+    ])
     await arrived()
     await failOver(standby)
-    reading = await running.reading.ended
-    writing = await running.writing.ended
-    auditing = await running.auditing.ended
-    migrating = await running.migrating.ended
+    reading = await ofReading.ended
+    writing = await ofWriting.ended
+    auditing = await ofAudit.ended
+    migrating = await ofMigration.ended
   })
 
   test('while a copy reads: nothing is copied, and a second copy is complete', async () => {

@@ -238,10 +238,11 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     }
   })
 
-  /** By position: the prompt, and whether the answer is a stream. */
-  function sendRaw({ upstream, mark, address, apiKey }: Asked, stream: boolean): Promise<string> {
+  /** Sends a request until it is not answered with 503, as the clients do. By position: the prompt, and whether the answer is a stream. */
+  async function sendRaw(asked: Asked, stream: boolean): Promise<string> {
+    const { upstream, mark, address, apiKey } = asked
     const isMessages = upstream === 'anthropic'
-    return fetch(`${address}/v1/${isMessages ? 'messages' : 'chat/completions'}`, {
+    const answer = await fetch(`${address}/v1/${isMessages ? 'messages' : 'chat/completions'}`, {
       method: 'POST',
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -250,7 +251,9 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
         stream,
         messages: [{ role: 'user', content: mark }],
       }),
-    }).then((answer) => answer.text())
+    })
+    const text = await answer.text()
+    return answer.status === 503 ? sendRaw(asked, stream) : text
   }
 
   test('after all of it, the account has paid the charges and nothing else', async () => {

@@ -45,12 +45,15 @@ export function modelOf(upstream: UpstreamName, name: string): string {
   return `${AUTHORS[upstream]}/${name}`
 }
 
+// A gateway on a busy machine may answer 503 before it forwards a request: the store was not quick enough.
+const maxRetries = 8
+
 function openaiClient({ apiKey, address }: Asked): OpenAI {
-  return new OpenAI({ apiKey, baseURL: `${address}/v1`, maxRetries: 0 })
+  return new OpenAI({ apiKey, baseURL: `${address}/v1`, maxRetries })
 }
 
 function anthropicClient({ apiKey, address }: Asked): Anthropic {
-  return new Anthropic({ apiKey, baseURL: address, maxRetries: 0 })
+  return new Anthropic({ apiKey, baseURL: address, maxRetries })
 }
 
 function answered({ headers }: Response): Answered {
