@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { listen } from '../src/vocabulary/testing/listen.ts'
 import { tollgate } from './tollgate-process.ts'
 
 const shell = promisify(execFile)
@@ -105,10 +106,8 @@ test.each<[string, string[], Record<string, string>, number, RegExp]>([
 test.each(['PORT', 'METRICS_PORT'])(
   'a %s that is in use is reported, with the setting to change',
   async (name) => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const bound = taken.address()
-    const port = typeof bound === 'object' ? String(bound?.port) : ''
+    const taken = createServer()
+    const port = String(await listen(taken))
     const { code, notes } = await tollgate(['serve'], { folder, env: { PORT: '0', [name]: port } })
     expect(code).toBe(1)
     expect(notes).toMatch(

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { getRequest, listRequests } from '../src/ledger/activity/activity.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import type { TestDatabase } from '../src/store/testing/test-databases.ts'
-import { type ServeProcess, serve } from './tollgate-process.ts'
+import { chatAt, type ServeProcess, serve } from './tollgate-process.ts'
 import { startWorld, type World } from './world.ts'
 
-const BODY = '{"model":"sim/text","max_tokens":64,"messages":[{"role":"user","content":"Hi"}]}'
+const ASKED = { max_tokens: 64 }
 
 let database: TestDatabase
 let folder: string
@@ -45,14 +45,6 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function send(address: string, apiKey: string): Promise<Response> {
-  return fetch(`${address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: BODY,
-  })
-}
-
 /** The session of a gateway on this database that waits for a row; undefined: none does. */
 async function waitingSession(): Promise<number | undefined> {
   const { rows } = await watcher.query<{ pid: number }>(
@@ -78,7 +70,7 @@ test('a gateway that freezes within a transaction blocks an account for at most 
   // Frozen while it waits for the row, it gets the row's lock and cannot release it.
   await locker.query('begin')
   await locker.query('select 1 from accounts where id = $1 for update', [blocked.id])
-  const frozen = send(other.address, blocked.apiKey)
+  const frozen = chatAt(other, blocked.apiKey, ASKED)
   await expect.poll(waitingSession, { interval: 5 }).toBeDefined()
   const pid = (await waitingSession()) ?? 0
   other.signal('SIGSTOP')
@@ -88,8 +80,8 @@ test('a gateway that freezes within a transaction blocks an account for at most 
 
   // A command that needs the row waits for two seconds; other commands do not, even in the same batch.
   const [refused, admitted] = await Promise.all([
-    send(world.gateway.address, blocked.apiKey),
-    send(world.gateway.address, neighbour.apiKey),
+    world.chat(blocked.apiKey, ASKED),
+    world.chat(neighbour.apiKey, ASKED),
   ])
   expect(refused.status).toBe(503)
   expect(await refused.json()).toMatchObject({ error: { code: 'service_unavailable' } })
@@ -98,14 +90,14 @@ test('a gateway that freezes within a transaction blocks an account for at most 
 
   // The database throws the frozen one out, and the account is free while it is still frozen.
   await expect.poll(() => stateOf(pid), { interval: 20 }).toBeNull()
-  const next = await send(world.gateway.address, blocked.apiKey)
+  const next = await world.chat(blocked.apiKey, ASKED)
   expect(next.status, await next.text()).toBe(200)
 
   other.signal('SIGCONT')
   const thawed = await frozen
   expect(thawed.status).toBe(503)
   expect(await thawed.json()).toMatchObject({ error: { code: 'service_unavailable' } })
-  const again = await send(other.address, blocked.apiKey)
+  const again = await chatAt(other, blocked.apiKey, ASKED)
   expect(again.status, await again.text()).toBe(200)
 
   // A request that was answered 503 has no hold and is not in Activity.

@@ -204,16 +204,8 @@ class Load {
     if (world === undefined) throw new Error('no gateways')
     const model = modelOf(place)
     world.simulator.script({ ...ending.fault(cost), model })
-    const answer = await fetch(world.url('/v1/chat/completions'), {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.#account.apiKeys[place % KEYS]}` },
-      body: JSON.stringify({
-        model,
-        stream: ending.stream,
-        max_tokens: 500,
-        messages: [{ role: 'user', content: 'Hi' }],
-      }),
-    })
+    const apiKey = this.#account.apiKeys[place % KEYS] ?? ''
+    const answer = await world.chat(apiKey, { model, stream: ending.stream, max_tokens: 500 })
     // A stream that broke off ends, as the client sees it, like any other.
     await answer.text()
     const requestId = answer.headers.get('x-request-id') ?? ''

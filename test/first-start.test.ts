@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { bundled } from './bundled.ts'
-import { serve, tollgate } from './tollgate-process.ts'
+import { firstKey, serve, tollgate } from './tollgate-process.ts'
 
 const shell = promisify(execFile)
 
@@ -34,7 +34,7 @@ test('on an empty folder the printed curl line completes a chat, the request lis
   const line = list.out.split('\n').find((row) => row.startsWith(requestId)) ?? ''
   expect(line).toMatch(new RegExp(`\\$0\\.${String(chargeMicros).padStart(6, '0')}$`))
 
-  const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+  const apiKey = firstKey(server)
   expect(readFileSync(join(folder, 'data', 'simulator.db')).includes(apiKey)).toBe(false)
   const token = /\/app\/setup#(\S+)/.exec(server.greeting)?.[1] ?? ''
   const person = { token, name: 'Ada', email: 'ada@example.org', password: 'a dozen characters' }

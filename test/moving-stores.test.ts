@@ -8,7 +8,7 @@ import { readRawRows } from '../src/store/testing/raw-rows.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
 import type { TestDatabase } from '../src/store/testing/test-databases.ts'
 import { bundled } from './bundled.ts'
-import { serve, tollgate } from './tollgate-process.ts'
+import { chatAt, firstKey, serve, tollgate } from './tollgate-process.ts'
 
 /** The commands of docs/moving-stores.md, as a person pastes them; only the address of PostgreSQL is this test's own. */
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-moving-'))
   database = await createPostgresDatabase()
   const server = await serve({ folder, page: 'off', program })
-  apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+  apiKey = firstKey(server)
   expect(await send(server.address)).toBe(200)
   await server.stop('SIGTERM')
 })
@@ -33,12 +33,7 @@ afterAll(async () => {
 })
 
 async function send(address: string): Promise<number> {
-  const messages = [{ role: 'user', content: 'Say hello.' }]
-  const answer = await fetch(`${address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({ model: 'sim/text', messages }),
-  })
+  const answer = await chatAt({ address }, apiKey)
   await answer.text()
   return answer.status
 }

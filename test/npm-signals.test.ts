@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freePort } from '../src/store/testing/free-port.ts'
-import { isRunning } from './tollgate-process.ts'
+import { chatAt, isRunning } from './tollgate-process.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const NPM_START = { program: 'npm', args: ['start'] } as const
@@ -95,16 +95,10 @@ async function isServed(address: string): Promise<boolean> {
 }
 
 /** A stream of this many events, 50 ms apart; the first has arrived. */
-async function stream({ address, apiKey }: ServerBelow, events: number): Promise<Response> {
-  const answer = await fetch(`${address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-api-key': apiKey },
-    body: JSON.stringify({
-      model: 'sim/paced',
-      stream: true,
-      messages: [{ role: 'user', content: JSON.stringify({ events, interval_ms: 50 }) }],
-    }),
-  })
+async function stream(server: ServerBelow, events: number): Promise<Response> {
+  const pace = { role: 'user', content: JSON.stringify({ events, interval_ms: 50 }) }
+  const asked = { model: 'sim/paced', stream: true, messages: [pace] }
+  const answer = await chatAt(server, server.apiKey, asked)
   expect(answer.status).toBe(200)
   return answer
 }

@@ -6,7 +6,7 @@ import type { RequestRow } from '../src/store/schema.ts'
 import { MADE_DATABASES } from '../src/store/testing/test-databases.ts'
 import { micros } from '../src/vocabulary/money.ts'
 import { bundled } from './bundled.ts'
-import { serve } from './tollgate-process.ts'
+import { chatAt, serve } from './tollgate-process.ts'
 import { startWorld, type World } from './world.ts'
 
 const REQUESTS = 400
@@ -16,11 +16,11 @@ const FITTING = 133
 const CREDIT_REFUSALS = REQUESTS - FITTING
 const IN_FLIGHT = 8
 const KEY_FITTING = 3
-const BODY = JSON.stringify({
+const ASKED = {
   model: 'sim/text',
   max_tokens: 64,
   messages: [{ role: 'user', content: 'Say hello.' }],
-})
+}
 
 /** Gateways that share a store: in this process, or in separate processes on one port. */
 interface Fleet {
@@ -100,11 +100,7 @@ async function send(
   { apiKey, again }: { readonly apiKey: string; readonly again: Again },
 ): Promise<Response> {
   for (;;) {
-    const answer = await fetch(`${address}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}` },
-      body: BODY,
-    })
+    const answer = await chatAt({ address }, apiKey, ASKED)
     if (answer.status !== 503 || again.left === 0) return answer
     again.left -= 1
     await answer.arrayBuffer()
@@ -123,7 +119,7 @@ async function warm({ worlds: [world], addresses, processes }: Fleet): Promise<n
       const { statusCode, body } = await request(`${address}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${apiKey}` },
-        body: BODY,
+        body: JSON.stringify(ASKED),
         reset: true,
       })
       expect(statusCode, await body.text()).toBe(200)

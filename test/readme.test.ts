@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PICTURE_SIZE, PICTURES, picturePath } from './pictures.ts'
-import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
+import { firstKey, type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
 /** README's snippets, run as a person pastes them; only the address is this test's own. */
 
@@ -20,7 +20,7 @@ let apiKey: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-readme-'))
   server = await serve({ folder })
-  apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+  apiKey = firstKey(server)
 })
 afterAll(async () => {
   await server.stop('SIGTERM')

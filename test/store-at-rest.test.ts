@@ -10,8 +10,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openCommandLine } from '../src/cli/testing/command-line.ts'
+import { listen } from '../src/vocabulary/testing/listen.ts'
 import { bundled } from './bundled.ts'
-import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
+import { chatAt, firstKey, type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
 const program = bundled('tollgate')
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
@@ -36,13 +37,8 @@ function serveHere(env: Readonly<Record<string, string>> = {}): Promise<ServePro
 }
 
 /** Sends a request; resolves with its status, its id and the text of its answer. */
-async function ask({ address, greeting }: ServeProcess) {
-  const [apiKey = ''] = /sk-tollgate-[A-Za-z0-9]+/.exec(greeting) ?? []
-  const answer = await fetch(`${address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-api-key': apiKey },
-    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
-  })
+async function ask(server: ServeProcess) {
+  const answer = await chatAt(server, firstKey(server))
   const requestId = answer.headers.get('x-request-id') ?? ''
   return { httpStatus: answer.status, requestId, said: await answer.text() }
 }
@@ -88,11 +84,9 @@ test('after a SIGINT to a server, the single file has all of the store, while ot
 })
 
 test('after a start that failed, the single file has all of the store', async () => {
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
+  const taken = createServer()
+  const PORT = String(await listen(taken))
   closing.push(() => taken.close())
-  const bound = taken.address()
-  const PORT = typeof bound === 'object' ? String(bound?.port) : ''
   await expect(serveHere({ PORT })).rejects.toThrow('is taken')
   expect(logBytes()).toBe(0)
   expect(await auditOfCopy()).toMatch(/^empty store: it has no accounts\./)
@@ -103,10 +97,8 @@ test.each(SIGNALS)(
   async (signal) => {
     const asked = Promise.withResolvers<() => void>()
     const upstream = createHttpServer((_, answer) => asked.resolve(() => void answer.end('{}')))
-    upstream.listen(0, '127.0.0.1')
-    await once(upstream, 'listening')
+    const port = await listen(upstream)
     closing.push(() => upstream.close())
-    const bound = upstream.address()
     const { PATH = '' } = process.env
     const server = spawn(process.execPath, [program, 'serve'], {
       cwd: folder,
@@ -114,7 +106,7 @@ test.each(SIGNALS)(
         PATH,
         PORT: '0',
         DATABASE_URL: `sqlite:${file}`,
-        UPSTREAM_BASE_URL: `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}/v1`,
+        UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`,
         UPSTREAM_API_KEY: 'real',
       },
     })

@@ -100,6 +100,28 @@ export async function serve(input: RunInput): Promise<ServeProcess> {
   }
 }
 
+/** Sends a short chat to a gateway by a key, with these fields of its body. */
+export function chatAt(
+  { address }: Pick<ServeProcess, 'address'>,
+  apiKey: string,
+  fields: object = {},
+): Promise<Response> {
+  return fetch(`${address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'sim/text',
+      messages: [{ role: 'user', content: 'Hi' }],
+      ...fields,
+    }),
+  })
+}
+
+/** The key that a server made at its first start, from its greeting. */
+export function firstKey({ greeting }: Pick<ServeProcess, 'greeting'>): string {
+  return /sk-tollgate-[A-Za-z0-9]+/.exec(greeting)?.[0] ?? ''
+}
+
 /** Whether there is a process of this id. */
 export function isRunning(pid: number): boolean {
   try {

@@ -26,6 +26,7 @@ import { type Micros, micros } from '../src/vocabulary/money.ts'
 import type { PaymentJudgment } from '../src/vocabulary/purchase.ts'
 import { vendorSettings } from './dialects/vendor-settings.ts'
 import { MemoryLog } from './memory-log.ts'
+import { chatAt } from './tollgate-process.ts'
 
 export interface WorldInput {
   /** The formats of clients; default: the product's. */
@@ -143,8 +144,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     url: (path) => `${gateway.address}${path}`,
     account: (input = {}) => makeAccount(gateway, input),
     send: (apiKey, body, path) => send(`${gateway.address}${path ?? CHAT}`, { apiKey, body }),
-    chat: (apiKey, fields) =>
-      send(`${gateway.address}${CHAT}`, { apiKey, body: { ...HELLO, ...fields } }),
+    chat: (apiKey, fields) => chatAt(gateway, apiKey, fields),
     purchase: (accountId, judgment) =>
       makePurchase(gateway, { accountId, judgment, number: ++purchases }),
     async rowOf(requestId) {
@@ -185,7 +185,6 @@ async function removeParts({
 }
 
 const CHAT = '/v1/chat/completions'
-const HELLO = { model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] }
 
 interface Sent {
   readonly apiKey: string

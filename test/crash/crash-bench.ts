@@ -25,10 +25,13 @@ import { systemClock } from '../../src/vocabulary/clock.ts'
 import { createIdSource } from '../../src/vocabulary/ids.ts'
 import { type Micros, micros } from '../../src/vocabulary/money.ts'
 import { bundled } from '../bundled.ts'
-import { type ServeProcess, serve } from '../tollgate-process.ts'
+import { chatAt, type ServeProcess, serve } from '../tollgate-process.ts'
 
 /** The initial credit of a bench's account. */
 export const CREDIT_MICROS = 1_000_000_000
+
+/** As many as a key may have in flight. */
+export const SENT_AT_ONCE = 8
 
 /**
  * An account on a store of any engine, a simulator as its upstream, and between them `tollgate serve`
@@ -51,6 +54,8 @@ export interface CrashBench {
    * another gateway does once it has watched for long enough; no gateway may be alive meanwhile.
    */
   bury(): Promise<void>
+  /** Sends so many chats by the first key, eight at once, half of them streams; fails if one is not answered. */
+  sendAll(gateway: Pick<ServeProcess, 'address'>, requests: number): Promise<void>
   look<T>(read: (store: Store) => Promise<T>): Promise<T>
   /** Every request that opened a hold, newest first. */
   requests(): Promise<readonly RequestRow[]>
@@ -130,6 +135,16 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
       const gateway = await startGateway({ config, configured, log: pino({ level: 'silent' }) })
       closing.defer(() => gateway.close())
       return gateway
+    },
+    async sendAll(gateway, requests) {
+      for (let sent = 0; sent < requests; sent += SENT_AT_ONCE) {
+        const answers = Array.from({ length: SENT_AT_ONCE }, (_, place) =>
+          chatAt(gateway, account.apiKeys[0].text, { stream: place % 2 === 0 }),
+        )
+        for (const answer of await Promise.all(answers)) {
+          expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)])
+        }
+      }
     },
     bury: () => look(buryTheDead),
     requests: () => look(allRequests),

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { chatAt } from '../tollgate-process.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
 
 const IN_FLIGHT = 100
@@ -52,16 +53,8 @@ test.each(MADE_DATABASES)(
 
 /** One request for each place that the keys have in flight, half of them streams. */
 function sendAll(address: string): Promise<Response>[] {
-  return Array.from({ length: IN_FLIGHT }, (_, place) =>
-    fetch(`${address}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'x-api-key': bench.apiKeys[Math.floor(place / HOLDS_A_KEY)]?.text ?? '' },
-      body: JSON.stringify({
-        model: 'sim/text',
-        max_tokens: 16,
-        stream: place % 2 === 1,
-        messages: [{ role: 'user', content: 'Say hello.' }],
-      }),
-    }),
-  )
+  return Array.from({ length: IN_FLIGHT }, (_, place) => {
+    const apiKey = bench.apiKeys[Math.floor(place / HOLDS_A_KEY)]?.text ?? ''
+    return chatAt({ address }, apiKey, { max_tokens: 16, stream: place % 2 === 1 })
+  })
 }

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Gateway } from '../../src/app/gateway.ts'
+import { chatAt } from '../tollgate-process.ts'
 import { CREDIT_MICROS, type CrashBench } from './crash-bench.ts'
 import { type Left, postingsOf, type Step } from './steps.ts'
 
@@ -66,13 +67,7 @@ async function allPlacesAreFree(bench: CrashBench, gateway: Gateway): Promise<nu
     costUsd: 0.0005,
     lookupCostUsd: 0.0005,
   })
-  const answers = Array.from({ length: HOLDS_A_KEY }, () =>
-    fetch(`${gateway.address}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'x-api-key': bench.apiKeys[0].text },
-      body: '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}',
-    }),
-  )
+  const answers = Array.from({ length: HOLDS_A_KEY }, () => chatAt(gateway, bench.apiKeys[0].text))
   await Promise.race([gate.arrived(HOLDS_A_KEY), Promise.all(answers)])
   expect(gate.arrivals).toBe(HOLDS_A_KEY)
   gate.release()

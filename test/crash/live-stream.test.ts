@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createPostgresDatabase } from '../../src/store/testing/postgres.ts'
-import type { ServeProcess } from '../tollgate-process.ts'
+import { chatAt, type ServeProcess } from '../tollgate-process.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
 import { startFedUpstream } from './fed-upstream.ts'
 import { watchStore } from './watch-store.ts'
@@ -114,16 +114,7 @@ function send(
   gateway: Pick<ServeProcess, 'address'>,
   { apiKey, stream, modelId }: Sent,
 ): Promise<Response> {
-  return fetch(`${gateway.address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-api-key': apiKey },
-    body: JSON.stringify({
-      model: modelId,
-      max_tokens: 4_096,
-      stream,
-      messages: [{ role: 'user', content: 'Say hello.' }],
-    }),
-  })
+  return chatAt(gateway, apiKey, { model: modelId, max_tokens: 4_096, stream })
 }
 
 function deltaEvent(content: string): string {

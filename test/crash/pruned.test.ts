@@ -2,16 +2,14 @@ import { afterEach, expect, test } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { firstIdOf, timeOfId } from '../../src/vocabulary/ids.ts'
-import type { ServeProcess } from '../tollgate-process.ts'
-import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
+import { CREDIT_MICROS, type CrashBench, openCrashBench, SENT_AT_ONCE } from './crash-bench.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 // Charts watch a day for late requests: on the third day its requests can be pruned at each hour.
 const AGE_MS = 3 * DAY_MS
 const CHARGE_MICROS = 1_050
-const AT_ONCE = 8
 // Two batches: one kill falls between them.
-const REQUESTS = 12 * AT_ONCE
+const REQUESTS = 12 * SENT_AT_ONCE
 
 let bench: CrashBench
 
@@ -23,7 +21,7 @@ test.each(MADE_DATABASES)(
     bench = await openCrashBench({ createDatabase: create })
     bench.simulator.script({ costUsd: 0.001, lookupCostUsd: 0.001, times: 'always' })
     const first = await bench.serveHere()
-    for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) await sendSome(first)
+    await bench.sendAll(first, REQUESTS)
     await bench.until((rows) => rows.every(({ state }) => state === 'final'))
     await first.close()
     await bench.look(makeOlder)
@@ -59,19 +57,6 @@ test.each(MADE_DATABASES)(
     })
   },
 )
-
-async function sendSome({ address }: Pick<ServeProcess, 'address'>): Promise<void> {
-  const answers = Array.from({ length: AT_ONCE }, () =>
-    fetch(`${address}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'x-api-key': bench.apiKeys[0].text },
-      body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] }),
-    }),
-  )
-  for (const answer of await Promise.all(answers)) {
-    expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)])
-  }
-}
 
 /** Makes every request one of three days ago, with the ID that it would have had. */
 async function makeOlder({ db }: Store): Promise<void> {

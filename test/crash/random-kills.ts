@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { ServeProcess } from '../tollgate-process.ts'
+import { chatAt, type ServeProcess } from '../tollgate-process.ts'
 import type { CrashBench } from './crash-bench.ts'
 
 /**
@@ -105,15 +105,7 @@ async function ask(
   { apiKey, body }: { readonly apiKey: string; readonly body: object },
 ): Promise<number | null> {
   try {
-    const answer = await fetch(`${gateway.address}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'x-api-key': apiKey },
-      body: JSON.stringify({
-        ...body,
-        model: 'sim/text',
-        messages: [{ role: 'user', content: 'Say hello.' }],
-      }),
-    })
+    const answer = await chatAt(gateway, apiKey, body)
     const text = await answer.text()
     // 503: on a machine with much other work the store may not answer for seconds.
     expect([200, 402, 503], text).toContain(answer.status)

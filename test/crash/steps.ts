@@ -11,7 +11,7 @@ import { parseModels } from '../../src/upstreams/openrouter/catalog.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import type { RequestState } from '../../src/vocabulary/outcome.ts'
 import { startRawServer } from '../raw-server.ts'
-import type { ServeProcess } from '../tollgate-process.ts'
+import { chatAt, type ServeProcess } from '../tollgate-process.ts'
 import type { CrashBench } from './crash-bench.ts'
 import { type CommitOf, holdCommit, holdStore } from './held-store.ts'
 
@@ -66,7 +66,7 @@ export const OUTSIDE_STEPS: readonly Step[] = [
   {
     name: 'before the hold, with half of the body read',
     async bring(bench, gateway) {
-      const body = bodyOf('whole')
+      const body = '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}'
       const socket = connect(Number(new URL(gateway.address).port), '127.0.0.1')
       socket.on('error', () => {})
       socket.write(
@@ -273,21 +273,9 @@ function isIdNoted([row]: readonly RequestRow[]): boolean {
 
 type AnswerKind = 'whole' | 'stream'
 
-function bodyOf(kind: AnswerKind): string {
-  return JSON.stringify({
-    model: 'sim/text',
-    max_tokens: 64,
-    stream: kind === 'stream',
-    messages: [{ role: 'user', content: 'Say hello.' }],
-  })
-}
-
 function send(bench: CrashBench, gateway: ServeProcess, kind: AnswerKind): Promise<Response> {
-  return fetch(`${gateway.address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-api-key': bench.apiKeys[0].text },
-    body: bodyOf(kind),
-  })
+  const asked = { max_tokens: 64, stream: kind === 'stream' }
+  return chatAt(gateway, bench.apiKeys[0].text, asked)
 }
 
 /** Sends a request whose client is not to get a whole answer. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { RecordedRequest } from '../../simulator/recorder.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { MADE_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
-import type { ServeProcess } from '../tollgate-process.ts'
+import { chatAt, type ServeProcess } from '../tollgate-process.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
 import { withRandomKills } from './random-kills.ts'
 
@@ -111,16 +111,8 @@ async function ask(
   let answer: Response
   let text: string
   try {
-    answer = await fetch(`${gateway.address}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'x-api-key': apiKey },
-      body: JSON.stringify({
-        model: 'sim/text',
-        max_tokens: 16,
-        stream,
-        messages: [{ role: 'user', content: `lane ${lane}` }],
-      }),
-    })
+    const messages = [{ role: 'user', content: `lane ${lane}` }]
+    answer = await chatAt(gateway, apiKey, { max_tokens: 16, stream, messages })
     text = await answer.text()
   } catch {
     return null

@@ -1,3 +1,4 @@
+import { chatAt } from '../tollgate-process.ts'
 /** The provider's cost of each request, with the fee. */
 export const CHARGE_MICROS = 1_050
 
@@ -63,11 +64,7 @@ async function ask(address: string, apiKey: string): Promise<string | null> {
   let answer: Response
   let text: string
   try {
-    answer = await fetch(`${address}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'x-api-key': apiKey },
-      body: '{"model":"sim/text","max_tokens":16,"messages":[{"role":"user","content":"Hi"}]}',
-    })
+    answer = await chatAt({ address }, apiKey, { max_tokens: 16 })
     text = await answer.text()
   } catch {
     return null

@@ -13,7 +13,7 @@ import { AUDIT_CHECKS } from '../../src/operations/gateway/upkeep.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { bundled } from '../bundled.ts'
-import { type Finished, type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
+import { chatAt, type Finished, type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
 import { CHARGE_MICROS, startCrowd } from './crowd.ts'
 
 /**
@@ -214,11 +214,7 @@ test('on PostgreSQL, a 0.2.0 that was frozen during a call, and taken for stoppe
   simulator.script({ hold: 'beforeHeaders', costUsd: 0.001, lookupCostUsd: 0.001 })
   const frozen = await start('0.2.0')
   await makeAccount(frozen)
-  const answering = fetch(`${frozen.address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-api-key': apiKeys[0] ?? '' },
-    body: '{"model":"sim/text","max_tokens":16,"messages":[{"role":"user","content":"Hi"}]}',
-  })
+  const answering = chatAt(frozen, apiKeys[0] ?? '', { max_tokens: 16 })
   await simulator.gate().arrived()
   frozen.signal('SIGSTOP')
   await onPostgres('update instances set heartbeat_at_ms = heartbeat_at_ms - 60000')
