@@ -109,7 +109,7 @@ const ID_CHARS_SHOWN = 100
 
 /** By position: all rows of the list, and why each was skipped. */
 function whyNone(rows: readonly unknown[], skipped: readonly SkippedRow[]): string {
-  const hasPrices = rows.some((row) => memberOf(row, 'pricing') !== undefined)
+  const hasPrices = rows.some((row) => readRecord(row)?.['pricing'] !== undefined)
   if (rows.length > 0 && !hasPrices) {
     // So vLLM, Ollama and LiteLLM answer, whose address fits the usual dialect.
     return 'the upstream lists models without prices, so it does not have the API of OpenRouter: give it the dialect openai-compatible in the file of TOLLGATE_UPSTREAMS, and write its models and prices there (docs/upstreams.md)'
