@@ -90,18 +90,21 @@ test('an answer without counts is unresolved, streamed or not', () => {
   expect(resolve(outcome, { stream: false })).toEqual(UNRESOLVED)
 })
 
-test('a stream without its expected counts is estimated by its text, within the hold', () => {
-  const outcome: Outcome = {
-    kind: 'completed',
-    reported: { ...NOTHING_REPORTED, uncountedTokens: 25 },
-  }
-  const estimate = { kind: 'provisional', costUsd: null, generationId: null }
-  const resolution = resolve(outcome)
-  expect(resolution).toMatchObject(estimate)
-  expect(resolution.kind === 'provisional' && resolution.chargeMicros).toBeGreaterThanOrEqual(210)
-  const grantedMicros = micros(7)
-  expect(resolve(outcome, { grantedMicros })).toEqual({ ...estimate, chargeMicros: grantedMicros })
-})
+test.each(['completed', 'leftEarly'] as const)(
+  'a stream without its expected counts is estimated by its text, within the hold: %s',
+  (kind) => {
+    const outcome: Outcome = { kind, reported: { ...NOTHING_REPORTED, uncountedTokens: 25 } }
+    const estimate = { kind: 'provisional', costUsd: null, generationId: null }
+    const resolution = resolve(outcome)
+    expect(resolution).toMatchObject(estimate)
+    expect(resolution.kind === 'provisional' && resolution.chargeMicros).toBeGreaterThanOrEqual(210)
+    const grantedMicros = micros(7)
+    expect(resolve(outcome, { grantedMicros })).toEqual({
+      ...estimate,
+      chargeMicros: grantedMicros,
+    })
+  },
+)
 
 test('a stream that counted only its prompt is charged for the prompt, and for its text by an estimate', () => {
   const reported = { ...NOTHING_REPORTED, usage: usage('0 out'), uncountedTokens: 25 }

@@ -27,10 +27,13 @@ interface Ran extends Priced {
   readonly tokenFactor: number
 }
 
-interface ResolveInput extends Ran {
-  readonly outcome: Outcome
+interface RanOnHold extends Ran {
   /** The amount of the hold, which no estimate exceeds. */
   readonly grantedMicros: Micros
+}
+
+interface ResolveInput extends RanOnHold {
+  readonly outcome: Outcome
   /** Whether the provider can be asked for the cost of a request that has ended. */
   readonly hasLookUps: boolean
 }
@@ -75,7 +78,7 @@ export function resolveOutcome(input: ResolveInput): Resolution {
         ? resolveLeftStream(outcome, { ...ran, grantedMicros })
         : resolveLeftUncounted(outcome, { ...ran, grantedMicros })
     case 'leftEarly':
-      return resolveLeftEarly(outcome.reported, ran)
+      return resolveLeftEarly(outcome.reported, { ...ran, grantedMicros })
     default:
       return assertNever(outcome)
   }
@@ -85,7 +88,7 @@ export function resolveOutcome(input: ResolveInput): Resolution {
 // with the cap lowered to it, and estimates of text are too high.
 function resolveLeftStream(
   { reported, relayedTokens }: Extract<Outcome, { kind: 'clientGone' }>,
-  { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
+  { grantedMicros, ...ran }: RanOnHold,
 ): Resolution {
   const outputTokens = textTokensOf(relayedTokens, ran)
   const usage = usageWithText({ counted: reported.usage, outputTokens, ...ran })
@@ -112,7 +115,7 @@ function resolveLeftUncounted(
     relayedTokens,
     silentMs = 0,
   }: Pick<Extract<Outcome, { kind: 'clientGone' }>, 'reported' | 'relayedTokens' | 'silentMs'>,
-  { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
+  { grantedMicros, ...ran }: RanOnHold,
 ): Resolution {
   const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
@@ -131,9 +134,9 @@ function estimatedWithin(grantedMicros: Micros, resolution: Resolution): Resolut
 }
 
 // Most providers continue a stream whose client has left, and bill it: its cost is looked up if possible.
-function resolveLeftEarly(reported: Reported, ran: Ran): Resolution {
+function resolveLeftEarly(reported: Reported, ran: RanOnHold): Resolution {
   const { generationId, usage } = reported
-  const charged = chargeReported(reported, ran)
+  const charged = chargeOrEstimate(reported, ran)
   if (charged !== null) return charged
   if (generationId !== null || usage === null) return { kind: 'unresolved', generationId }
   return estimated(reported, { usage, generationId, ...ran })
@@ -159,23 +162,25 @@ function textTokensOf(guessedTokens: number, { tokenFactor }: Pick<Ran, 'tokenFa
   return Math.ceil(guessedTokens * tokenFactor)
 }
 
-function resolveSuccess(
-  reported: Reported,
-  { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
-): Resolution {
-  const { generationId, usage, uncountedTokens } = reported
-  const charged = chargeReported(reported, ran)
+function resolveSuccess(reported: Reported, ran: RanOnHold): Resolution {
+  const charged = chargeOrEstimate(reported, ran)
   if (charged !== null) return charged
-  if (uncountedTokens !== undefined) {
-    const outputTokens = textTokensOf(uncountedTokens, ran)
-    const guessed = usageWithText({ counted: usage, outputTokens, ...ran })
-    return estimatedWithin(
-      grantedMicros,
-      estimated(reported, { usage: guessed, generationId, ...ran }),
-    )
-  }
+  const { generationId, usage } = reported
   if (generationId === null || usage === null) return { kind: 'unresolved', generationId }
   return estimated(reported, { usage, generationId, ...ran })
+}
+
+// The reported cost, or an estimate of text that should have been counted. Null: there is neither.
+function chargeOrEstimate(
+  reported: Reported,
+  { grantedMicros, ...ran }: RanOnHold,
+): Resolution | null {
+  const { generationId, usage: counted, uncountedTokens } = reported
+  const charged = chargeReported(reported, ran)
+  if (charged !== null || uncountedTokens === undefined) return charged
+  const outputTokens = textTokensOf(uncountedTokens, ran)
+  const usage = usageWithText({ counted, outputTokens, ...ran })
+  return estimatedWithin(grantedMicros, estimated(reported, { usage, generationId, ...ran }))
 }
 
 // A failure is charged only the cost that the provider reports, which is usually zero.
