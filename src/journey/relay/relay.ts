@@ -43,11 +43,12 @@ class Relay implements AttemptObserver {
   ) {
     this.#held = held
     this.#input = input
-    this.#resolve = (ending) => {
+    const end = (ending: RelayEnding): void => {
       this.#hasEnded = true
       held.callEnded()
       input.resolve(ending)
     }
+    this.#resolve = end
   }
 
   start(): void {
