@@ -97,3 +97,25 @@ test('the band of a suspended account says who suspended it, as the audit log ha
   await band.getByRole('button', { name: 'Resume account' }).click()
   await page.getByText('Its 6+ keys are accepted again at once.').waitFor()
 })
+
+test('on a phone, a long name of an account has the whole width, and a short one leaves room for the buttons', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  const path = `/operator/accounts/${HELIX.id}`
+  const heading = page.getByRole('heading', { level: 1 })
+  const add = page.getByRole('button', { name: 'Add credit' })
+  const gap = async (name: string) => {
+    server.answer(path, json({ ...HELIX, name }))
+    await page.goto(`${server.address}/app${path}`)
+    await heading.filter({ hasText: name }).waitFor()
+    const [title, button] = [await heading.boundingBox(), await add.boundingBox()]
+    return (button?.y ?? 0) - (title?.y ?? 0) - (title?.height ?? 0)
+  }
+  expect(await gap('Northwind Support')).toBeLessThan(0)
+  expect(
+    await gap('Brightwater University, Department of Computational Linguistics'),
+  ).toBeGreaterThan(0)
+  expect((await heading.boundingBox())?.height).toBeLessThan(28 * 3 + 4)
+})

@@ -56,6 +56,9 @@ interface HeadProps {
   readonly onOpen: (opened: Opened) => void
 }
 
+// So much fits next to the buttons of a phone on three lines.
+const NAME_CHARS_SHORT = 36
+
 function Head({ account, onOpen }: HeadProps) {
   const searchTo = useKeptRange()
   return (
@@ -72,7 +75,7 @@ function Head({ account, onOpen }: HeadProps) {
         )}
       </p>
       <div className="top">
-        <div className="title">
+        <div className={(account?.name.length ?? 0) > NAME_CHARS_SHORT ? 'title long' : 'title'}>
           <h1>{account?.name ?? 'Account'}</h1>
           {account != null && (
             <span className={`chip ${account.disabled ? 'bad' : 'good'}`}>
