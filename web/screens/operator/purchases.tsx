@@ -143,7 +143,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
   const isOpen = state === 'held' || state === 'below_minimum'
   return (
     <tr>
-      <td className="name wide">
+      <td className="name wide min-[821px]:max-[1120px]:w-[52%]!">
         <Link
           className="hover:underline"
           to="/operator/accounts/$account"
