@@ -163,6 +163,15 @@ test('a killed server leaves its -wal, which the next server uses, and none star
   expect(logBytes()).toBeGreaterThan(0)
   renameSync(`${file}-wal`, `${file}.aside`)
   await expect(serveHere()).rejects.toThrow(/lacks what its last server wrote until 20/)
+  // A command that changed the store would hide the loss from the next server.
+  const line = openCommandLine({ storeUrl: `sqlite:${file}` })
+  closing.push(() => line.close())
+  const added = await line.run('account', 'create', 'Ada')
+  expect(added).toMatchObject({
+    exitCode: 1,
+    notes: expect.stringMatching(/SIGTERM.+ lacks what its last server wrote until 20/),
+  })
+  expect((await line.run('doctor')).out).toMatch(/^failed +store .+ lacks what its last server/m)
   copyFileSync(`${file}.aside`, `${file}-wal`)
   expect(await commandHere(file, 'request', 'list')).toContain(last)
   const next = await serveHere()

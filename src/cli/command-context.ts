@@ -11,6 +11,7 @@ import type { SaleSettings } from '../sale/open-methods.ts'
 import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
 import { StoreMissing } from '../store/migrate.ts'
 import { openStore } from '../store/open-store.ts'
+import { BeatFile, LogMissing } from '../store/sqlite/beat-file.ts'
 import type { Store } from '../store/store.ts'
 import type { Dialect } from '../upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
@@ -86,6 +87,21 @@ export async function withStore<T>(
   }
 }
 
+/** Throws `CommandFailure` if a SQLite store lacks its log: a change by this command would hide that from the next server. */
+function refuseLostLog(url: string): void {
+  const location = parseDatabaseUrl(url)
+  if (location.kind === 'postgres') return
+  try {
+    new BeatFile(location.file).check()
+  } catch (cause) {
+    if (!(cause instanceof LogMissing)) throw cause
+    throw new CommandFailure(
+      `if a server runs on this store, stop it with SIGTERM, which writes what only it has, and try again. If none runs: ${cause.message}`,
+      { cause },
+    )
+  }
+}
+
 /** Throws `CommandFailure` if this user can't look into the folder of the file. */
 function isFile(file: string): boolean {
   try {
@@ -128,6 +144,7 @@ async function withStoreFor<T>(
   use: (opened: CommandContext) => Promise<T>,
 ): Promise<T> {
   const { storeUrl } = input.settings()
+  refuseLostLog(storeUrl)
   const clock = systemClock
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: storeUrl, clock, migrateStore })
