@@ -119,8 +119,7 @@ next steps.
 }
 
 function setupNote(setupLink: string): string {
-  return `
-To use the page, open this link, which makes you the first operator. It works
+  return `To use the page, open this link, which makes you the first operator. It works
 once, within 24 hours.
 
   ${setupLink}
