@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { test } from './page-test.ts'
+import { PIXELS_MIN, smallTargets } from './small-targets.ts'
 import { HELIX } from './stand-in-data.ts'
 
 /** How large everything is that a finger touches, and whether states and tabs can be read. */
@@ -14,27 +15,6 @@ const PATHS = [
   ...['profile', 'operator', ...OPERATOR.split(' ').map((section) => `operator/${section}`)],
   ...['', ...TABS.map((tab) => `/${tab}`)].map((tab) => `operator/accounts/${HELIX.id}${tab}`),
 ]
-
-const PIXELS_MIN = { phone: 40, desk: 24 } as const
-
-/** Buttons, fields, and links that are not words of a text or a name in a table. */
-function smallTargets(page: Page, pixelsMin: number): Promise<readonly string[]> {
-  return page.evaluate((leastPixels) => {
-    const all = document.querySelectorAll<HTMLElement>(
-      'button, a, summary, select, input:not([type=checkbox], [type=radio], [type=range], .vh)',
-    )
-    return [...all].flatMap((element) => {
-      // Its label is touched as well as the field itself.
-      const target = element.closest<HTMLElement>('label.find') ?? element
-      const { height, width } = target.getBoundingClientRect()
-      const isText = getComputedStyle(element).display === 'inline' || element.closest('p, td')
-      const isHidden = width < 2 || element.matches('.skip')
-      if (isText || isHidden || Math.min(height, width) > leastPixels - 0.5) return []
-      const size = `${Math.round(width)} x ${Math.round(height)}`
-      return [`${element.className} ${element.textContent} ${size}`]
-    })
-  }, pixelsMin)
-}
 
 /** Chips of states whose colour is all that they have, and tabs whose names are wider than they are. */
 function unreadable(page: Page): Promise<readonly string[]> {
