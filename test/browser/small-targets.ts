@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 
-/** How wide and high a target is at least. */
+/** The least width and height of a target. */
 export const PIXELS_MIN = { phone: 40, desk: 24 } as const
 
-/** Too small buttons, fields, and links that are not words of a text or a name in a table. */
+/** Buttons, fields and links that are too small, apart from words of a text and names in a table. */
 export function smallTargets(page: Page, pixelsMin: number): Promise<readonly string[]> {
   return page.evaluate((leastPixels) => {
     const all = document.querySelectorAll<HTMLElement>(

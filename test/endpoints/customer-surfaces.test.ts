@@ -150,7 +150,7 @@ function hiddenColumns(csv: string): string[] {
   return columns.filter((column) => HIDDEN.has(column))
 }
 
-/** What a path needs in addition. */
+/** The query that a path needs. */
 function queryOf(path: string): string {
   if (path === '/v1/generation') return `?id=${requestId}`
   return path === '/v1/credit/quote' ? '?method=card&amount=25000000' : ''
