@@ -104,3 +104,10 @@ test('costs, fees and upstreams are in the file of operators alone', async () =>
   )
   expect(first).toContain('R2')
 })
+
+test('the margin of an estimated charge is taken from its estimated cost, as in reports', async () => {
+  await runScript(bench, 'open R4 K 210000\nsettle R4 provisional 105000 estimate')
+  const rows = await lines({ accountId: 'A' }, true)
+  expect(rows[1]).toMatch(/^R4,.*,provisional,.*,0\.105,.*,500,,,0\.005$/)
+  expect(rows[3]).toMatch(/^R1,.*,1\.050001,.*,500,1\.000000952381,,0\.05$/)
+})

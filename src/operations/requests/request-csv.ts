@@ -3,7 +3,7 @@ import type { RequestFilter } from '../../ledger/activity/activity.ts'
 import { searchRequests } from '../../ledger/activity/search-requests.ts'
 import { chargedMicros } from '../../ledger/rules/charge.ts'
 import type { RequestRow, Tables } from '../../store/schema.ts'
-import { microsOfDecimal, parseDecimal } from '../../vocabulary/money.ts'
+import { costBehind, roundedCost } from '../../vocabulary/money.ts'
 import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
 import { timeOrNull } from '../fields.ts'
 
@@ -66,11 +66,12 @@ export async function* requestCsv(
   } while (cursor !== null)
 }
 
-/** The paid charge less the provider's cost, even for a released request; null: the cost is not known. */
+/**
+ * The paid charge less the provider's cost, even for a released request; of an estimated charge, less the estimated cost,
+ * as in reports. Null: the cost is not known.
+ */
 export function marginOf(row: RequestRow): number | null {
-  const costUsd = row.costUsd ?? row.lateCostUsd
-  if (costUsd === null) return row.state === 'released' ? 0 : null
-  const cost = parseDecimal(costUsd)
-  const costMicros = cost === null ? null : microsOfDecimal(cost)
-  return costMicros === null ? null : row.backedChargeMicros - costMicros
+  const cost = costBehind({ ...row, chargeMicros: chargedMicros(row) })
+  if (cost === null) return row.state === 'released' ? 0 : null
+  return row.backedChargeMicros - roundedCost(cost)
 }

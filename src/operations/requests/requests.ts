@@ -278,7 +278,7 @@ export const requestShape = z
     margin: moneyField
       .nullable()
       .describe(
-        "The paid charge less the provider's cost, in micro-dollars, rounded half up; null: the cost is not known.",
+        "The paid charge less the provider's cost, in micro-dollars, rounded half up; of an estimated charge, less the estimated cost. Null: the cost is not known.",
       ),
     provider_cost: z
       .string()
