@@ -172,6 +172,11 @@ test('a killed server leaves its -wal, which the next server uses, and none star
     notes: expect.stringMatching(/SIGTERM.+ lacks what its last server wrote until 20/),
   })
   expect((await line.run('doctor')).out).toMatch(/^failed +store .+ lacks what its last server/m)
+  const copied = await line.run('copy', '--from', `sqlite:${file}`, '--to', `sqlite:${file}.copy`)
+  expect(copied).toMatchObject({
+    exitCode: 1,
+    notes: expect.stringMatching(/ lacks what its last/),
+  })
   copyFileSync(`${file}.aside`, `${file}-wal`)
   expect(await commandHere(file, 'request', 'list')).toContain(last)
   const next = await serveHere()

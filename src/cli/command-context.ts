@@ -87,8 +87,8 @@ export async function withStore<T>(
   }
 }
 
-/** Throws `CommandFailure` if a SQLite store lacks its log: a change by this command would hide that from the next server. */
-function refuseLostLog(url: string): void {
+/** Throws `CommandFailure` if a SQLite store lacks its log: a copy would lack the loss, and a change would hide it from the next server. */
+export function refuseLostLog(url: string): void {
   const location = parseDatabaseUrl(url)
   if (location.kind === 'postgres') return
   try {

@@ -10,7 +10,7 @@ import { readSetting } from '../store/settings.ts'
 import { backupStore, WrongPlace } from '../store/sqlite/backup.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { messageOf } from '../vocabulary/message-of.ts'
-import { type CommandInput, requireStore, withStore } from './command-context.ts'
+import { type CommandInput, refuseLostLog, requireStore, withStore } from './command-context.ts'
 import { addHelp } from './help-text.ts'
 import { counted, grouped } from './table.ts'
 import {
@@ -88,6 +88,7 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
   const from = options.from ?? settings().storeUrl
   const shown = { from: shownAddress('from', from), to: shownAddress('to', options.to) }
   requireStore(from, options.from === undefined ? null : '--from')
+  refuseLostLog(from)
   // Read now: heartbeats grow old during a long copy.
   const startedAtMs = systemClock.nowMs()
   const copied = await copyStore<Verified>({
