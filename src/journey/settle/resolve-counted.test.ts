@@ -106,6 +106,14 @@ test.each(['completed', 'leftEarly'] as const)(
   },
 )
 
+test('a stream that is cut or left after counts that are not believed is charged the same estimate', () => {
+  const reported = { ...NOTHING_REPORTED, uncountedTokens: 25 }
+  const whole = resolve({ kind: 'completed', reported })
+  expect(whole).toMatchObject({ kind: 'provisional' })
+  expect(resolve(left(reported, 0))).toEqual(whole)
+  expect(resolve({ kind: 'unreadable', reported, relayedTokens: 0 })).toEqual(whole)
+})
+
 test('a stream that counted only its prompt is charged for the prompt, and for its text by an estimate', () => {
   const reported = { ...NOTHING_REPORTED, usage: usage('0 out'), uncountedTokens: 25 }
   expect(resolve({ kind: 'completed', reported })).toEqual({

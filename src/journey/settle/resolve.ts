@@ -119,10 +119,12 @@ function resolveLeftUncounted(
 ): Resolution {
   const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
+  // Counts that were not believed come after the text, which no longer counts as relayed since the last counts.
+  const textTokens = Math.max(relayedTokens, reported.uncountedTokens ?? 0)
   const hiddenTokens = Math.ceil((silentMs * HIDDEN_TOKENS_PER_SECOND) / 1000)
   const usage = usageWithText({
     counted: reported.usage,
-    outputTokens: textTokensOf(relayedTokens, ran) + hiddenTokens,
+    outputTokens: textTokensOf(textTokens, ran) + hiddenTokens,
     ...ran,
   })
   return estimatedWithin(grantedMicros, estimated(reported, { usage, generationId: null, ...ran }))
