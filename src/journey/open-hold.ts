@@ -158,11 +158,13 @@ function allowanceMessage({
   if (reached?.kind !== 'allowance') return null
   const { of, resetsAtMs, allowance } = reached
   const { allowanceMicros, allowancePeriod } = allowance
-  const held =
-    heldMicros > 0
-      ? othersHold('Requests', `${showMicros(heldMicros)} of it`)
-      : ' Wait until then, or have it raised.'
-  return `${needs(neededMicros)}; the ${OWNERS[of]} has ${showMicros(availableMicros)} left of its allowance of ${showMicros(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${held}`
+  const advice =
+    neededMicros > allowanceMicros
+      ? ' This request alone is above the allowance: have it raised.'
+      : heldMicros > 0
+        ? othersHold('Requests', `${showMicros(heldMicros)} of it`)
+        : ' Wait until then, or have it raised.'
+  return `${needs(neededMicros)}; the ${OWNERS[of]} has ${showMicros(availableMicros)} left of its allowance of ${showMicros(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${advice}`
 }
 
 const OWNERS = { apiKey: 'API key', account: 'account' } as const

@@ -40,13 +40,14 @@ test('an allowance is shown with its spend, refuses with its reset, and resets a
     const refused = await chat(text)
     expect(refused).toEqual(refusal(402, code))
     expect(JSON.stringify(refused.json)).toContain(
-      'resets at 2026-10-24T22:00:00.000Z. Wait until then, or have it raised.',
+      'resets at 2026-10-24T22:00:00.000Z. This request alone is above the allowance: have it raised.',
     )
     expect((await admin.patch(path, { allowance: null })).json).toMatchObject({ allowance: null })
   }
   const day = { amount: 9_000_000, period: 'day', time_zone: 'Europe/Berlin' }
   await admin.patch(key, { allowance: day })
-  expect((await chat(text)).httpStatus).toBe(200)
+  const { httpStatus, headers } = await chat(text)
+  expect(httpStatus).toBe(200)
   const { spend, allowance } = (await admin.get(key)).json
   expect(Number(spend)).toBeGreaterThan(0)
   expect(allowance).toEqual({
@@ -56,6 +57,16 @@ test('an allowance is shown with its spend, refuses with its reset, and resets a
     resets_at: '2026-10-24T22:00:00.000Z',
   })
   expect((await admin.get('/v1/key', text)).json).toMatchObject({ allowance, limits: NO_LIMITS })
+  const { hold } = (await admin.get(`/v1/admin/requests/${headers['x-request-id']}`)).json
+  // A micro-dollar less than another such request needs.
+  const amount = Number(spend) + Number(hold) - 1
+  await admin.patch(key, { allowance: { ...day, amount } })
+  const spentUp = await chat(text)
+  expect(spentUp).toEqual(refusal(402, 'key_limit_reached'))
+  expect(JSON.stringify(spentUp.json)).toContain(
+    'resets at 2026-10-24T22:00:00.000Z. Wait until then, or have it raised.',
+  )
+  await admin.patch(key, { allowance: day })
   nowMs += HOUR_MS / 2
   const next = { ...day, spent: 0, held: 0, resets_at: '2026-10-25T23:00:00.000Z' }
   expect((await admin.get(key)).json).toMatchObject({ allowance: next })
