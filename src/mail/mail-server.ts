@@ -76,6 +76,8 @@ export class MailServer {
         greetingTimeout: timeoutMs,
         socketTimeout: timeoutMs,
         dnsTimeout: timeoutMs,
+        // Even at a server that offers no sign-in: emails with a user and a password need it.
+        forceAuth: this.#input.server.login !== null,
       })
       await transport.verify()
     } catch (cause) {
@@ -83,8 +85,8 @@ export class MailServer {
     }
   }
 
-  /** By position: how long each step of a connection may take; absent: the package's own times. */
-  async #transport(timeouts: Readonly<Record<string, number>> = {}) {
+  /** By position: the package's own options, such as how long each step of a connection may take. */
+  async #transport(options: Readonly<Record<string, number | boolean>> = {}) {
     const { server } = this.#input
     // 1 MB that a gateway without email never loads.
     const { createTransport } = await import('nodemailer')
@@ -98,7 +100,7 @@ export class MailServer {
       tls: { minVersion: 'TLSv1.2', rejectUnauthorized: true },
       disableFileAccess: true,
       disableUrlAccess: true,
-      ...timeouts,
+      ...options,
     })
   }
 }

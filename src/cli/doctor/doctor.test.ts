@@ -251,12 +251,12 @@ test('the mail server is asked without an email, and one that is away or refuses
       password === 'right' ? done(null, { user: 'gate' }) : done(new Error('wrong password')),
     allowInsecureAuth: true,
   })
-  const found = async (password: string | null) => {
+  const found = async (password: string | null, { port } = box) => {
     const login = password === null ? null : { user: 'gate', password }
     line?.close()
     const opened = open({
       mail: {
-        server: { host: '127.0.0.1', port: box.port, tls: 'off', login },
+        server: { host: '127.0.0.1', port, tls: 'off', login },
         from: { name: null, address: 'gate@example.com' },
       },
     })
@@ -272,6 +272,9 @@ test('the mail server is asked without an email, and one that is away or refuses
     /^failed: \S+: the mail server refused the user or the password of SMTP_URL: .+: correct SMTP_URL/,
   )
   expect(box.mails).toEqual([])
+  const unsigned = await startMailbox({ disabledCommands: ['STARTTLS', 'AUTH'] })
+  expect(await found('right', unsigned)).toMatch(/^failed: /)
+  await unsigned.close()
   await box.close()
   expect(await found(null)).toMatch(
     /^failed: \S+: the mail server cannot be reached: correct SMTP_URL/,
