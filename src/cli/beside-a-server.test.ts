@@ -18,7 +18,9 @@ let storeFile: string
 let line: CommandLine
 
 beforeEach(async () => {
-  world = await startWorld({ settings: { ADMIN_API_TOKEN: 'a-token-of-the-settings' } })
+  world = await startWorld({
+    settings: { ADMIN_API_TOKEN: 'a-token-of-the-settings', TOLLGATE_MAINTENANCE_POLL_MS: '100' },
+  })
   storeFile = join(world.folder, 'store.db')
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   line = openCommandLine({
@@ -52,6 +54,23 @@ async function chat(apiKey: string): Promise<string> {
   await world.gateway.settled()
   return answer.headers.get('x-request-id') ?? ''
 }
+
+test('maintenance that a command turns on and off reaches a server that runs', async () => {
+  const { apiKey } = await world.account()
+  const statusOfChat = async (): Promise<number> => {
+    const answer = await fetch(world.url('/v1/chat/completions'), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] }),
+    })
+    await answer.text()
+    return answer.status
+  }
+  expect(await line.run('maintenance', 'on')).toMatchObject({ exitCode: 0 })
+  await expect.poll(statusOfChat).toBe(503)
+  expect(await line.run('maintenance', 'off')).toMatchObject({ exitCode: 0 })
+  await expect.poll(statusOfChat).toBe(200)
+})
 
 test('a token that is created next to a server works at once, and unknown tokens do not', async () => {
   const statusOf = async (token: string): Promise<number> => {
