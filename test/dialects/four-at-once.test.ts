@@ -16,6 +16,7 @@ import {
 import {
   type Asked,
   chat,
+  fetchUnlessBusy,
   leaveAfterText,
   messages,
   modelOf,
@@ -238,11 +239,14 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     }
   })
 
-  /** Sends a request until it is not answered with 503, as the clients do. By position: the prompt, and whether the answer is a stream. */
-  async function sendRaw(asked: Asked, stream: boolean): Promise<string> {
-    const { upstream, mark, address, apiKey } = asked
+  /** By position: the prompt, and whether the answer is a stream. */
+  async function sendRaw(
+    { upstream, mark, address, apiKey }: Asked,
+    stream: boolean,
+  ): Promise<string> {
     const isMessages = upstream === 'anthropic'
-    const answer = await fetch(`${address}/v1/${isMessages ? 'messages' : 'chat/completions'}`, {
+    const path = isMessages ? 'messages' : 'chat/completions'
+    const answer = await fetchUnlessBusy(`${address}/v1/${path}`, {
       method: 'POST',
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -252,8 +256,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
         messages: [{ role: 'user', content: mark }],
       }),
     })
-    const text = await answer.text()
-    return answer.status === 503 ? sendRaw(asked, stream) : text
+    return answer.text()
   }
 
   test('after all of it, the account has paid the charges and nothing else', async () => {

@@ -45,15 +45,29 @@ export function modelOf(upstream: UpstreamName, name: string): string {
   return `${AUTHORS[upstream]}/${name}`
 }
 
-// A gateway on a busy machine may answer 503 before it forwards a request: the store was not quick enough.
-const maxRetries = 8
+const BUSY_TIMES_MAX = 8
+
+/**
+ * Fetches, again while the gateway answers its own 503: on a busy machine, the store may not open a hold in time, and nothing
+ * is forwarded. Any other failure is the answer.
+ */
+export async function fetchUnlessBusy(...sent: Parameters<typeof fetch>): Promise<Response> {
+  for (let time = 1; ; time++) {
+    const answer = await fetch(...sent)
+    if (answer.status !== 503 || time === BUSY_TIMES_MAX) return answer
+    const text = await answer.text()
+    if (!text.includes('service_unavailable') && !text.includes('overloaded_error')) {
+      return new Response(text, answer)
+    }
+  }
+}
 
 function openaiClient({ apiKey, address }: Asked): OpenAI {
-  return new OpenAI({ apiKey, baseURL: `${address}/v1`, maxRetries })
+  return new OpenAI({ apiKey, baseURL: `${address}/v1`, maxRetries: 0, fetch: fetchUnlessBusy })
 }
 
 function anthropicClient({ apiKey, address }: Asked): Anthropic {
-  return new Anthropic({ apiKey, baseURL: address, maxRetries })
+  return new Anthropic({ apiKey, baseURL: address, maxRetries: 0, fetch: fetchUnlessBusy })
 }
 
 function answered({ headers }: Response): Answered {
