@@ -37,13 +37,15 @@ export function NeedsAttention() {
 }
 
 const LOW_CREDIT = { state: 'low_credit', sort: 'available' } as const
+// The largest debts first.
+const IN_DEBT = { state: 'in_debt', sort: 'available' } as const
 
 /** All that is known, whether some of it is still read, and the read that failed. */
 function useKnown() {
   const upstreams = useQuery(upstreamsQuery)
   const held = useInfiniteQuery(purchasesQuery('held'))
   const unsettled = useInfiniteQuery(unsettledQuery)
-  const debtors = useInfiniteQuery(accountsQuery('', { state: 'in_debt' }))
+  const debtors = useInfiniteQuery(accountsQuery('', IN_DEBT))
   const failing = useInfiniteQuery({
     ...accountsQuery('', { state: 'failing' }),
     refetchInterval: MINUTE_MS,

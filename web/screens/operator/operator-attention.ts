@@ -164,13 +164,14 @@ function ofUnsettled({ data, has_more: hasMore }: NonNullable<Known['unsettled']
     .map(({ stands_at: at }) => at)
     .toSorted()
   const release = next === undefined ? '' : ` The next is released by ${shortTime(next)}.`
+  const areCharged = !hasMore && data.every(({ state }) => state === 'provisional')
   const item: Need = {
     tone: 'wait',
     icon: 'clock',
     title: countedOf(data.length, hasMore, 'unsettled request'),
     note:
-      heldMicros === 0
-        ? 'Nothing is held: they are charged already, by an estimate.'
+      heldMicros === 0 && areCharged
+        ? `Nothing is held: ${data.length === 1 ? 'it is' : 'they are'} charged already, by an estimate.`
         : `${hasMore ? 'At least ' : ''}${money(heldMicros)} is held.${release}`,
     link: { to: '/operator/unsettled' },
   }
@@ -261,7 +262,7 @@ function ofDebtors({ data, has_more: hasMore }: NonNullable<Known['debtors']>): 
       .slice(0, NAMED)
       .map(({ name, credit }) => `${name}, ${money(credit.backed.balance)}`)
       .join(' · '),
-    link: { to: '/operator/accounts', search: { state: 'in_debt' } },
+    link: { to: '/operator/accounts', search: { state: 'in_debt', sort: 'available' } },
   }
   return [...items, more]
 }

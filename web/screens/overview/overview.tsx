@@ -10,6 +10,7 @@ import type { Overview } from '../../api/answers.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
+import { refusedWithoutCredit } from '../../format/debt.ts'
 import { KEY_VARIABLE } from '../../parts/client-lines.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
@@ -104,10 +105,12 @@ function Cards({ overview, range, compare, onSplit }: CardsProps) {
 /** How to send the first request; before it, credit, without which it would be refused. */
 function FirstSteps({ attention: items, credit }: Pick<Overview, 'attention' | 'credit'>) {
   const hasCredit = items.every(({ kind }) => kind !== 'no_credit')
-  const others = hasCredit ? items : items.filter(({ kind }) => kind !== 'no_credit')
+  // A debt stays in the list: the first steps say only that credit is missing.
+  const isSaid = !hasCredit && credit.backed.balance >= 0
+  const others = isSaid ? items.filter(({ kind }) => kind !== 'no_credit') : items
   return (
     <>
-      <FirstRequest hasCredit={hasCredit} />
+      <FirstRequest hasCredit={hasCredit} credit={credit} />
       {others.length > 0 && (
         <div className="mt-4">
           <Attention items={others} credit={credit} />
@@ -118,7 +121,10 @@ function FirstSteps({ attention: items, credit }: Pick<Overview, 'attention' | '
 }
 
 /** An account without requests: how to send the first. Without credit, that comes first. */
-function FirstRequest({ hasCredit }: { readonly hasCredit: boolean }) {
+function FirstRequest({
+  hasCredit,
+  credit,
+}: Pick<Overview, 'credit'> & { readonly hasCredit: boolean }) {
   const account = useAccountId()
   return (
     <>
@@ -129,7 +135,7 @@ function FirstRequest({ hasCredit }: { readonly hasCredit: boolean }) {
           <span className="mono">{KEY_VARIABLE}</span> and run the line below. The request appears
           here and in Activity within seconds.
         </p>
-        {!hasCredit && <p>Requests are refused until credit is added.</p>}
+        {!hasCredit && <p>{refusedWithoutCredit(credit)}</p>}
         <span className="flex flex-wrap gap-2">
           {!hasCredit && <AddCreditLink className="btn pri" />}
           <Link

@@ -92,7 +92,7 @@ export function UsageScreen() {
         <Download accountId={accountId} usage={isByTag ? tags.data : charts.data} />
       </ScreenTop>
       <Choices by={by} measure={measure} step={hasSteps(span, by) ? step : null} />
-      <PartsFailed parts={{ 'Provider cost and margin': read }} />
+      {margins !== null && <PartsFailed parts={{ 'Provider cost and margin': read }} />}
       {isByTag ? (
         <Answer query={tags} noun="usage report" grey={<GreyChartCard />}>
           {(report) =>
