@@ -146,9 +146,11 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
     if (record.fault !== null)
       log.error({ ...line, cause: faultOf(record.fault) }, 'request failed')
     else if (record.isUncounted) log.warn(line, UNCOUNTED)
-    else if (isAboveHold(record) && format.rules.heldBy === 'tokens') log.warn(line, ABOVE_HOLD)
-    else if (problem === null) log.info(line, 'request')
-    else if (problem.code === 'internal_error') {
+    else if (problem === null) {
+      const isAbove = isAboveHold(record) && format.rules.heldBy === 'tokens'
+      if (isAbove) log.warn(line, ABOVE_HOLD)
+      else log.info(line, 'request')
+    } else if (problem.code === 'internal_error') {
       log.error({ ...line, cause: reasonOf(problem) }, 'request failed')
     } else if (PROBLEMS[problem.code].owner === 'platform') {
       log.warn({ ...line, cause: reasonOf(problem) }, 'request failed')

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { getAccount } from '../../ledger/accounts.ts'
 import type { Store } from '../../store/store.ts'
 import { readUsageCells } from '../../usage/read-usage.ts'
 import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
@@ -7,6 +8,7 @@ import { monthStart } from '../../vocabulary/date-range.ts'
 import type { ChartStep } from '../../vocabulary/usage-step.ts'
 import { csvLine } from '../csv.ts'
 import { timeAnswer } from '../fields.ts'
+import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import {
@@ -38,8 +40,11 @@ function download({ store, clock }: OperationParts) {
       'The usage of an account over time as CSV, a line for each step and group, in exact dollars; for operators with provider cost and margin.',
     query: usageQuery,
     answers: { 200: z.string() },
+    problems: ['not_found'],
     async run({ reader, accountId, query, caller }) {
       const { by } = query
+      const account = await getAccount(store.pages(reader), accountId)
+      if (account === null) throw notFound('account', accountId)
       const rows = usageCsv(store.searches(reader), {
         accountId,
         by,
