@@ -107,13 +107,15 @@ test('of accounts whose requests are refused or fail, the worst are named with t
 })
 
 test.for([
-  [0, false, 'Nothing is held: they are charged already, by an estimate.'],
-  [380_000, false, '$0.38 is held.'],
-  [380_000, true, 'At least $0.38 is held.'],
+  ['provisional', 0, false, 'Nothing is held: it is charged already, by an estimate.'],
+  ['provisional', 0, true, 'At least $0.00 is held.'],
+  ['unresolved', 0, false, '$0.00 is held.'],
+  ['provisional', 380_000, false, '$0.38 is held.'],
+  ['provisional', 380_000, true, 'At least $0.38 is held.'],
 ] as const)(
-  'unsettled requests that hold %i micro-dollars, more follow: %s: “%s”',
-  ([held, has_more, note]) => {
-    const data = [{ held, state: 'provisional' } as UnsettledRequest]
+  'unsettled requests, %s, that hold %i micro-dollars, more follow: %s: “%s”',
+  ([state, held, has_more, note]) => {
+    const data = [{ held, state } as UnsettledRequest]
     expect(attentionOf({ ...NOTHING, unsettled: { data, has_more } })[0]?.note).toBe(note)
   },
 )
