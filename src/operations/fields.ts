@@ -345,6 +345,7 @@ export function listAnswer<T>(items: readonly T[], nextCursor: string | null) {
 
 /** The list that a cursor belongs to. */
 export type ListName =
+  | 'account_actions'
   | 'actions'
   | 'admin_tokens'
   | 'deliveries'

@@ -12,6 +12,7 @@ import { receiptOperations } from './credit/receipts.ts'
 import { saleOperations } from './credit/sale.ts'
 import { saleStatusOperations } from './credit/sale-status.ts'
 import { statementOperations } from './credit/statement.ts'
+import { accountActionOperations } from './gateway/account-actions.ts'
 import { operatorDeskOperations } from './gateway/operator-desk.ts'
 import { upkeepOperations } from './gateway/upkeep.ts'
 import { upstreamOperations } from './gateway/upstreams.ts'
@@ -41,6 +42,7 @@ export const OPERATIONS = [
   ['Account', ownAccountOperations],
   ['Accounts', accountOperations],
   ['Accounts', accountListOperations],
+  ['Accounts', accountActionOperations],
   ['Credit', creditOperations],
   ['Credit', statementOperations],
   ['API keys', apiKeyOperations],

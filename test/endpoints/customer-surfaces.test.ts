@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
 import { describedOperations } from '../../src/operations/operations.ts'
 import { pricingWithFee } from '../../src/upstreams/listing/pricing.ts'
-import { type Browser, inviteGuest, setUpOperator } from '../page/page-client.ts'
+import { ADA, type Browser, inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { type TestAccount, worldOfFile } from '../world.ts'
 
 const UPSTREAM = 'hidden-vendor'
@@ -44,7 +44,8 @@ beforeAll(async () => {
   operator = await setUpOperator(world)
   const guest = { email: 'lin@example.org', accountId: account.id, role: 'owner' } as const
   member = await inviteGuest(world, guest)
-  await world.gateway.ledger.updateAccount({ id: account.id, feeBasisPoints: 1_234 }, null)
+  const changes = { fee_basis_points: 1_234, external_id: 'crm-7', name: 'Helix Lab' }
+  await operator.call('PATCH', `operator/accounts/${account.id}`, { body: changes })
   const answer = await world.chat(account.apiKey)
   await answer.text()
   requestId = String(answer.headers.get('x-request-id'))
@@ -195,6 +196,14 @@ describe('customers read neither an upstream nor a field of operators', () => {
       expect({ path, hidden }).toEqual({ path, hidden: [] })
     }
     expect(paths).toContain(`accounts/${account.id}/requests/${requestId}`)
+  })
+
+  test('among the changes by operators in the account', async () => {
+    const { json, text } = await member.get(`accounts/${account.id}/actions`)
+    expect(Object(json)['data']).toContainEqual(
+      expect.objectContaining({ action: 'changeAccount', detail: { name: 'Helix Lab' } }),
+    )
+    expect(text).not.toMatch(new RegExp(`1234|crm-7|${ADA.email}|Ada`))
   })
 })
 

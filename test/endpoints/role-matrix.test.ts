@@ -29,9 +29,9 @@ const ROUTES: readonly Route[] = describedOperations().flatMap(({ name, method, 
   }),
 )
 
-/** From docs/people.md: only owners redeem codes, buy credit, set billing details and manage members. */
+/** From docs/people.md: only owners redeem codes, buy credit, set billing details, manage members and read what operators changed. */
 const OWNERS_ALONE =
-  /\/redeem$|\/billing$|^POST .*\/purchases$|\/purchases\/\{purchase_id\}(?:\/page)?$|\/members(?:\/|$)|\/invitations(?:\/|$)/
+  /\/redeem$|\/billing$|\/actions$|^POST .*\/purchases$|\/purchases\/\{purchase_id\}(?:\/page)?$|\/members(?:\/|$)|\/invitations(?:\/|$)/
 
 /** From the table in docs/admin-tokens.md: the first matching line. */
 const SCOPES: readonly (readonly [RegExp, AdminScope])[] = [

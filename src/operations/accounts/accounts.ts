@@ -147,7 +147,7 @@ function change(parts: OperationParts) {
         .nullable()
         .optional()
         .describe(
-          `Why the account is suspended or resumed, at most ${TEXT_CHARS_MAX.suspensionNote} characters. The audit log has it; the members can read that of a suspension, until the account is resumed. Only with \`disabled\`. Null: no reason.`,
+          `Why the account is suspended or resumed, at most ${TEXT_CHARS_MAX.suspensionNote} characters. The audit log has it; the members can read that of a suspension until the account is resumed, and the owners later too. Only with \`disabled\`. Null: no reason.`,
         ),
       fee_basis_points: feeField.optional(),
       models: modelsField,

@@ -190,7 +190,7 @@ export const operatorActionShape = z
 const storedShape = z.looseObject({ before: actionFields.optional() })
 
 /** The given fields, and their values before. Throws if the record is not valid. */
-function fieldsOfAction({
+export function fieldsOfAction({
   detailJson,
 }: NamedAction): Pick<z.infer<typeof operatorActionShape>, 'detail' | 'before'> {
   const { before = null, ...detail } = storedShape.parse(JSON.parse(detailJson))
