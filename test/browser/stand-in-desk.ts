@@ -1,3 +1,4 @@
+import type { AccountAction } from '../../web/api/answers.ts'
 import type { ListedUpstream, OperatorAction } from '../../web/api/operator.ts'
 import { ago, DAY_MS, HELIX } from './stand-in-data.ts'
 import { ACCOUNTS, INVITATIONS, MEMBERS } from './stand-in-operator.ts'
@@ -88,6 +89,42 @@ export const USERS = MEMBERS.map(({ user_id: id, name, email, role }) => ({
   has_second_factor: true,
   created_at: ago(90 * DAY_MS),
 }))
+
+/** The changes by operators as the owners of the busy account read them, newest first. */
+export const ACCOUNT_ACTIONS: readonly AccountAction[] = [
+  accountAction(1, {
+    action: 'addCredit',
+    amount: 200_000_000,
+    detail: { purse: 'backed', reference: 'invoice-1042' },
+    before: { balance: -12_940_000 },
+  }),
+  accountAction(2, {
+    action: 'changeKey',
+    target_id: 'key_01kbh0c7x5qv3m9t2r8w6e0001',
+    detail: { name: 'laptop', credit_limit: 50_000_000 },
+    before: { credit_limit: null },
+  }),
+  accountAction(3, {
+    target_id: HELIX.id,
+    detail: { disabled: true, note: 'Invoice 7 is late.' },
+    before: { disabled: false, note: null },
+  }),
+]
+
+function accountAction(place: number, fields: Partial<AccountAction>): AccountAction {
+  return {
+    id: `act_01kbh0c7x5qv3m9t2r8w6e001${place}`,
+    object: 'account_action',
+    by: 'operator',
+    action: 'changeAccount',
+    target_id: null,
+    amount: null,
+    detail: {},
+    before: null,
+    created_at: ago(place * 3_600_000),
+    ...fields,
+  }
+}
 
 /** The invitations of operators that are open. */
 export const OPERATOR_INVITATIONS = INVITATIONS.map((one) => ({

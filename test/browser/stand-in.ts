@@ -9,7 +9,13 @@ import { listen } from '../../src/vocabulary/testing/listen.ts'
 import type { OperatorRequest } from '../../web/api/answers.ts'
 import { BALANCE, ENTRIES, SESSIONS, STATEMENT } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
-import { ACTIONS, OPERATOR_INVITATIONS, UPSTREAMS, USERS } from './stand-in-desk.ts'
+import {
+  ACCOUNT_ACTIONS,
+  ACTIONS,
+  OPERATOR_INVITATIONS,
+  UPSTREAMS,
+  USERS,
+} from './stand-in-desk.ts'
 import { MODEL_LIST, OFFERED_MODELS } from './stand-in-models.ts'
 import {
   ACCOUNTS,
@@ -240,6 +246,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/auth/factors', data.NO_FACTORS],
     ['POST /auth/factors/app/begin', data.APP_BEGUN],
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
+    ['/actions', list(ACCOUNT_ACTIONS)],
     ['/operator/actions', list(ACTIONS)],
     ['/operator/users', list(USERS)],
     ['/operator/keys', list([])],

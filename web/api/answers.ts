@@ -103,6 +103,9 @@ export type PendingPurchase = NonNullable<Answer<'listPurchases', 'member'>['pen
 /** A browser that a user is signed in with. */
 export type Session = SessionAnswer
 
+/** Something that an operator changed in an account, as its owners read it. */
+export type AccountAction = Row<'listAccountActions', 'member'>
+
 /** A user in an account. */
 export type Member = Row<'listMembers', 'member'>
 

@@ -107,6 +107,7 @@ export const BY_CURSOR = {
 }
 
 const KEYS_A_PAGE = 50
+const ACTIONS_A_PAGE = 20
 
 /** The keys of an account that have a text in their name or prefix, newest first, page by page. */
 export function keyPagesQuery(accountId: string, search: string) {
@@ -204,6 +205,20 @@ export function invitationsQuery(accountId: string) {
   return queryOptions({
     queryKey: ['invitations', accountId],
     queryFn: ({ signal }) => asMember('listInvitations', { account_id: accountId }, signal),
+  })
+}
+
+/** The changes by operators in an account, for its owners: newest first, page by page. */
+export function accountActionsQuery(accountId: string) {
+  return infiniteQueryOptions({
+    queryKey: ['account-actions', accountId],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      asMember(
+        'listAccountActions',
+        { account_id: accountId, limit: ACTIONS_A_PAGE, cursor },
+        signal,
+      ),
+    ...BY_CURSOR,
   })
 }
 

@@ -13,8 +13,9 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { showToast } from '../../parts/toast.ts'
 import type { MembersSearch } from '../../searches.ts'
-import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
+import { ScreenTop, useAccountCaller, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
+import { ChangesByOperators } from './changes-by-operators.tsx'
 import { InvitationTable, MadeInvitation } from './invitations.tsx'
 import {
   BecomeMember,
@@ -25,9 +26,10 @@ import {
 } from './member-dialogs.tsx'
 import { useMemberWrite } from './use-member-write.ts'
 
-/** The members of an account and its invitations, for owners. */
+/** The members of an account, its invitations and the changes by operators, for owners. */
 export function MembersScreen() {
   const { search, change } = useScreenSearch<MembersSearch>()
+  const isCustomers = useAccountCaller() === 'member'
   const setInviting = (isInviting: boolean) =>
     // Back closes the form.
     change(() => (isInviting ? { invite: true } : {}), { replace: !isInviting })
@@ -49,6 +51,8 @@ export function MembersScreen() {
         <AccountInvitations
           onWithdrawn={(email) => setMade((shown) => (shown?.email === email ? null : shown))}
         />
+        {/* Operators have the whole audit log. */}
+        {isCustomers && <ChangesByOperators />}
       </div>
       {search.invite === true && (
         <InviteMember

@@ -1,7 +1,7 @@
 import { useWrite } from '../../api/use-write.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 
-const READS = [['members'], ['invitations'], ['me']]
+const READS = [['members'], ['invitations'], ['account-actions'], ['me']]
 
 /** A change of members or invitations; afterwards the members are read again. */
 export function useMemberWrite<Input, Answer>(

@@ -24,6 +24,9 @@ interface Words {
 
 type Change = Pick<OperatorAction, 'amount' | 'detail' | 'before'>
 
+/** A change as an operator reads it, or an owner of its account. */
+export type Action = Change & Pick<OperatorAction, 'action'>
+
 const only = (kind: string): Words => ({ kind })
 
 /** By position: a kind of thing that has a name, and what was done to one: 'Key “laptop” created'. */
@@ -165,7 +168,7 @@ export function actorWords(change: OperatorAction, isNamesake = false): string {
 }
 
 /** The change in words. A name of an older or newer release that has none is shown as it is. */
-export function actionWords(action: OperatorAction): string {
+export function actionWords(action: Action): string {
   const { kind, of } = wordsOf(action)
   return of?.(action) ?? kind
 }
@@ -256,7 +259,7 @@ function asBilling(value: Value): string {
  * The changes of an action, with old and new values: "Fee: 5% → 2.5% · Email added: a@b.example". A name that did not change
  * is left out where {@link actionWords} says it.
  */
-export function changeWords(action: OperatorAction): string {
+export function changeWords(action: Action): string {
   const { amount, detail, before } = action
   const saysName = wordsOf(action).saysName === true
   const changes = Object.entries(FIELDS).flatMap(([field, shown]) => {

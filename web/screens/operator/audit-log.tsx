@@ -11,8 +11,6 @@ import {
   tokensQuery,
   usersQuery,
 } from '../../api/operator.ts'
-import { shortId } from '../../format/ids.ts'
-import { money } from '../../format/money.ts'
 import { listTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
@@ -23,14 +21,8 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { operatorSpanOf } from '../../shell/use-span.ts'
-import {
-  ACTION_FIELDS,
-  ACTION_KINDS,
-  actionWords,
-  actorWords,
-  changeWords,
-  namesakes,
-} from './action-words.ts'
+import { ActionAmount, ActionText } from './action-cells.tsx'
+import { ACTION_FIELDS, ACTION_KINDS, actorWords, namesakes } from './action-words.ts'
 import type { AuditLogSearch } from './search.ts'
 
 const route = getRouteApi('/operator/audit-log')
@@ -179,19 +171,11 @@ function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => v
 }
 
 function ActionRow({ action, by }: { action: OperatorAction; by: string }) {
-  const { account_id: id, account_name: name, target_id: targetId, amount } = action
-  const words = changeWords(action)
+  const { account_id: id, account_name: name } = action
   return (
     <tr>
       <td className="wide wrap-anywhere">
-        <b>{actionWords(action)}</b>
-        {words !== '' && <span className="two">{words}</span>}
-        {targetId !== null && targetId !== id && (
-          <span className="two mono" title={targetId}>
-            <span className="hide-t">{targetId}</span>
-            <span className="only-t">{shortId(targetId)}</span>
-          </span>
-        )}
+        <ActionText action={action} accountId={id} />
         <span className="two only-t">
           {id !== null && (
             <>
@@ -208,13 +192,7 @@ function ActionRow({ action, by }: { action: OperatorAction; by: string }) {
           <AccountLink id={id} name={name} />
         )}
       </td>
-      <td className="num">
-        {amount === null ? (
-          <span className="dimmed hide-s">–</span>
-        ) : (
-          money(amount, action.action === 'settleRequest' ? 4 : 2)
-        )}
-      </td>
+      <ActionAmount action={action} />
       <td className="name part hide-t text-ink-2" title={by}>
         {by}
       </td>

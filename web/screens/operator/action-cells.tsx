@@ -1,0 +1,44 @@
+import { shortId } from '../../format/ids.ts'
+import { money } from '../../format/money.ts'
+import { type Action, actionWords, changeWords } from './action-words.ts'
+
+interface ActionProps<Row> {
+  readonly action: Row
+}
+
+/** A change in words, with the ID of what was changed unless that is the account itself. */
+export function ActionText({
+  action,
+  accountId,
+}: ActionProps<Action & { readonly target_id: string | null }> & {
+  /** Null: the change concerns no single account. */
+  readonly accountId: string | null
+}) {
+  const { target_id: targetId } = action
+  const words = changeWords(action)
+  return (
+    <>
+      <b>{actionWords(action)}</b>
+      {words !== '' && <span className="two">{words}</span>}
+      {targetId !== null && targetId !== accountId && (
+        <span className="two mono" title={targetId}>
+          <span className="hide-t">{targetId}</span>
+          <span className="only-t">{shortId(targetId)}</span>
+        </span>
+      )}
+    </>
+  )
+}
+
+/** The amount of a change; a charge with its small parts. */
+export function ActionAmount({ action: { action, amount } }: ActionProps<Action>) {
+  return (
+    <td className="num">
+      {amount === null ? (
+        <span className="dimmed hide-s">–</span>
+      ) : (
+        money(amount, action === 'settleRequest' ? 4 : 2)
+      )}
+    </td>
+  )
+}
