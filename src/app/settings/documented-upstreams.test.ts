@@ -55,6 +55,7 @@ describe('docs/upstreams.md and docs/moving.md', () => {
     const env = Object.fromEntries(names.map((name) => [name, 'sk-pasted']))
     const input = { env, timeouts: PATIENT_TIMEOUTS, dialects: DIALECTS }
     const { upstreams } = await readUpstreamsFile(path, input)
+    expect(upstreams).not.toEqual([])
     for (const { dialect, models, formats } of upstreams) {
       if (dialect !== 'openai-compatible') continue
       const knowledge = {

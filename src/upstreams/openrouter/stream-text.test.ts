@@ -172,7 +172,7 @@ describe('an event that differs from the template only in its text', () => {
     )
   })
 
-  test('has the text that a full reading finds, in any sequence of events', () => {
+  test('has the text that a full reading finds, in any surroundings', () => {
     const part = fc.constantFrom(
       '"content":',
       '"a"',
@@ -185,13 +185,18 @@ describe('an event that differs from the template only in its text', () => {
       '"usage":',
       ' ',
     )
-    const anyData = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''))
+    const parts = fc.array(part, { maxLength: 6 }).map((found) => found.join(''))
+    let matches = 0
     fc.assert(
-      fc.property(anyData, anyData, (first, second) => {
-        const found = matched(afterTemplate(first), eventOf(second))
-        if (found !== null) expect(textOf(second)).toBe(found)
+      fc.property(parts, parts, parts, parts, (head, first, second, tail) => {
+        const dataOf = (content: string) => `${head}"content":"${content}"${tail}`
+        const found = matched(afterTemplate(dataOf(first)), eventOf(dataOf(second)))
+        if (found === null) return
+        matches++
+        expect(textOf(dataOf(second))).toBe(found)
       }),
       { numRuns: 2_000 },
     )
+    expect(matches).toBeGreaterThan(0)
   })
 })
