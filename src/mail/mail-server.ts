@@ -85,8 +85,8 @@ export class MailServer {
     }
   }
 
-  /** By position: the package's own options, such as how long each step of a connection may take. */
-  async #transport(options: Readonly<Record<string, number | boolean>> = {}) {
+  /** By position: fields of the package's own in addition, such as how long each step of a connection may take. */
+  async #transport(more: Readonly<Record<string, number | boolean>> = {}) {
     const { server } = this.#input
     // 1 MB that a gateway without email never loads.
     const { createTransport } = await import('nodemailer')
@@ -100,7 +100,7 @@ export class MailServer {
       tls: { minVersion: 'TLSv1.2', rejectUnauthorized: true },
       disableFileAccess: true,
       disableUrlAccess: true,
-      ...options,
+      ...more,
     })
   }
 }

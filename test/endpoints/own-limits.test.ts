@@ -59,8 +59,8 @@ test('an allowance is shown with its spend, refuses with its reset, and resets a
   expect((await admin.get('/v1/key', text)).json).toMatchObject({ allowance, limits: NO_LIMITS })
   const { hold } = (await admin.get(`/v1/admin/requests/${headers['x-request-id']}`)).json
   // A micro-dollar less than another such request needs.
-  const amount = Number(spend) + Number(hold) - 1
-  await admin.patch(key, { allowance: { ...day, amount } })
+  const amountMicros = Number(spend) + Number(hold) - 1
+  await admin.patch(key, { allowance: { ...day, amount: amountMicros } })
   const spentUp = await chat(text)
   expect(spentUp).toEqual(refusal(402, 'key_limit_reached'))
   expect(JSON.stringify(spentUp.json)).toContain(
