@@ -305,19 +305,19 @@ describe('a server that is away', () => {
     await page.getByText('tollgate cannot be reached.').waitFor({ state: 'detached' })
   })
 
-  test('is reported once for a screen of two cards', async ({ ownPage: page, server }) => {
+  test('is reported once for a screen of three cards', async ({ ownPage: page, server }) => {
     await page.goto(`${server.address}/app/${at('keys')}`)
     await page.getByText('nightly evals').waitFor()
     let isAway = true
     await page.route('**/app/api/**', (route) => (isAway ? route.abort() : route.fallback()))
     await page.getByRole('link', { name: 'Members' }).click()
     const away = page.getByText('tollgate cannot be reached.')
-    await expect.poll(() => away.count()).toBe(2)
+    await expect.poll(() => away.count()).toBe(3)
     const shown = async () => {
       const alerts = await away.all()
       return Promise.all(alerts.map((each) => each.isVisible()))
     }
-    expect((await shown()).toSorted()).toEqual([false, true])
+    expect((await shown()).toSorted()).toEqual([false, false, true])
     for (const theme of ['light', 'dark'] as const) {
       await changeTheme(page, theme)
       await takePicture(page, `server-away-desk-${theme}`)
