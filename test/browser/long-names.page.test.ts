@@ -1,6 +1,6 @@
-import { describe, expect } from 'vitest'
+import { expect } from 'vitest'
 import { TEXT_CHARS_MAX } from '../../src/vocabulary/text-chars.ts'
-import { expectFits } from './chromium.ts'
+import { expectFits, resize } from './chromium.ts'
 import { test } from './page-test.ts'
 import { EMPTY, json, type StandIn } from './stand-in.ts'
 import { ENTRIES } from './stand-in-credit.ts'
@@ -85,13 +85,13 @@ const SCREENS = [
   'profile',
 ] as const
 
-describe.each(['desk', 'tablet', 'phone'] as const)('%s', (width) => {
-  test.for(SCREENS)(
-    '%s has no card that a name of 200 letters breaks',
-    async (path, { pages, server }) => {
-      giveNames(server, LONG)
-      const { page } = await pages.of(width)
-      await page.goto(`${server.address}/app/${path}`)
+test.for(SCREENS)(
+  '%s has no card that a name of 200 letters breaks, in any window',
+  async (path, { ownPage: page, server }) => {
+    giveNames(server, LONG)
+    await page.goto(`${server.address}/app/${path}`)
+    for (const width of ['desk', 'tablet', 'phone'] as const) {
+      await resize(page, width)
       await page.getByText(LONG).filter({ visible: true }).first().waitFor()
       await page.waitForFunction(() => document.querySelector('main .grey') === null)
       await expectFits(page)
@@ -100,9 +100,9 @@ describe.each(['desk', 'tablet', 'phone'] as const)('%s', (width) => {
       for (const figure of await figures.all()) {
         expect((await figure.boundingBox())?.height).toBeLessThan(24)
       }
-    },
-  )
-})
+    }
+  },
+)
 
 /** Names in tables with more than one line, and those that have no title with the whole name. Runs in the page. */
 function wrappedNames(name: string): readonly string[] {
@@ -127,16 +127,16 @@ function wrappedNames(name: string): readonly string[] {
   return found
 }
 
-describe.each(['desk', 'laptop', 'tablet'] as const)('%s', (width) => {
-  test.for(SCREENS)(
-    '%s has long names in its tables on one line, and whole in their titles',
-    async (path, { pages, server }) => {
-      giveNames(server, WORDS)
-      const { page } = await pages.of(width)
-      await page.goto(`${server.address}/app/${path}`)
+test.for(SCREENS)(
+  '%s has long names in its tables on one line, and whole in their titles, on a desk and a tablet',
+  async (path, { ownPage: page, server }) => {
+    giveNames(server, WORDS)
+    await page.goto(`${server.address}/app/${path}`)
+    for (const width of ['desk', 'laptop', 'tablet'] as const) {
+      await resize(page, width)
       await page.getByText(WORDS).filter({ visible: true }).first().waitFor()
       await page.waitForFunction(() => document.querySelector('main .grey') === null)
       expect(await page.evaluate(wrappedNames, WORDS)).toEqual([])
-    },
-  )
-})
+    }
+  },
+)
