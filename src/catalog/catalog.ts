@@ -6,6 +6,7 @@ import { FEE_BASIS_POINTS_DEFAULT } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import { type CatalogRow, Claims } from './claims.ts'
+import { NearModels } from './near-models.ts'
 import {
   type ChargedModel,
   type PricesListed,
@@ -39,6 +40,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   fees: { everyModel: FEE_BASIS_POINTS_DEFAULT, models: new Map() },
 }
 
+const ONE_OF = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 const ONE_MILLION_CONTEXT_MARK = '[1m]'
 const NO_MODELS = new ServedModels([], 'provider')
 
@@ -56,6 +58,8 @@ export class Catalog {
   readonly #claims: Claims
   readonly #onStale: (upstream: string) => void
   #index: CatalogIndex | null = null
+  /** Made for the first unknown name after a refresh. */
+  #near: NearModels | null = null
 
   constructor(input: {
     readonly clock: Clock
@@ -83,6 +87,7 @@ export class Catalog {
 
   #offer(rows: readonly CatalogRow[]): void {
     this.#index = buildIndex(rows, this.#settings)
+    this.#near = null
   }
 
   /** The rows that an upstream lists, shadowed ones too. */
@@ -137,16 +142,21 @@ export class Catalog {
     return this.#index === null ? null : (resolve(this.#index, modelName)?.modelId ?? null)
   }
 
-  /** The 404 of a name that no model has, with the model that may have been meant. */
+  /** The 404 of a name that no model has, with the models that may have been meant. */
   notFound(modelName: string, input: ProblemInput = {}): Problem {
     const shown = echoed(modelName)
     const named = shown === null ? 'This model' : `Model "${shown}"`
-    const near = shown === null ? undefined : this.#index?.byPlainName.get(plainNameOf(modelName))
+    const near = shown === null ? [] : this.#nearModels().find(modelName)
     const message =
-      near === undefined
+      near.length === 0
         ? `${named} is not in the catalog; GET /v1/models lists the models.`
-        : `${named} is not in the catalog. Did you mean "${near}"? GET /v1/models lists all models.`
+        : `${named} is not in the catalog. Did you mean ${ONE_OF.format(near.map((id) => `"${id}"`))}? GET /v1/models lists all models.`
     return new Problem('model_not_found', { ...input, message })
+  }
+
+  #nearModels(): NearModels {
+    this.#near ??= new NearModels([...(this.#index?.byId.keys() ?? [])])
+    return this.#near
   }
 
   /** Every row on offer, in the order of the upstreams and of their lists. */
@@ -188,8 +198,6 @@ interface CatalogIndex {
   readonly byId: ReadonlyMap<string, CatalogModel>
   /** By lower-cased id or alias; null: two models share the name. */
   readonly byOtherName: ReadonlyMap<string, CatalogModel | null>
-  /** The first model id of each plain name. */
-  readonly byPlainName: ReadonlyMap<string, string>
   readonly served: ServedModels
   /** The refresh of the youngest row; null if there are no rows. */
   readonly refreshedAtMs: number | null
@@ -221,10 +229,7 @@ function buildIndex(
     return { listing, endpoints, feeBasisPoints, openWeights, imageFlat: prices.imageFlat }
   })
   const served = new ServedModels(toServe, pricesListed)
-  const byPlainName = new Map(
-    models.map(({ modelId }) => [plainNameOf(modelId), modelId] as const).reverse(),
-  )
-  return { models, byId, byOtherName, byPlainName, served, refreshedAtMs: youngestOf(rows) }
+  return { models, byId, byOtherName, served, refreshedAtMs: youngestOf(rows) }
 }
 
 function modelOf(modelId: string, listed: readonly CatalogRow[]): CatalogModel {
@@ -289,19 +294,4 @@ function resolve(index: CatalogIndex, modelName: string): CatalogModel | null {
   // A name can be as long as a body, and hashing it would be the most expensive part of the request.
   if (name.length > MODEL_NAME_CHARS_MAX) return null
   return index.byId.get(name) ?? index.byOtherName.get(name.toLowerCase()) ?? null
-}
-
-/**
- * A model's name without its author, date and punctuation, by which clients of other gateways may know it:
- * `gpt-4o` of `openai/gpt-4o`.
- */
-function plainNameOf(modelName: string): string {
-  const name = modelName
-    .slice(0, MODEL_NAME_CHARS_MAX)
-    .toLowerCase()
-    .replace(/\[1m\]$/, '')
-  return name
-    .slice(name.lastIndexOf('/') + 1)
-    .replace(/-(?:20\d{6}|latest)$/, '')
-    .replace(/[^a-z\d:]/g, '')
 }

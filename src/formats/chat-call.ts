@@ -22,7 +22,7 @@ import {
 import type { CallTexts, UnsizedCall, UnsizedImage } from './format.ts'
 import { readImageHeader } from './image-header.ts'
 import { type ImageSource, surveyBody } from './media.ts'
-import { readPlugins, refuseFields } from './refusals.ts'
+import { otherEndpoint, readPlugins, refuseFields } from './refusals.ts'
 import { OPENAI_TOOLS, readToolUse, type ToolStyle } from './tools.ts'
 
 /** The fields that all formats read in the same way. */
@@ -75,7 +75,9 @@ export function readChatCap(
 
 /** Throws `invalid_parameter` unless the `messages` of chat and messages are an array of objects. */
 export function requireMessages(root: JsonObject): void {
-  if (field(root, 'messages') === undefined) throw wrongType('messages', 'an array of messages')
+  if (field(root, 'messages') === undefined) {
+    throw wrongType('messages', 'an array of messages', otherEndpoint(root))
+  }
   readObjects(root, 'messages')
 }
 

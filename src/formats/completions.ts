@@ -1,5 +1,5 @@
 import type { JsonBody } from '../json/walk.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { PROBLEMS, Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatCap, readChatStream, readChatStyleFields, readCompletions } from './chat-call.ts'
 import { chunkErrorEvent } from './envelope.ts'
@@ -13,6 +13,7 @@ import {
   type WireFormat,
   writesText,
 } from './format.ts'
+import { otherEndpoint } from './refusals.ts'
 
 /** Legacy text completions: `POST /v1/completions`. */
 export const completions: WireFormat = {
@@ -43,7 +44,10 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   const { root } = body
   const fields = readChatStyleFields(body, publicNames)
   const prompt = field(root, 'prompt')
-  if (prompt === undefined) throw new Problem('missing_prompt', { param: 'prompt' })
+  if (prompt === undefined) {
+    const message = `${PROBLEMS.missing_prompt.message}${otherEndpoint(root)}`
+    throw new Problem('missing_prompt', { param: 'prompt', message })
+  }
   const prompts = countTexts(prompt, { param: 'prompt', takesParts: false })
   return {
     ...fields,

@@ -11,6 +11,7 @@ import {
   type UnsizedCall,
   type WireFormat,
 } from './format.ts'
+import { otherEndpoint } from './refusals.ts'
 
 // Any number of inputs, each up to the context window.
 const RULES: FormatRules = {
@@ -54,7 +55,9 @@ export const embeddings: WireFormat = {
 function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   const fields = readChatStyleFields(body, publicNames)
   const input = field(body.root, 'input')
-  if (input === undefined) throw wrongType('input', 'a string or an array')
+  if (input === undefined) {
+    throw wrongType('input', 'a string or an array', otherEndpoint(body.root))
+  }
   countTexts(input, { param: 'input', takesParts: true })
   return {
     ...fields,

@@ -64,9 +64,12 @@ export function wholeNumber(value: JsonValue, param: string): number {
   return Math.min(value, Number.MAX_SAFE_INTEGER)
 }
 
-/** The refusal of a field with a value of the wrong type. By position: the field, then what it must be. */
-export function wrongType(param: string, expected: string): Problem {
-  return invalidParameter(param, `\`${param}\` must be ${expected}.`)
+/**
+ * The refusal of a field with a value of the wrong type. By position: the field, what it must be, and a sentence that
+ * follows, with a space before it.
+ */
+export function wrongType(param: string, expected: string, advice = ''): Problem {
+  return invalidParameter(param, `\`${param}\` must be ${expected}.${advice}`)
 }
 
 /** The refusal of a field that is not supported. By position: the field, then the message. */

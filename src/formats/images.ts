@@ -6,6 +6,7 @@ import { errorFrame, openAiError } from './envelope.ts'
 import { field, readBoolean, wrongType } from './fields.ts'
 import { FIELDS, OPENAI_STYLE, type UnsizedCall, type WireFormat } from './format.ts'
 import { withBareImage } from './media.ts'
+import { otherEndpoint } from './refusals.ts'
 
 const IMAGES_MAX = 10
 
@@ -57,7 +58,9 @@ export const images: WireFormat = {
 function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   const { root } = body
   const fields = readChatStyleFields(body, publicNames)
-  if (typeof field(root, 'prompt') !== 'string') throw wrongType('prompt', 'a string')
+  const prompt = field(root, 'prompt')
+  if (prompt === undefined) throw wrongType('prompt', 'a string', otherEndpoint(root))
+  if (typeof prompt !== 'string') throw wrongType('prompt', 'a string')
   return {
     ...fields,
     rules: RULES,

@@ -354,3 +354,26 @@ test('a tool without a type is a client tool on messages only', () => {
   expect(callWith(messages, members).tools.clientTools).toBe(1)
   expect(refusalOf(() => callWith(chat, members)).param).toBe('tools[0].type')
 })
+
+describe.each(EVERY_FORMAT)('on %s a body without its prompt is refused', (_, format) => {
+  const [, required = ''] = format.documentation.required
+
+  test.each(['messages', 'input', 'prompt'].filter((name) => name !== required))(
+    'with the endpoints of a body with %s',
+    (name) => {
+      const run = () => callOf(format, { model: 'a/b', [name]: 'Hi' })
+      const others = FORMATS.filter(({ documentation }) => documentation.required.includes(name))
+      expect(others.length).toBeGreaterThan(0)
+      // A prompt of responses is a stored one.
+      const isStored = format.endpoint === 'responses' && name === 'prompt'
+      for (const { path } of isStored ? [] : others) expect(run).toThrow(`POST ${path}`)
+      if (isStored) expect(run).toThrow('send the text itself in `input`')
+    },
+  )
+
+  test('without advice, if it has no prompt at all', () => {
+    const run = () => callOf(format, { model: 'a/b' })
+    expect(run).toThrow(`\`${required}\``)
+    expect(run).not.toThrow('POST')
+  })
+})

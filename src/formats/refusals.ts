@@ -31,6 +31,18 @@ export function refuseFields(body: JsonObject): void {
   }
 }
 
+const ENDPOINTS_BY_FIELD = [
+  ['messages', 'POST /v1/chat/completions or POST /v1/messages'],
+  ['input', 'POST /v1/responses or POST /v1/embeddings'],
+  ['prompt', 'POST /v1/completions or POST /v1/images'],
+] as const
+
+/** The end of the refusal of a body without its prompt: the endpoints of a body with the field that it has instead. */
+export function otherEndpoint(body: JsonObject): string {
+  const found = ENDPOINTS_BY_FIELD.find(([name]) => field(body, name) !== undefined)
+  return found === undefined ? '' : ` A body with \`${found[0]}\` is for ${found[1]}.`
+}
+
 /**
  * Reads the file parser that `plugins` set. Throws `unsupported_parameter`, with the entry's name, for plugins
  * that are not free, and for a parser that is set twice or switched off: a file might then be read by a paid

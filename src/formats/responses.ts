@@ -14,6 +14,7 @@ import {
   type WireFormat,
   writesText,
 } from './format.ts'
+import { otherEndpoint } from './refusals.ts'
 
 const RULES: FormatRules = {
   heldBy: 'tokens',
@@ -98,16 +99,19 @@ function refuseStoredState(root: JsonObject): void {
   if (field(root, 'prompt') !== undefined) {
     throw unsupported(
       'prompt',
-      '`prompt` is not supported, since prompts are not stored: send the text itself.',
+      '`prompt` is not supported, since prompts are not stored: send the text itself in `input`.',
     )
   }
 }
+
+const ITEMS_EXPECTED = 'a string or an array of items'
 
 /** Refuses items that refer to stored ones or have their own tools. */
 function refuseItems(root: JsonObject): void {
   const input = field(root, 'input')
   if (typeof input === 'string') return
-  if (!Array.isArray(input)) throw wrongType('input', 'a string or an array of items')
+  if (input === undefined) throw wrongType('input', ITEMS_EXPECTED, otherEndpoint(root))
+  if (!Array.isArray(input)) throw wrongType('input', ITEMS_EXPECTED)
   for (const [index, item] of readObjects(root, 'input').entries()) {
     const place = `input[${index}]`
     if (isReference(item)) {

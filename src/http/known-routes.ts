@@ -30,14 +30,14 @@ const ABSENT_PATHS = [
     /^\/v1\/(?:responses\/[^/]*[-_]|chat\/completions\/[^/]|conversations\b)/,
     'the gateway stores no prompts and no answers.',
   ],
-  [/^\/v1\/credit(?:\/quote)?$/, 'this gateway does not sell credit.'],
+  [/^\/v1\/credit(?:\/quote)?\/?$/, 'this gateway does not sell credit.'],
 ] as const
 
 /** The paths of the server and their methods, so that a refusal can name the methods of its path. */
 export class KnownRoutes {
   readonly #routes: { readonly method: string; readonly url: string; readonly path: RegExp }[] = []
 
-  /** Adds a route; parameters of the path begin with a colon, and a star is any rest of it. */
+  /** Adds a route; parameters of the path begin with a colon, and a star is any rest of it that is not empty. */
   add({ method, url }: { readonly method: string; readonly url: string }): void {
     const parts = url.split('/').map(patternOf)
     this.#routes.push({ method, url, path: new RegExp(`^${parts.join('/')}$`) })
@@ -100,7 +100,7 @@ export class KnownRoutes {
     if (parts.length > PARTS_MAX) return null
     for (let from = 0; from < parts.length; from++) {
       const tail = `/${parts.slice(from).join('/')}`.toLowerCase()
-      const endpoint = tail.startsWith('/v1/') ? tail : `/v1${tail}`
+      const endpoint = /^\/v1(?:\/|$)/.test(tail) ? tail : `/v1${tail}`
       // Strangers do not learn which paths admins have.
       if (endpoint.startsWith('/v1/admin')) continue
       if (this.#routes.some(({ url }) => url === endpoint)) return endpoint
@@ -115,6 +115,6 @@ export class KnownRoutes {
 }
 
 function patternOf(part: string): string {
-  if (part === '*') return '.*'
+  if (part === '*') return '.+'
   return part.startsWith(':') ? '[^/]+' : RegExp.escape(part)
 }

@@ -7,6 +7,7 @@ import type { Caller, ModelAccess } from '../journey/gate/caller.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem } from './answer-problem.ts'
+import { UnknownRoute } from './known-routes.ts'
 import { arrivalOf } from './operation-routes.ts'
 
 /** The parts of the routes that need no key. */
@@ -74,6 +75,7 @@ function registerModels(app: FastifyInstance, { catalog, callerOf }: PublicRoute
   })
   app.get<{ Params: { '*': string } }>('/v1/models/*', async (request, reply) => {
     const name = request.params['*']
+    if (name === '') throw new UnknownRoute()
     const modelId = catalog.idOf(name)
     if (modelId !== null) {
       const caller = await callerOf(arrivalOf(request))

@@ -199,10 +199,17 @@ test.each([
     (path) =>
       ['POST', `${path}/`, `the endpoint is ${path}: leave out the slash at the end.`] as const,
   ),
+  ...['/v1', '/v1/models', '/v1/key'].map(
+    (path) =>
+      ['GET', `${path}/`, `the endpoint is ${path}: leave out the slash at the end.`] as const,
+  ),
+  ['PUT', '/v1/models/?a=1', 'the endpoint is /v1/models: leave out the slash at the end.'],
+  ['GET', '/api/v1', 'the endpoint is /v1. Correct the base URL of the client.'],
   ...['/v1/messages/count_tokens', '/v1/responses/input_tokens'].map(
     (path) => ['POST', path, 'tokens are counted in answers only, in their `usage`.'] as const,
   ),
   ['POST', '/v1/conversations', 'the gateway stores no prompts and no answers.'],
+  ['GET', '/v1/credit/', 'this gateway does not sell credit.'],
   ['GET', '/v1/credit', 'this gateway does not sell credit.'],
   ['GET', '/v1/credit/quote?amount=1', 'this gateway does not sell credit.'],
   ['POST', '/admin/accounts', '/docs lists the endpoints.'],

@@ -1,0 +1,101 @@
+import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
+import { areNear, editsBetween } from '../vocabulary/edits.ts'
+
+/** Shorter names are near to many others. */
+const CHARS_MIN = 6
+/** The most work for one name in a catalog of many similar IDs: some hundred comparisons of usual IDs, 5 ms. */
+const COMPARED_LETTERS_MAX = 100_000
+const SHOWN_MAX = 3
+/** One edit adds, takes away or replaces a letter: two change at most four. */
+const LETTERS_CHANGED_MAX = 4
+
+interface SpelledModel {
+  readonly modelId: string
+  readonly whole: Spelling
+  /** Without the author, whom clients of other gateways may leave out. */
+  readonly plain: Spelling
+}
+
+/** A name without date and punctuation, with a bit for each letter in it. */
+interface Spelling {
+  readonly text: string
+  readonly letters: number
+}
+
+/** The model IDs of a catalog by their spelling, to find the ones that an unknown name may mean. */
+export class NearModels {
+  readonly #models: readonly SpelledModel[]
+  /** The first model ID of each plain name. */
+  readonly #idByPlainName = new Map<string, string>()
+
+  constructor(modelIds: readonly string[]) {
+    this.#models = modelIds.map((modelId) => ({ modelId, ...spell(modelId) }))
+    for (const { modelId, plain } of this.#models.toReversed()) {
+      if (plain.text !== '') this.#idByPlainName.set(plain.text, modelId)
+    }
+  }
+
+  /**
+   * The ID with the same plain name; if there is none, up to three that differ from the name in one letter, else in
+   * two.
+   */
+  find(modelName: string): readonly string[] {
+    const { whole, plain } = spell(modelName)
+    const same = this.#idByPlainName.get(plain.text)
+    if (same !== undefined) return [same]
+    let near: string[] = []
+    let fewest = Number.POSITIVE_INFINITY
+    let lettersLeft = COMPARED_LETTERS_MAX
+    for (const model of this.#models) {
+      const pairs = [
+        [whole, model.whole],
+        [plain, model.plain],
+      ] as const
+      for (const pair of pairs.filter(areAlike)) {
+        lettersLeft -= pair[0].text.length * pair[1].text.length
+        if (lettersLeft < 0) return near
+        const edits = editsIfNear(pair)
+        if (edits === null || edits > fewest) continue
+        if (edits < fewest) near = []
+        fewest = edits
+        if (near.length < SHOWN_MAX && near.at(-1) !== model.modelId) near.push(model.modelId)
+      }
+    }
+    return near
+  }
+}
+
+type Spellings = readonly [Spelling, Spelling]
+
+/** The quick check that most names fail. */
+function areAlike([one, other]: Spellings): boolean {
+  const chars = Math.min(one.text.length, other.text.length)
+  if (chars < CHARS_MIN || Math.abs(one.text.length - other.text.length) > 2) return false
+  let changed = one.letters ^ other.letters
+  let count = 0
+  for (; changed !== 0; changed &= changed - 1) count++
+  return count <= LETTERS_CHANGED_MAX
+}
+
+/** Null: they are not near. */
+function editsIfNear([{ text }, other]: Spellings): number | null {
+  const names = [text, other.text] as const
+  return areNear(names, CHARS_MIN) ? editsBetween(names) : null
+}
+
+function spell(modelName: string): Pick<SpelledModel, 'whole' | 'plain'> {
+  const name = modelName
+    .slice(0, MODEL_NAME_CHARS_MAX)
+    .toLowerCase()
+    .replace(/\[1m\]$/, '')
+    .replace(/\/+$/, '')
+    .replace(/-(?:20\d{6}|latest)$/, '')
+  return { whole: spellingOf(name), plain: spellingOf(name.slice(name.lastIndexOf('/') + 1)) }
+}
+
+function spellingOf(name: string): Spelling {
+  const text = name.replace(/[^a-z\d:]/g, '')
+  let letters = 0
+  for (let at = 0; at < text.length; at++) letters |= 1 << (text.charCodeAt(at) % 32)
+  return { text, letters }
+}
