@@ -16,7 +16,6 @@ import {
 } from '../formats/testing/exchange.ts'
 import { editJson } from '../json/edit.ts'
 import { usageOf } from '../vocabulary/testing/token-usage.ts'
-import { anthropic } from './anthropic/anthropic.ts'
 import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
 import { answerOf } from './openrouter/testing/exchange.ts'
@@ -337,58 +336,4 @@ test('a response that was cancelled ends its stream, and its counts are its cost
   const { readings, reported } = read(wire(openai, 'responses'), [JSON.stringify(terminal)])
   expect(readings.map(({ kind }) => kind)).toEqual(['terminal'])
   expect(reported).toEqual(WHOLE)
-})
-
-describe('messages of Anthropic', () => {
-  const messages = wire(anthropic, 'messages')
-  const start = {
-    type: 'message_start',
-    message: {
-      id: 'msg_01',
-      usage: {
-        input_tokens: 10,
-        cache_creation_input_tokens: 30,
-        cache_read_input_tokens: 5,
-        cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 10 },
-        output_tokens: 1,
-      },
-    },
-  }
-  const delta = {
-    type: 'message_delta',
-    delta: { stop_reason: 'end_turn' },
-    usage: {
-      input_tokens: 10,
-      cache_creation_input_tokens: 30,
-      cache_read_input_tokens: 5,
-      output_tokens: 40,
-      server_tool_use: { web_search_requests: 2 },
-    },
-  }
-  const prompt = '10 in, 5 read, 20 written, 10 written long'
-
-  test('have the counts of the prompt first and of the whole answer at the end, merged field by field', () => {
-    const text = [start, delta, { type: 'message_stop' }].map((event) => JSON.stringify(event))
-    expect(read(messages, text.slice(0, 1)).reported).toEqual({
-      ...NOTHING,
-      usage: usageOf(`${prompt}, 1 out`),
-    })
-    const whole = {
-      ...NOTHING,
-      usage: usageOf(`${prompt}, 40 out, 2 searches`),
-      countsAreCost: true,
-    }
-    expect(read(messages, text.slice(0, 2)).reported).toEqual(whole)
-    expect(read(messages, text).reported).toEqual(whole)
-  })
-
-  test('that end without counts of their text are not counted', () => {
-    const block = { type: 'content_block_delta', delta: { type: 'text_delta', text: 'Hello.' } }
-    const text = [start, block, { ...delta, usage: null }, { type: 'message_stop' }]
-    const events = text.map((event) => JSON.stringify(event))
-    expect(read(messages, events).reported).toEqual({
-      ...NOTHING,
-      usage: usageOf(`${prompt}, 1 out`),
-    })
-  })
 })

@@ -21,9 +21,13 @@ import type { Dialect } from '../upstream.ts'
 import type { StreamEventReading, StreamObserver, Wire } from '../wire.ts'
 import { MESSAGE_FIELDS, SEARCHING_MESSAGE_FIELDS } from './fields.ts'
 
-/** The first event counts the prompt and one token of output; `message_delta` counts all of it. */
+/**
+ * The first event counts the prompt and one token of output; the `message_delta` with the reason of the end counts all of
+ * it. With tools of the vendor, earlier ones count the output until then
+ * (github.com/PostHog/posthog-python/releases/tag/posthog-v7.75.4, read 2026-11-29).
+ */
 export const MESSAGES_STREAMS: CountedStreams = {
-  wholeCounts: /"type"\s*:\s*"message_delta"/,
+  wholeCounts: /^(?=.*"type"\s*:\s*"message_delta").*"stop_reason"\s*:\s*"/s,
   emptyChoice: null,
   isEstimated: false,
 }
