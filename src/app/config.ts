@@ -8,7 +8,6 @@ import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { messageOf } from '../vocabulary/message-of.ts'
 import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
-import { skippedSettings } from './settings/env-file.ts'
 import { MAIL_SETTINGS, mailFaults } from './settings/mail-settings.ts'
 import { NAME_SETTINGS } from './settings/name-settings.ts'
 import { misnomerFaults, suggestionFor } from './settings/near-names.ts'
@@ -34,6 +33,7 @@ import {
   parsed,
   type Setting,
   secretToken,
+  skippedSettings,
   wholeNumber,
   withValue,
 } from './settings/setting.ts'

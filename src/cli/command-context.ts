@@ -87,7 +87,10 @@ export async function withStore<T>(
   }
 }
 
-/** Throws `CommandFailure` if a SQLite store lacks its log: a copy would lack the loss, and a change would hide it from the next server. */
+/**
+ * Throws `CommandFailure` if a SQLite store lacks its log, and with it the latest commits: a copy would pass for whole, and
+ * a change would hide the loss from the next server.
+ */
 export function refuseLostLog(url: string): void {
   const location = parseDatabaseUrl(url)
   if (location.kind === 'postgres') return
@@ -102,7 +105,7 @@ export function refuseLostLog(url: string): void {
   }
 }
 
-/** Throws `CommandFailure` if this user can't look into the folder of the file. */
+/** Whether there is such a file. Throws `CommandFailure` if this user can't look into its folder. */
 function isFile(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) !== undefined
