@@ -20,7 +20,6 @@ const REFRESH: OperationCommand = {
   name: 'refresh',
   runs: 'refreshCatalog',
   words: 'fetch models and prices now, for `catalog list` and the next start of a server',
-  makesStore: true,
   begins({ settings }) {
     if (settings().upstreams !== undefined) return 'fetching models …'
     throw new CommandFailure(

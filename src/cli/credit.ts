@@ -108,7 +108,6 @@ const CODE_COMMANDS: CommandGroup = {
       name: 'create',
       runs: 'createCode',
       words: 'create a code for paid credit; its text is shown only once',
-      makesStore: true,
       takes: [
         {
           flags: '<dollars>',

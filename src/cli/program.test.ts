@@ -40,6 +40,7 @@ test.each([
   ['account', 'list'],
   ['request', 'list'],
   ['credit', 'add', 'acct_1', '5', '--reference', 'r'],
+  ['credit', 'code', 'create', '5'],
   ['key', 'create', 'acct_1'],
   ['audit'],
   ['backup', 'copy.db'],
