@@ -16,6 +16,8 @@ const root = dirname(dirname(launcherPath))
 const installedNode = findInstalledNode()
 // A checkout has the sources; the package has what the compiler made of them, because Node erases no types below
 // node_modules.
+// Whether the Node that runs the program in place of this one has been sent a signal to stop.
+let hasForwarded = false
 const isCheckout = existsSync(join(root, 'src', 'main.ts'))
 
 // npm runs its scripts, and what npx is given, below a shell. A signal that npm passes on ends that shell and
@@ -80,7 +82,7 @@ function stopWithParent() {
   const watching = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(watching)
-    process.kill(process.pid, 'SIGTERM')
+    if (!hasForwarded) process.kill(process.pid, 'SIGTERM')
   }, 250)
   watching.unref()
 }
@@ -96,6 +98,7 @@ function runOn(nodePath) {
   })
   const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP']
   const forward = (signal) => {
+    hasForwarded = true
     // A terminal sends its Ctrl-C to the whole process group: the child has it already, and a
     // second one would read as impatience.
     if (signal === 'SIGINT' && process.stdin.isTTY) return

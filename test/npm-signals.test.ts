@@ -153,3 +153,22 @@ test('repeated signals end a server at once', async () => {
   await broken
   await server.closed
 })
+
+test('a server below npx that is stopping lets its streams end, also when npx ends seconds later', async () => {
+  const server = await startBelow('npx', ['tollgate', 'serve'])
+  const answer = await stream(server, 60)
+  process.kill(server.pid, 'SIGTERM')
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  const read = async (): Promise<boolean> => {
+    const { done, value = '' } = (await reader?.read()) ?? { done: true }
+    text += value
+    return !done
+  }
+  // Events come 50 ms apart: longer than the time in which two signals are the same.
+  while (text.split('data: ').length < 40) await read()
+  server.npm.kill('SIGTERM')
+  while (await read());
+  expect(text).toMatch(/data: \[DONE\]\n\n$/)
+  await expect.poll(() => isRunning(server.pid)).toBe(false)
+})

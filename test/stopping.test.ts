@@ -11,7 +11,7 @@ import { freePort } from '../src/store/testing/free-port.ts'
 import { bundled } from './bundled.ts'
 import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
-import { firstKey, serve } from './tollgate-process.ts'
+import { chatAt, firstKey, serve, tollgate } from './tollgate-process.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
 const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"word"}}]}\n\n'
@@ -138,6 +138,40 @@ test('SIGTERM lets a running stream end, and then the process ends with 0', asyn
   const ended = server.stop('SIGTERM')
   expect(await body.text()).toMatch(/data: \[DONE\]\n\n$/)
   expect(await ended).toEqual({ code: 0, signal: null })
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a second signal ends a server at once, which says so and leaves the stream that it cut off to the next start', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
+  const server = await serve({ folder, page: 'off', program })
+  const pace = '{"events":10000,"interval_ms":50}'
+  const messages = [{ role: 'user', content: pace }]
+  const answer = await chatAt(server, firstKey(server), {
+    model: 'sim/paced',
+    stream: true,
+    messages,
+  })
+  const cutOff = answer.text().catch(() => 'cut off')
+  server.signal('SIGINT')
+  await server.logged('"msg":"stopping: requests in flight can finish; a second signal ends them"')
+  let code: number | null | undefined
+  const ended = server.stop('SIGINT').then((end) => {
+    code = end.code
+  })
+  // Two signals that come too close count as one.
+  await expect
+    .poll(() => {
+      server.signal('SIGINT')
+      return code
+    })
+    .toBe(1)
+  await ended
+  await server.logged(
+    '"msg":"stopped at once: the next start settles the requests that were cut off"',
+  )
+  expect(await cutOff).toBe('cut off')
+  const audit = await tollgate(['audit'], { folder, program })
+  expect(audit).toMatchObject({ code: 0 })
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -58,19 +58,29 @@ export function warning(log: Logger, words: string): (cause: unknown) => void {
   return (cause) => log.warn({ cause: String(cause) }, words)
 }
 
-// A Ctrl-C comes twice below npm, from the terminal and from npm; so does a signal that is sent to all processes.
-const SAME_SIGNAL_MS = 1_000
+// A signal that is sent to all processes of a group can come twice. So does Ctrl-C below npm, from the terminal and from
+// npm, which can be late on a busy machine.
+const SAME_SIGNAL_MS = { alone: 200, belowNpm: 1_000 } as const
 
 /** Resolves at the first signal to stop. A later one ends the process at once. */
-export function stopSignal(log: Logger): Promise<void> {
+export function stopSignal(log: Logger, isBelowNpm: boolean): Promise<void> {
+  const sameMs = isBelowNpm ? SAME_SIGNAL_MS.belowNpm : SAME_SIGNAL_MS.alone
+  let parentId = process.ppid
   return new Promise((resolve) => {
     let firstAtMs: number | null = null
     const onSignal = (signal: NodeJS.Signals): void => {
+      // Below npm, bin/tollgate.js sends a SIGTERM when the parent has ended. After a first signal, it asks for nothing new.
+      const isParentsEnd = isBelowNpm && signal === 'SIGTERM' && process.ppid !== parentId
+      parentId = process.ppid
       if (firstAtMs === null) {
         firstAtMs = performance.now()
         log.info({ signal }, 'stopping: requests in flight can finish; a second signal ends them')
         resolve()
-      } else if (performance.now() - firstAtMs > SAME_SIGNAL_MS) {
+      } else if (!isParentsEnd && performance.now() - firstAtMs > sameMs) {
+        log.warn(
+          { signal },
+          'stopped at once: the next start settles the requests that were cut off',
+        )
         process.exit(1)
       }
     }
