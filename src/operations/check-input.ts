@@ -132,6 +132,15 @@ export function hasOnly(body: object, names: readonly string[]): boolean {
   return Object.entries(body).every(([name, value]) => value === undefined || names.includes(name))
 }
 
+/** The fields that a change names: the others stay as they are. */
+export function given<Fields extends object>(
+  fields: Fields,
+): { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  const named = Object.entries(fields).filter(([, value]) => value !== undefined)
+  // `fromEntries` loses the types of the fields.
+  return Object.fromEntries(named) as ReturnType<typeof given<Fields>>
+}
+
 /** Names that other services give a field, or that other operations have for it. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['from', 'since'],

@@ -6,7 +6,7 @@ import type { AccountRow } from '../../store/schema.ts'
 import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
 import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import { requireScope } from '../caller.ts'
-import { hasOnly } from '../check-input.ts'
+import { given, hasOnly } from '../check-input.ts'
 import { billingAnswer, billingField, billingShape } from '../credit/billing.ts'
 import {
   amountField,
@@ -100,14 +100,21 @@ async function made(
   },
   by: OperatorAction | null,
 ): Promise<Answered> {
-  const { name, email = null, fee_basis_points: feeBasisPoints = null, ownerId } = fields
-  const { models, external_id: externalId = null, metadata = null, ...rest } = fields
-  const { billing = null, low_balance: lowBalanceMicros = null, ...limits } = rest
   const accountId = parts.ids.next('acct')
-  const noted = { externalId, metadataJson: metadata, billingJson: billing, lowBalanceMicros }
-  const own = { feeBasisPoints, ...modelListsOf(models), ...limitChanges(limits), ...noted }
   const account = await parts.ledger.createAccount(
-    { id: accountId, name, email, ownerId, ...own },
+    {
+      id: accountId,
+      name: fields.name,
+      email: fields.email ?? null,
+      ownerId: fields.ownerId,
+      feeBasisPoints: fields.fee_basis_points ?? null,
+      ...modelListsOf(fields.models),
+      ...limitChanges(fields),
+      externalId: fields.external_id ?? null,
+      metadataJson: fields.metadata ?? null,
+      billingJson: fields.billing ?? null,
+      lowBalanceMicros: fields.low_balance ?? null,
+    },
     by,
   )
   return { httpStatus: account.id === accountId ? 201 : 200, body: await answerOf(parts, account) }
@@ -166,25 +173,25 @@ function change(parts: OperationParts) {
     answers: { 200: accountShape },
     problems: ['not_found', 'external_id_taken'],
     async run({ caller, accountId, by, body }) {
-      const { name, email, disabled, note, fee_basis_points, models, low_balance, ...rest } = body
-      const { external_id, metadata, billing, ...limits } = rest
-      if (note !== undefined && disabled === undefined) {
+      if (body.note !== undefined && body.disabled === undefined) {
         throw invalidParameter('note', '`note` can be given only with `disabled`.')
       }
-      if (fee_basis_points !== undefined) requireScope(caller, 'credit')
+      if (body.fee_basis_points !== undefined) requireScope(caller, 'credit')
       const changes = {
         id: accountId,
-        ...(name === undefined ? {} : { name }),
-        ...(email === undefined ? {} : { email }),
-        ...(disabled === undefined ? {} : { disabled }),
-        ...(note === undefined ? {} : { disabledNote: note }),
-        ...(fee_basis_points === undefined ? {} : { feeBasisPoints: fee_basis_points }),
-        ...modelListsOf(models),
-        ...limitChanges(limits),
-        ...(low_balance === undefined ? {} : { lowBalanceMicros: low_balance }),
-        ...(external_id === undefined ? {} : { externalId: external_id }),
-        ...(metadata === undefined ? {} : { metadataJson: metadata }),
-        ...(billing === undefined ? {} : { billingJson: billing }),
+        ...given({
+          name: body.name,
+          email: body.email,
+          disabled: body.disabled,
+          disabledNote: body.note,
+          feeBasisPoints: body.fee_basis_points,
+          ...modelListsOf(body.models),
+          ...limitChanges(body),
+          lowBalanceMicros: body.low_balance,
+          externalId: body.external_id,
+          metadataJson: body.metadata,
+          billingJson: body.billing,
+        }),
       }
       const account = await parts.ledger.updateAccount(changes, by)
       if (account === 'externalIdTaken') {

@@ -11,7 +11,7 @@ import {
 } from '../../ledger/api-keys.ts'
 import type { ApiKeyRow } from '../../store/schema.ts'
 import { type Caller, isMember, mayOpen } from '../caller.ts'
-import { hasOnly } from '../check-input.ts'
+import { given, hasOnly } from '../check-input.ts'
 import {
   amountField,
   futureField,
@@ -76,18 +76,17 @@ function create(parts: OperationParts) {
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
     async run({ caller, accountId, by, body }) {
-      const { name, credit_limit, expires_at, models, metadata = null, ...limits } = body
-      refuseRaisedLimits(caller, limits, { defaults: keyLimits, own: null })
+      refuseRaisedLimits(caller, body, { defaults: keyLimits, own: null })
       const made = {
         id: ids.next('key'),
         accountId,
-        name,
+        name: body.name,
         keyTag,
-        creditLimitMicros: credit_limit ?? null,
-        expiresAtMs: expires_at ?? null,
-        ...modelListsOf(models),
-        ...limitChanges(limits),
-        metadataJson: metadata,
+        creditLimitMicros: body.credit_limit ?? null,
+        expiresAtMs: body.expires_at ?? null,
+        ...modelListsOf(body.models),
+        ...limitChanges(body),
+        metadataJson: body.metadata ?? null,
         keysMax: isMember(caller) ? keyLimits.accountKeysMax : null,
       }
       const created = await createApiKey(ledger, made, by)
@@ -175,21 +174,23 @@ function change(parts: OperationParts) {
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run(call) {
-      const { name, disabled, credit_limit, expires_at, models, metadata, ...limits } = call.body
+      const { body } = call
       const row = await namedKey(store, call)
-      refuseRaisedLimits(call.caller, limits, { defaults: keyLimits, own: row })
+      refuseRaisedLimits(call.caller, body, { defaults: keyLimits, own: row })
       allowances ??= allowanceGate(clock)
-      countAllowance(allowances, call.caller, limits)
+      countAllowance(allowances, call.caller, body)
       const apiKeyId = row.id
       const changes = {
         id: apiKeyId,
-        ...(name === undefined ? {} : { name }),
-        ...(disabled === undefined ? {} : { disabled }),
-        ...(credit_limit === undefined ? {} : { creditLimitMicros: credit_limit }),
-        ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
-        ...modelListsOf(models),
-        ...limitChanges(limits),
-        ...(metadata === undefined ? {} : { metadataJson: metadata }),
+        ...given({
+          name: body.name,
+          disabled: body.disabled,
+          creditLimitMicros: body.credit_limit,
+          expiresAtMs: body.expires_at,
+          ...modelListsOf(body.models),
+          ...limitChanges(body),
+          metadataJson: body.metadata,
+        }),
       }
       const apiKey = await ledger.updateApiKey(changes, call.by)
       if (apiKey === null) throw notFound('API key', apiKeyId)

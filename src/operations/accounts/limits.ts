@@ -6,6 +6,7 @@ import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../../vocabulary/al
 import type { Clock } from '../../vocabulary/clock.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { type Caller, isMember } from '../caller.ts'
+import { given } from '../check-input.ts'
 import { amountField, moneyField, timeAnswer, timeField } from '../fields.ts'
 import type { KeyLimits } from '../operation-parts.ts'
 
@@ -92,14 +93,10 @@ const NO_LIMITS = byLimit(() => null)
 
 /** The limits that a body changes. */
 export function limitChanges({ allowance, limits }: LimitsBody): Partial<OwnLimits> {
-  const given = limits === null ? NO_LIMITS : (limits ?? {})
-  const changed: Partial<Pick<OwnLimits, OwnLimit['field']>> = Object.fromEntries(
-    OWN_LIMITS.flatMap(({ name, field }) => {
-      const limit = given[name]
-      return limit === undefined ? [] : [[field, limit]]
-    }),
-  )
-  return { ...(allowance === undefined ? {} : { allowance }), ...changed }
+  const named = limits === null ? NO_LIMITS : (limits ?? {})
+  const changed: { readonly [Field in OwnLimit['field']]?: number | null | undefined } =
+    Object.fromEntries(OWN_LIMITS.map(({ name, field }) => [field, named[name]]))
+  return given({ allowance, ...changed })
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ApiKeyRow } from '../../store/schema.ts'
 import { isModelId } from '../../upstreams/listing/listing.ts'
+import { given } from '../check-input.ts'
 
 const PATTERNS_MAX = 200
 const PATTERN_CHARS_MAX = 200
@@ -48,21 +49,19 @@ export const modelsShape = z
   .nullable()
   .describe('The lists of models that can be used; an empty `allow` means all. Null: all models.')
 
+type Patterns = z.output<typeof patternsField>
+
 type Lists = Pick<ApiKeyRow, 'modelsAllow' | 'modelsDeny'>
 
 /** The changes of the lists by a body. */
 export function modelListsOf(models: z.output<typeof modelsField>): Partial<Lists> {
   if (models === undefined) return {}
   if (models === null) return { modelsAllow: null, modelsDeny: null }
-  const { allow, deny } = models
-  return {
-    ...(allow === undefined ? {} : { modelsAllow: nullIfEmpty(allow) }),
-    ...(deny === undefined ? {} : { modelsDeny: nullIfEmpty(deny) }),
-  }
+  return given({ modelsAllow: nullIfEmpty(models.allow), modelsDeny: nullIfEmpty(models.deny) })
 }
 
-function nullIfEmpty(patterns: readonly string[] | null): readonly string[] | null {
-  return patterns === null || patterns.length === 0 ? null : patterns
+function nullIfEmpty(patterns: Patterns): Patterns {
+  return patterns?.length === 0 ? null : patterns
 }
 
 /** The lists of a row as responses have them. */
