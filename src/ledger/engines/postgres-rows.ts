@@ -8,6 +8,7 @@ import {
   type FoundRows,
   lookedForBy,
   type NamedRows,
+  nameOpenRequest,
   type RowChanges,
   type UnitOfWork,
 } from '../work.ts'
@@ -200,10 +201,10 @@ async function nameOpenRequests(
   ])
   // They are read again after their accounts are locked, so requests that have ended meanwhile stay unchanged.
   for (const row of found.rows) {
-    named.requestIds.add(String(row['id']))
-    named.openIds.add(String(row['id']))
-    named.accountIds.add(String(row['account_id']))
-    named.apiKeyIds.add(String(row['api_key_id']))
+    nameOpenRequest(named, String(row['id']), {
+      accountId: String(row['account_id']),
+      apiKeyId: String(row['api_key_id']),
+    })
   }
 }
 
