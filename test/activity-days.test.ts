@@ -2,14 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type CommandLine, openCommandLine } from '../src/cli/testing/command-line.ts'
 import { openStore } from '../src/store/open-store.ts'
 import { MADE_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
-import { HOUR_MS } from '../src/vocabulary/clock.ts'
+import { DAY_MS, HOUR_MS } from '../src/vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../src/vocabulary/ids.ts'
-import { DAY_HOURS, type UsageStep } from '../src/vocabulary/usage-step.ts'
+import type { UsageStep } from '../src/vocabulary/usage-step.ts'
 import { startWorld, type World, type WorldInput } from './world.ts'
 
 // Charts watch a day for late requests for up to 25 hours after its end: on the third day, what the test asked
 // for can be pruned at each hour of the day.
-const DAY_MS = DAY_HOURS * HOUR_MS
 const THREE_DAYS_MS = 3 * DAY_MS
 const ADMIN = { authorization: 'Bearer admin-token-of-the-test' }
 

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { MADE_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { DAY_MS } from '../src/vocabulary/clock.ts'
 import { Management, textOf } from './endpoints/management.ts'
-
-const DAY_MS = 86_400_000
 
 /** Rules of credit that a whole server keeps when many ask at the same moment. On PostgreSQL, two gateways are asked. */
 describe.each(MADE_DATABASES)('on $engine', ({ engine, create }) => {

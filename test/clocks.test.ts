@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { rotateApiKey } from '../src/ledger/api-keys.ts'
 import { lockWaits } from '../src/store/testing/lock-waits.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
+import { HOUR_MS } from '../src/vocabulary/clock.ts'
 import { Management, textOf } from './endpoints/management.ts'
 import { startWorld } from './world.ts'
 
-const HOUR_MS = 3_600_000
 const AHEAD = { nowMs: () => Date.now() + HOUR_MS }
 
 /** A gateway whose machine's clock is an hour ahead of that of the database. */

@@ -5,13 +5,12 @@ import { listRequests } from '../src/ledger/activity/activity.ts'
 import { getBalance } from '../src/ledger/activity/balance.ts'
 import type { RequestRow } from '../src/store/schema.ts'
 import { MADE_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { HOUR_MS, MINUTE_MS } from '../src/vocabulary/clock.ts'
 import { startWorld, type TestAccount, type World } from './world.ts'
 
 const CREDIT_MICROS = 50_000_000
 const KEYS = 20
 const MODELS = 400
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 /** The expected end of a request of the load, independent of the gateway: its answer and its charge. */
 interface Ending {

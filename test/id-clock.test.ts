@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { readUsage } from '../src/usage/read-usage.ts'
+import { HOUR_MS } from '../src/vocabulary/clock.ts'
 import { Management } from './endpoints/management.ts'
 
 const YEAR_MS = 365 * 86_400_000
-const HOUR_MS = 3_600_000
 
 test('requests of a gateway whose clock is a year behind are in the usage of the hour in which they ran, by the clock of the database', async () => {
   const database = await createPostgresDatabase()

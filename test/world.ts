@@ -21,7 +21,7 @@ import { makeStoreFolder } from '../src/store/testing/store-folder.ts'
 import type { TestDatabase } from '../src/store/testing/test-databases.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../src/upstreams/upstream-settings.ts'
-import type { Clock } from '../src/vocabulary/clock.ts'
+import { type Clock, DAY_MS } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
 import type { PaymentJudgment } from '../src/vocabulary/purchase.ts'
 import { vendorSettings } from './dialects/vendor-settings.ts'
@@ -214,8 +214,6 @@ export function standingClock(): Clock {
   const nowMs = Date.now()
   return { nowMs: () => nowMs }
 }
-
-const DAY_MS = 86_400_000
 
 /** A clock that runs from noon: no day and no month ends between two steps of a test, whenever it begins. */
 export function noonClock(): Clock {

@@ -2,7 +2,7 @@ import type { MailRefused, MailServer } from '../mail/mail-server.ts'
 import { ALERT_LETTERS, type AlertLetterRow } from '../store/alert-tables.ts'
 import { Passes } from '../store/passes.ts'
 import type { DbWithClock } from '../store/store.ts'
-import { DAY_MS } from '../vocabulary/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import type { AlertAbout } from './about.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
 import { mailedOwners } from './alerts.ts'
@@ -13,10 +13,10 @@ const INTERVAL_MS = 10_000
 const AT_ONCE = 20
 
 /** How long a process has for what it took; then another may take it. */
-const LEASE_MS = 10 * 60_000
+const LEASE_MS = 10 * MINUTE_MS
 
 /** The wait after each failed try, the last one for all further ones. */
-const RETRY_WAITS_MS: readonly number[] = [60_000, 5 * 60_000, 30 * 60_000, 2 * 3_600_000]
+const RETRY_WAITS_MS: readonly number[] = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS]
 
 /** A letter that waits longer than twice the longest wait has a time of a clock that was far ahead: it is due now. */
 const LATEST_TRY_MS = 2 * Math.max(LEASE_MS, ...RETRY_WAITS_MS)

@@ -5,6 +5,7 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { MailRefused, MailServer } from '../mail/mail-server.ts'
 import { parseSender, parseSmtpUrl } from '../mail/smtp-url.ts'
 import { startMailbox } from '../mail/testing/mailbox.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { AlertAbout } from './about.ts'
 import { alertLetter } from './alert-letter.ts'
@@ -12,7 +13,6 @@ import { AlertPost } from './alert-post.ts'
 import { lookAtOnce } from './testing/look-at-once.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
 
-const DAY_MS = 24 * 60 * 60_000
 const OWNER = 'user_ada'
 
 let bench: StoreBench

@@ -2,13 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { postLook } from '../ledger/testing/paid-look.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { alertLetter } from './alert-letter.ts'
 import { lookAtOnce } from './testing/look-at-once.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
 
 /** Emails to the owners of an account about its purchases. */
-
-const DAY_MS = 86_400_000
 
 let bench: StoreBench
 

@@ -4,6 +4,7 @@ import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { type FoundPayment, postLook } from '../ledger/testing/paid-look.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
 import { Alerts } from './alerts.ts'
@@ -11,8 +12,6 @@ import { lookAtOnce } from './testing/look-at-once.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
 
 /** Emails to the owners of an account about refunds and disputes of its purchases, and about removed credit. */
-
-const DAY_MS = 86_400_000
 
 let bench: StoreBench
 let names = 0

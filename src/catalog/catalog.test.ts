@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { parseModels } from '../upstreams/openrouter/catalog.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
 import type { PricesListed, ServedModel } from './served-models.ts'
 
-const HOUR_MS = 60 * 60_000
 const OPENROUTER = { name: 'openrouter', models: [], formats: new Set(['chat', 'messages']) }
 const START_MS = 1_790_000_000_000
 

@@ -1,7 +1,7 @@
 import type { ListingSettings } from '../upstreams/listing/listing.ts'
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import type { Claimant } from '../upstreams/upstream-settings.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { FEE_BASIS_POINTS_DEFAULT } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
@@ -31,8 +31,8 @@ type IndexSettings = Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases' | 'p
 /** Prices every five minutes, stale after an hour, a fee of 5%; no names or IDs in addition to the upstream's own. */
 export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   upstream: 'openrouter',
-  catalogRefreshMs: 5 * 60_000,
-  pricesStaleAfterMs: 60 * 60_000,
+  catalogRefreshMs: 5 * MINUTE_MS,
+  pricesStaleAfterMs: HOUR_MS,
   aliases: new Map(),
   pricesListed: 'provider',
   perSearchIdsAdded: new Set(),

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EndpointsRefused, parseEndpointTerms } from '../upstreams/openrouter/catalog.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import type { CatalogStore, StoredCatalog } from './catalog-store.ts'
 import { refreshWith, startCatalogProcess } from './testing/catalog-process.ts'
 
 const EMPTY_STORE: CatalogStore = { load: async () => null, save: async () => {} }
 const ID = 'acme/sage-pro'
-const HOUR_MS = 60 * 60_000
 
 const endpoint = (prompt: string, more: object = {}) => ({
   provider_name: 'Acme',

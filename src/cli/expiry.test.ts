@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { commandLineOfEachTest } from './testing/command-line.ts'
-
-const DAY_MS = 86_400_000
 
 const line = commandLineOfEachTest()
 let accountId: string

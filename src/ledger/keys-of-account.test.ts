@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { keptCommand } from './apply-command.ts'
 import { postgresLedger } from './engines/create-ledger.ts'
 import type { AddApiKeyInput } from './ledger.ts'
 import { BENCHES, UNREACHED_LIMITS } from './testing/benches.ts'
 import { createMemoryBench } from './testing/memory-bench.ts'
 import { createPostgresBench } from './testing/postgres-bench.ts'
-
-const DAY_MS = 24 * 60 * 60_000
 
 function key(name: string, keysMax: number | null = 3): AddApiKeyInput {
   const made = { id: `key_${name}`, accountId: 'A', name, keyHash: name, displayPrefix: name }

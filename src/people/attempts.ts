@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithClock } from '../store/store.ts'
-import { type Clock, DAY_MS } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { hashSecret } from './links.ts'
 
-const WINDOW_MS = 10 * 60_000
+const WINDOW_MS = 10 * MINUTE_MS
 
 /** The number of wrong attempts in ten minutes; the last of them is already refused with 429. */
 const WRONG_MAX = 5

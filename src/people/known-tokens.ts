@@ -1,7 +1,7 @@
 import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import { readSetting } from '../store/settings.ts'
 import type { DbWithClock } from '../store/store.ts'
-import { startUnrefTimer } from '../vocabulary/clock.ts'
+import { HOUR_MS, startUnrefTimer } from '../vocabulary/clock.ts'
 import { adminTokenHash } from './admin-tokens.ts'
 
 /** How old the tokens in memory may be. They are read again each second. */
@@ -11,7 +11,7 @@ const KNOWN_MS = 3_000
 const UNKNOWN_MS = 100
 
 /** `last_used_at_ms` is written at most this often. */
-const USE_MS = 60 * 60_000
+const USE_MS = HOUR_MS
 
 /** How long rows are believed whose version is the same: a database that went back may reach the same number again. */
 const ROWS_MS = 60_000

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { SESSIONS, type SessionRow, USERS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
-import { type Clock, DAY_MS } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
 import { hashSecret } from './links.ts'
@@ -12,16 +12,16 @@ import { hashSecret } from './links.ts'
 export const SESSION_MS = 7 * DAY_MS
 
 /** How long a session waits for the second factor of its user. */
-const WAIT_MS = 10 * 60_000
+const WAIT_MS = 10 * MINUTE_MS
 
 /** How long a password counts as recent after it was asked for, and after each use. */
-const RECENT_MS = 10 * 60_000
+const RECENT_MS = 10 * MINUTE_MS
 
 /** The longest time for which uses keep a password recent. */
-const KEPT_MS = 60 * 60_000
+const KEPT_MS = HOUR_MS
 
 /** The last use of a session is written at most this often. */
-const USE_MS = 5 * 60_000
+const USE_MS = 5 * MINUTE_MS
 
 /** The most sessions of a user, counted separately before and after a second factor: each sign-in makes a row. */
 const SESSIONS_MAX = 100

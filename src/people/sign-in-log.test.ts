@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listOperatorActions } from '../ledger/operator-actions.ts'
 import { MADE_DATABASES } from '../store/testing/test-databases.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { SignInLog } from './sign-in-log.ts'
 import { ADA, Place, VISITOR } from './testing/place.ts'
 
-const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS
 
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {

@@ -2,11 +2,12 @@ import { type Kysely, sql } from 'kysely'
 import { TAKEN_ACCESS, type TakenAccessRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { takeAgain } from './take-again.ts'
 import { isBookedAgain, takenKey } from './taken-kinds.ts'
 
 /** How long access counts as just taken: a database that goes back loses the newest commits. */
-const KEPT_MS = 60 * 60_000
+const KEPT_MS = HOUR_MS
 
 /** When rows are removed from the database: long after a missing one no longer counts as lost. */
 const REMOVED_AFTER_MS = 2 * KEPT_MS

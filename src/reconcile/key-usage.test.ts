@@ -5,6 +5,7 @@ import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { FACTS, holdInput, runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { KeyUsageAnswer } from '../upstreams/provider-records.ts'
+import { MINUTE_MS } from '../vocabulary/clock.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { chargeForCost, type Decimal, micros } from '../vocabulary/money.ts'
 import type { Resolution } from '../vocabulary/outcome.ts'
@@ -12,7 +13,6 @@ import { wholeOf } from './doubts.ts'
 import { KeyUsage, type KeyUsageLook, usageAgrees } from './key-usage.ts'
 
 const START_MS = Date.UTC(2030, 0, 1)
-const MINUTE_MS = 60_000
 
 test('a rise agrees with the booked costs within a cent or 0.1%, plus at most the unsure costs', () => {
   const amount = fc.integer({ min: 0, max: 1_000_000_000 }).map(micros)

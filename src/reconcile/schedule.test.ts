@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { FACTS } from '../ledger/testing/script.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import {
@@ -12,9 +13,6 @@ import {
   settledAsItStandsAtMs,
   unsettledAfter,
 } from './schedule.ts'
-
-const DAY_MS = 24 * 60 * 60_000
-const HOUR_MS = 60 * 60_000
 
 const moments = fc.integer({ min: 0, max: 10 * DAY_MS })
 const scheduled: fc.Arbitrary<ScheduleInput> = fc.record({

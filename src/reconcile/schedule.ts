@@ -1,6 +1,7 @@
 import { expectsCost, type UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import type { Settled, SettleInput } from '../ledger/ledger.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 
 /** How long requests without a known cost stay open. */
 interface Patience {
@@ -34,14 +35,14 @@ export type Silence =
   | 'unavailable'
 
 /** The longest wait between two look-ups of a request. */
-export const LOOKUP_INTERVAL_MS_MAX = 5 * 60_000
+export const LOOKUP_INTERVAL_MS_MAX = 5 * MINUTE_MS
 
 // Upstreams record a call within about a second; a look-up before that is mostly wasted.
 const FIRST_LOOKUP_MS = 1_000
 
 // If the upstream or the network is down when a request's time is up, the reconciler waits this much longer: a hold
 // that is released without an answer may be money given away.
-const UNANSWERED_GRACE_MS = 60 * 60_000
+const UNANSWERED_GRACE_MS = HOUR_MS
 
 /** When a request is first looked up: at once if its end is in the future, because a clock stepped back. */
 export function firstLookupAtMs({ endedAtMs }: ScheduledRequest, nowMs: number): number {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, HOUR_MS } from '../vocabulary/clock.ts'
 import { readCursor } from './cursors.ts'
 
 interface BlockRangeInput {
@@ -24,7 +24,7 @@ interface Asking<Answer> {
 
 // A node that hangs at each question does not keep a look from its end.
 const HALVE_FOR_MS = 20_000
-const DOUBLE_AFTER_MS = 60 * 60_000
+const DOUBLE_AFTER_MS = HOUR_MS
 
 /**
  * How many blocks the nodes of a chain search at a time. Nodes limit it, and rarely say that this is why they fail: a

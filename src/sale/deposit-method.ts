@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { listDepositsOf } from '../ledger/purchases.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, MINUTE_MS } from '../vocabulary/clock.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { PaymentJudgment, PurchaseFact } from '../vocabulary/purchase.ts'
 import { PaymentUnavailable } from './card/provider.ts'
@@ -39,7 +39,7 @@ interface TokenDepositsInput {
   readonly addressOf: (accountId: string) => string
 }
 
-const LOOK_STALE_AFTER_MS = 2 * 60_000
+const LOOK_STALE_AFTER_MS = 2 * MINUTE_MS
 
 /** Deposits of one token. Clients' questions are answered from rows that the watch keeps. */
 export class TokenDeposits implements DepositMethod {

@@ -3,6 +3,7 @@ import { CONFIRMING_DEPOSITS, DEPOSIT_ADDRESSES } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { StoreRefused } from '../store/store-failure.ts'
 import type { RowOf } from '../store/table.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { slicesOf } from '../vocabulary/slices.ts'
 
 /** A deposit in a block that is not final. */
@@ -106,7 +107,7 @@ export async function addDepositAddresses(
     .execute()
 }
 
-const HANDED_OUT_KEPT_MS = 60 * 60_000
+const HANDED_OUT_KEPT_MS = HOUR_MS
 
 /** The deposit addresses that this process has handed out within the hour: a database that goes back loses the newest. */
 export class HandedOut {

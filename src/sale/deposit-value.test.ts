@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { MINUTE_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type TokenRate, usableRate, valueDeposit } from './deposit-value.ts'
 
 const NOW_MS = 1_700_000_000_000
-const MINUTE_MS = 60_000
 
 const RATE: TokenRate = {
   chainId: 1,

@@ -1,5 +1,6 @@
 import type { TOKEN_RATES } from '../store/sale-tables.ts'
 import type { RowOf } from '../store/table.ts'
+import { MINUTE_MS } from '../vocabulary/clock.ts'
 import { MICROS_PER_CENT, type Micros, micros } from '../vocabulary/money.ts'
 import { creditOf, type ExchangeTerms, type PaymentJudgment } from '../vocabulary/purchase.ts'
 import type { TokenPrice } from './chain/terms.ts'
@@ -24,8 +25,8 @@ export interface DepositTerms {
   readonly feeBps: number
 }
 
-const READ_STALE_AFTER_MS = 10 * 60_000
-const CLOCKS_APART_MS = 5 * 60_000
+const READ_STALE_AFTER_MS = 10 * MINUTE_MS
+const CLOCKS_APART_MS = 5 * MINUTE_MS
 /** Below this a stablecoin is not stable. */
 const FLOOR_8 = 98_000_000n
 

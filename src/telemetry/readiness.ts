@@ -2,7 +2,7 @@ import type { RefusedFor } from '../formats/provider-error.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { DatabaseLocation } from '../store/database-url.ts'
 import type { StoreFault } from '../store/store-failure.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, MINUTE_MS } from '../vocabulary/clock.ts'
 import { countInWords } from '../vocabulary/count-in-words.ts'
 
 type StoreKind = DatabaseLocation['kind']
@@ -51,7 +51,7 @@ const REFUSAL_BELIEVED_MS = 30_000
 
 // One customer, whose prompts a vendor's firewall blocks, must not take the server out of its load balancer.
 const LIKELY_REFUSALS_BELIEVED = 2
-const LIKELY_REFUSAL_MS = 5 * 60_000
+const LIKELY_REFUSAL_MS = 5 * MINUTE_MS
 
 /**
  * Whether this process can take requests, judged by its ordinary work: heartbeats and commits show the state of the

@@ -1,5 +1,6 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
+import { MINUTE_MS } from '../vocabulary/clock.ts'
 
 type Answer = Parameters<LookupFunction>[2]
 
@@ -25,7 +26,7 @@ interface Name {
 export function sharedLookup({
   ask = systemLookup,
   slowMs = 1_000,
-  knownForMs = 10 * 60_000,
+  knownForMs = 10 * MINUTE_MS,
 }: {
   /** Default: `dns.lookup`. */
   readonly ask?: AskSystem

@@ -3,14 +3,13 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { auditStore } from '../ledger/audit/audit.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import { HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { auditUsage } from './audit-usage.ts'
 import { type ErrorsQuery, readErrors } from './read-errors.ts'
 import { finalOf, HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 
-const DAY_MS = 24 * HOUR_MS
 const RUNS = 3
 
 /** The start of a day: late requests may have ids of the day before the history. */

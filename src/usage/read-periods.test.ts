@@ -1,13 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import { HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
-
-const DAY_MS = 24 * HOUR_MS
 
 // Midnights of zones with quarters of hours too, and any moment.
 const bounds = fc

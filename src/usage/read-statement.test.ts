@@ -2,14 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { Entry } from '../store/schema.ts'
-import { HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { readStatement, type Statement, type StatementLine } from './read-statement.ts'
 import { finalOf, HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 
-const DAY_MS = 24 * HOUR_MS
 const ENTRIES_MAX = 1_000
 const RUNS = 8
 const THREAD_MICROSECONDS_MAX = 100_000

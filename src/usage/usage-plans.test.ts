@@ -10,7 +10,7 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { PROGRAM_SCHEMA } from '../store/migrations/migrations.ts'
 import type { Tables } from '../store/schema.ts'
 import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
-import { HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../vocabulary/ids.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import { FAILING_ACCOUNTS_MAX, FailingAccounts } from './failing-accounts.ts'
@@ -19,7 +19,6 @@ import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { readStatement } from './read-statement.ts'
 import { readAccounts, readUsage } from './read-usage.ts'
 
-const DAY_MS = DAY_HOURS * HOUR_MS
 const NOW_MS = Date.parse('2027-03-01T10:20:00Z')
 const TODAY = Math.floor(NOW_MS / DAY_MS)
 

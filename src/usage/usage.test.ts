@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { RequestRow } from '../store/schema.ts'
-import { HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { monthStart } from '../vocabulary/date-range.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -22,8 +22,6 @@ import {
 } from './read-usage.ts'
 import { addedUp, type Whole } from './testing/added-up.ts'
 import { finalOf, HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
-
-const DAY_MS = 24 * HOUR_MS
 
 function whole({ firstByte: _, ...figures }: UsageFigures): Whole {
   return figures

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from './allowance.ts'
-
-const HOUR_MS = 3_600_000
+import { HOUR_MS } from './clock.ts'
 
 function spanOf(allowanceTimeZone: string, allowancePeriod: 'day' | 'week' | 'month', at: string) {
   const { startsAtMs, endsAtMs } = periodSpanAt(

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DAY_MS } from './clock.ts'
 import {
   COMPARISONS,
   comparedSpan,
@@ -17,7 +18,6 @@ import {
   yesterday,
 } from './date-range.ts'
 
-const DAY_MS = 86_400_000
 const at = (text: string) => Date.parse(text)
 const dates = (from: string, to: string): DateRange => ({ kind: 'dates', from, to })
 const FIRST_MS = at('2025-03-17T12:00:00Z')

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { HOUR_MS } from './clock.ts'
 import { dailyPace, daysLeft, paidDaysLeft } from './pace.ts'
 
 const NOW_MS = Date.parse('2026-11-10T12:00:00Z')
-const HOUR_MS = 3_600_000
 
 const pace = (chargeMicros: number, ageHours: number) =>
   dailyPace(chargeMicros, { sinceMs: NOW_MS - ageHours * HOUR_MS, nowMs: NOW_MS })

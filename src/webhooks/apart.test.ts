@@ -5,14 +5,13 @@ import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { Tables } from '../store/schema.ts'
 import { WEBHOOK_DELIVERIES } from '../store/webhook-tables.ts'
+import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import { raiseConditions } from './conditions.ts'
 import { reportedMark } from './subjects.ts'
 import { eventsSoFar } from './testing/events.ts'
 import { change, makeWebhook as createWebhook, watcherOf } from './testing/watch.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 const EVENT = 'key.limit_near'
 
 let bench: StoreBench

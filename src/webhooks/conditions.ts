@@ -2,6 +2,7 @@ import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { isPostgres } from '../store/is-postgres.ts'
 import type { Tables } from '../store/schema.ts'
 import { WEBHOOK_CONDITIONS } from '../store/webhook-tables.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { slicesOf } from '../vocabulary/slices.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
@@ -103,7 +104,7 @@ async function report(
 }
 
 /** How long after a report the next one with the same mark waits. */
-const APART_MS = 60 * 60_000
+const APART_MS = HOUR_MS
 
 /** Whether a time is of a clock that was wrong: it may be years until that time has come. */
 export function isFarAhead({

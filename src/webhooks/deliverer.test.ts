@@ -4,13 +4,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { WebhookDeliveryRow, WebhookRow } from '../store/webhook-tables.ts'
+import { HOUR_MS } from '../vocabulary/clock.ts'
 import { Deliverer, sendMessage } from './deliverer.ts'
 import { addMessage, listDeliveries, RETRY_WAITS_MS, takeMessage } from './deliveries.ts'
 import { createWebhook, getWebhook } from './registry.ts'
 import { AddressRules, type Resolve } from './target.ts'
 import { type Receiver, startReceiver } from './testing/receiver.ts'
 
-const HOUR_MS = 60 * 60_000
 const LOOPBACK = [{ address: '127.0.0.1', family: 4 }] as const
 const rules = new AddressRules(['127.0.0.1'])
 

@@ -3,6 +3,7 @@ import { recordStoreGap } from '../ledger/store-gaps.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { eventsSoFar } from './testing/events.ts'
@@ -10,9 +11,6 @@ import { AWAY_AFTER_MS, change, makeWebhook, watcherOf } from './testing/watch.t
 import type { Watcher } from './watcher.ts'
 
 /** Webhooks that are made, enabled or given an event late: after a condition began. */
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 let bench: StoreBench
 let watcher: Watcher

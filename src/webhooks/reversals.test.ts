@@ -2,13 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { type FoundPayment, postLook } from '../ledger/testing/paid-look.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import { eventsSoFar } from './testing/events.ts'
 import { makeWebhook, watcherOf } from './testing/watch.ts'
 
 /** The event of refunds and disputes of purchases. */
-
-const DAY_MS = 86_400_000
 
 let bench: StoreBench
 

@@ -2,13 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { holdInput, runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import { endConditions, raiseConditions } from './conditions.ts'
 import { eventsSoFar } from './testing/events.ts'
 import { makeWebhook, watcherOf } from './testing/watch.ts'
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 let bench: StoreBench
 let references = 0

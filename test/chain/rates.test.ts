@@ -4,11 +4,11 @@ import type { Stablecoin, TokenPrice } from '../../src/sale/chain/terms.ts'
 import { listConfirming } from '../../src/sale/deposit-rows.ts'
 import { usableRate } from '../../src/sale/deposit-value.ts'
 import { readRates } from '../../src/sale/token-rates.ts'
+import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import { ANVIL_CHAIN_ID, type Anvil } from './anvil.ts'
 import { DepositBench, usdcOf } from './deposit-bench.ts'
 import { type NodeBetween, TwoNodes } from './node-between.ts'
 
-const DAY_MS = 24 * 60 * 60_000
 const HOUR_S = 3_600
 
 let nodes: TwoNodes

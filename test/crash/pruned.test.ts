@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import { firstIdOf, timeOfId } from '../../src/vocabulary/ids.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench, SENT_AT_ONCE } from './crash-bench.ts'
 
-const DAY_MS = 24 * 60 * 60_000
 // Charts watch a day for late requests: on the third day its requests can be pruned at each hour.
 const AGE_MS = 3 * DAY_MS
 const CHARGE_MICROS = 1_050

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../src/json/walk.ts'
 import { listOperatorActions } from '../../src/ledger/operator-actions.ts'
 import { createAdminToken } from '../../src/people/admin-tokens.ts'
 import { createPostgresDatabase } from '../../src/store/testing/postgres.ts'
-import { systemClock } from '../../src/vocabulary/clock.ts'
+import { HOUR_MS, systemClock } from '../../src/vocabulary/clock.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { ADMIN_SCOPES, type AdminScope } from '../../src/vocabulary/role.ts'
 import { startWorld } from '../world.ts'
@@ -13,7 +13,6 @@ import { operationsOf } from './openapi-reading.ts'
 import { WITH_TOY } from './toy-operation.ts'
 
 const START_MS = Date.parse('2027-01-01T00:00:00Z')
-const HOUR_MS = 60 * 60_000
 
 let nowMs = START_MS
 

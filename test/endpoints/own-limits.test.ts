@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'vitest'
+import { HOUR_MS } from '../../src/vocabulary/clock.ts'
 import { Management, refusal, textOf } from './management.ts'
 
 /** Allowances and limits that an account or a key is given. */
 
-const HOUR_MS = 3_600_000
 // Half an hour before midnight in Berlin, on the day before the clocks go back.
 let nowMs = Date.parse('2026-10-24T21:30:00Z')
 

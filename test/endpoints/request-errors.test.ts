@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import { setUpOperator } from '../page/page-client.ts'
 import { Management } from './management.ts'
-
-const DAY_MS = 24 * 3_600_000
 
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   const admin = Management.ofEach({ database: create })

@@ -7,6 +7,7 @@ import type { PostPurchaseInput } from '../../src/ledger/rules/post-purchase.ts'
 import { depositAddresses } from '../../src/sale/chain/addresses.ts'
 import { openDeposits } from '../../src/sale/open-deposits.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import { ANVIL_CHAIN_ID, type Anvil } from '../chain/anvil.ts'
 import { SEED, XPUB } from '../chain/deposit-bench.ts'
 import { type NodeBetween, TwoNodes } from '../chain/node-between.ts'
@@ -23,8 +24,6 @@ let feed: string
 /** How far the gateway's clock is ahead. */
 let aheadMs = 0
 let ids = 0
-
-const MINUTE_MS = 60_000
 
 beforeAll(async () => {
   nodes = await TwoNodes.start()

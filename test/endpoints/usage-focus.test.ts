@@ -1,5 +1,6 @@
 import { request } from 'undici'
 import { beforeEach, expect, test } from 'vitest'
+import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import { ADMIN_TOKEN, Management, refusal } from './management.ts'
 
 type Kind = 'Decimal' | 'String' | 'Date/Time'
@@ -61,7 +62,6 @@ const FORMATS: Readonly<Record<Kind, RegExp>> = {
 }
 
 const START_MS = Date.UTC(2027, 0, 30, 22, 30)
-const DAY_MS = 86_400_000
 const RANGE = 'from=2027-01-01&to=2027-03-01'
 
 let nowMs: number

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
+import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 import { ADA, type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 /** How long the password of a sign-in lasts for changes, and how it is shown again. */
 
-const MINUTE_MS = 60_000
 const ORIGIN = 'https://gate.example.com'
 const REFUSED = { httpStatus: 403, code: 'sign_in_again', param: null }
 

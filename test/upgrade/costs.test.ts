@@ -8,13 +8,13 @@ import type { Store } from '../../src/store/store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { readPeriods } from '../../src/usage/read-periods.ts'
 import { UsageRoller } from '../../src/usage/usage-roller.ts'
+import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import { createIdSource, firstIdOf } from '../../src/vocabulary/ids.ts'
 import { costBehind, formatDecimal, micros } from '../../src/vocabulary/money.ts'
 import { insertBefore, openStoreBefore, type RowBefore } from './store-before.ts'
 
 /** The migration that keeps costs in columns, on the schema before it. */
 
-const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-03-05T12:00:00Z')
 
 const request = (id: string, more: RowBefore): RowBefore => ({

@@ -6,13 +6,12 @@ import type { Store } from '../../src/store/store.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { readErrors } from '../../src/usage/read-errors.ts'
 import { UsageRoller } from '../../src/usage/usage-roller.ts'
+import { DAY_MS, HOUR_MS } from '../../src/vocabulary/clock.ts'
 import { firstIdOf } from '../../src/vocabulary/ids.ts'
 import { insertBefore, openStoreBefore } from './store-before.ts'
 
 /** The migration that counts failed requests by error code, on the schema before it. */
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const NOW_MS = Date.parse('2026-03-05T12:00:00Z')
 const PRUNED_MS = Date.parse('2026-03-01')
 const WHOLE_MS = Date.parse('2026-03-02')

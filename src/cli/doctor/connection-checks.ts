@@ -5,6 +5,7 @@ import { saleCheckShape } from '../../operations/credit/sale-status.ts'
 import { isLowCredit } from '../../operations/gateway/upstreams.ts'
 import { reasonOf, redirectUriOf } from '../../people/outside/outside-door.ts'
 import { type SaleFigures, saleFigures } from '../../sale/figures.ts'
+import { MINUTE_MS } from '../../vocabulary/clock.ts'
 import { messageOf } from '../../vocabulary/message-of.ts'
 import { showDollars } from '../../vocabulary/money.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -150,7 +151,7 @@ export async function checkPrices(
   })
 }
 
-const LOOK_MS_MAX = 5 * 60_000
+const LOOK_MS_MAX = 5 * MINUTE_MS
 
 /** Compares the payments of the last day with their providers, and checks the age of the last look at them. */
 export async function checkSale(

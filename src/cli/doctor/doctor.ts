@@ -8,7 +8,7 @@ import { listStoreGaps } from '../../ledger/store-gaps.ts'
 import { showDatabaseUrl } from '../../store/database-url.ts'
 import { readSetting, refuseOtherMoney } from '../../store/settings.ts'
 import type { Store } from '../../store/store.ts'
-import { DAY_MS } from '../../vocabulary/clock.ts'
+import { DAY_MS, MINUTE_MS } from '../../vocabulary/clock.ts'
 import { countInWords } from '../../vocabulary/count-in-words.ts'
 import { messageOf } from '../../vocabulary/message-of.ts'
 import {
@@ -129,7 +129,7 @@ function lineOf(error: unknown, { explain }: DoctorInput): string {
 
 const GAPS_MS = 90 * DAY_MS
 // The first look-up comes a second after the end of a request, and the next ones within minutes.
-const UNRESOLVED_MS_MAX = 10 * 60_000
+const UNRESOLVED_MS_MAX = 10 * MINUTE_MS
 const CLOCK_WARNING_MS = 2_000
 // Half of the time after which servers count each other as dead.
 const CLOCK_FAILED_MS = 15_000

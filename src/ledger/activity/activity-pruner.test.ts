@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { auditStore, auditView } from '../audit/audit.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { randomScriptOfHours, SETUP } from '../testing/random-script.ts'
@@ -9,8 +10,6 @@ import type { StoreBench } from '../testing/store-bench.ts'
 import { listRequests } from './activity.ts'
 import { ActivityPruner, type ActivityPrunerInput } from './activity-pruner.ts'
 import { prunedUntilMsOf } from './prune-requests.ts'
-
-const DAY_MS = 86_400_000
 
 // Day 1 at its start, then day 3; requests are kept for a day.
 const SCRIPT = `account A

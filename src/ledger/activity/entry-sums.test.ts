@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { HOUR_MS } from '../../vocabulary/clock.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { auditEntrySums, ENTRIES_A_SUM, placeBefore, sumEntries } from './entry-sums.ts'
 
 const ENTRIES = 2 * ENTRIES_A_SUM + 500
-const HOUR_MS = 3_600_000
 
 let bench: StoreBench
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { firstIdOf } from '../../vocabulary/ids.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
@@ -8,7 +9,6 @@ import { listRequests, type RequestFilter } from './activity.ts'
 import { searchRequests } from './search-requests.ts'
 
 const FROM_MS = Date.parse('2026-03-01T00:00:00Z')
-const DAY_MS = 86_400_000
 const DAYS = 40
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
 import { holdInput, runScript } from '../testing/script.ts'
@@ -6,7 +7,6 @@ import type { BatchedLedger } from './batched-ledger.ts'
 import { postgresLedger } from './create-ledger.ts'
 
 const LIMITS = { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 1_000, keyRequestsPerMinuteMax: 10_000 }
-const DAY_MS = 86_400_000
 // The clocks of two instances, on both sides of the start of a day.
 const CLOCKS = [DAY_MS - 10, DAY_MS + 5]
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { Client } from 'pg'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { startSeveringProxy } from '../../store/testing/severing-proxy.ts'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { ofEach } from '../../vocabulary/testing/of-each.ts'
 import { registerInstance, stopInstance } from '../instances/open-instance.ts'
@@ -19,8 +20,6 @@ const FINAL_70 = {
   resolution: { kind: 'final', chargeMicros: micros(70), costUsd: costOfCharge(micros(70)) },
   facts: FACTS,
 } as const
-
-const DAY_MS = 24 * 3_600_000
 
 describe('a database that went back', () => {
   // Closing it audits the ledger.

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { type Counted, type Hold, reservedOf } from './model-hold.ts'
 
@@ -18,7 +19,6 @@ interface Allowance {
 }
 
 const WINDOW_SECONDS = 60
-const DAY_MS = 86_400_000
 // Offsets of zones are whole quarters of an hour, so that each period begins with one.
 const QUARTER_MS = 900_000
 const MONTH_QUARTERS = 32 * 96

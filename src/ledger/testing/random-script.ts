@@ -1,8 +1,8 @@
 import fc from 'fast-check'
+import { DAY_MS } from '../../vocabulary/clock.ts'
 import { type CodeStep, codeStep, codeWords } from './random-codes.ts'
 import { changeTruth, type PurchaseStep, purchaseStep, type Truth } from './random-purchases.ts'
 
-const DAY_MS = 86_400_000
 // A Monday and the first of a month in UTC: most scripts begin shortly before a day, a week and a month do.
 const PERIODS_START_MS = Date.UTC(1970, 5, 1)
 // How far clocks go back in most scripts: further back, windows of a minute begin afresh.

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { MINUTE_MS } from '../../vocabulary/clock.ts'
 import { parseDecimal } from '../../vocabulary/money.ts'
 import { upstreamState } from './upstreams.ts'
 
-const MINUTE_MS = 60_000
 const facts = {
   name: 'one',
   dialect: 'openrouter',

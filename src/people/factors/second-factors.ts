@@ -3,6 +3,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { AUTHENTICATOR_APPS, RECOVERY_CODES } from '../../store/people-tables.ts'
 import type { Tables } from '../../store/schema.ts'
 import type { DbWithClock } from '../../store/store.ts'
+import { MINUTE_MS } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { makeTypedCode, plainTypedCode } from '../../vocabulary/typed-code.ts'
 import { SignInAttempts } from '../attempts.ts'
@@ -160,7 +161,7 @@ export function wrongPasskey(): Problem {
 }
 
 /** How long a device has to sign a challenge. */
-const CHALLENGE_MS = 5 * 60_000
+const CHALLENGE_MS = 5 * MINUTE_MS
 
 interface OfSession {
   readonly sessionId: string

@@ -1,4 +1,5 @@
 import * as openid from 'openid-client'
+import { HOUR_MS } from '../../vocabulary/clock.ts'
 import type { OutsideIdentity } from './outside-identity.ts'
 
 /** The secrets that a sign-in at a provider is bound to, in addition to its return address. */
@@ -40,7 +41,7 @@ export interface OidcSettings {
   readonly timeoutMs: number
 }
 
-const KNOWN_MS = 60 * 60_000
+const KNOWN_MS = HOUR_MS
 const ANSWER_BYTES_MAX = 1024 * 1024
 
 /** OpenID Connect, by code and PKCE: signature, issuer, audience, nonce and age of the token are checked. */

@@ -1,11 +1,12 @@
 import type { DbWithClock } from '../../store/store.ts'
+import { MINUTE_MS } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { hashSecret, makeLinkText } from '../links.ts'
 import type { OutsideClient, SignInSecrets } from './outside-client.ts'
 import type { OutsideIdentity } from './outside-identity.ts'
 
 /** How long a sign-in at a provider may take. */
-export const OUTSIDE_MS = 10 * 60_000
+export const OUTSIDE_MS = 10 * MINUTE_MS
 
 /** A provider that people may choose. */
 export interface OutsideProvider {

@@ -2,11 +2,11 @@ import type { Kysely } from 'kysely'
 import { PLAY_CHECKOUTS } from '../../store/sale-tables.ts'
 import type { Tables } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
-import type { Clock } from '../../vocabulary/clock.ts'
+import { type Clock, MINUTE_MS } from '../../vocabulary/clock.ts'
 import type { CardAsked, CardFact, CardProvider } from './provider.ts'
 
 const NAME = 'play'
-const OPEN_MS = 30 * 60_000
+const OPEN_MS = 30 * MINUTE_MS
 
 /**
  * The card provider of the simulator: pages of the gateway's own, on which play money is paid. They are rows of

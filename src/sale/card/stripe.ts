@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type Stripe from 'stripe'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
+import { HOUR_MS, MINUTE_MS } from '../../vocabulary/clock.ts'
 import { type Micros, micros } from '../../vocabulary/money.ts'
 import { DISPUTES, type Dispute, formatUnits, takesBack } from '../../vocabulary/purchase.ts'
 import {
@@ -15,12 +16,12 @@ import {
 const NAME = 'stripe'
 
 // The least that Stripe takes is half an hour, by its own clock.
-const OPEN_MS = 60 * 60_000
+const OPEN_MS = HOUR_MS
 
 /** The limit of one call, which is repeated once: a purchase answers within half a minute. */
 const CALL_TIMEOUT_MS = 12_000
 
-const OPEN_LOOK_MS = 5 * 60_000
+const OPEN_LOOK_MS = 5 * MINUTE_MS
 
 /** The events that require a look. */
 const EVENT_TYPES = [
@@ -347,7 +348,7 @@ function isWhole(text: string | undefined): text is string {
   return text !== undefined && /^\d{1,15}$/.test(text)
 }
 
-const SIGNATURE_AGE_MAX_MS = 5 * 60_000
+const SIGNATURE_AGE_MAX_MS = 5 * MINUTE_MS
 
 /**
  * Whether a message was signed with the webhook's secret in the last five minutes: `Stripe-Signature` is
