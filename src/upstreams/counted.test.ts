@@ -31,7 +31,11 @@ const COUNTS = { prompt_tokens: 30, completion_tokens: 7, total_tokens: 37 }
 const LAST = chunk({ choices: [], usage: COUNTS })
 
 /** Feeds these events to a fresh observer. By position: the wire, the events, and what the client asked for. */
-function read(of: Wire, events: readonly string[], call: { asksForUsage?: true } = {}) {
+function read(
+  of: Wire,
+  events: readonly string[],
+  call: Parameters<Wire['observeStream']>[0] = {},
+) {
   const observer = of.observeStream(call)
   const readings = events.map((data) => observer.onEvent(eventOf(data, null)))
   return { readings, reported: observer.reported(), relayedTokens: observer.relayedTokens() }
@@ -104,6 +108,20 @@ describe('a stream of a server like OpenAI', () => {
       ...WHOLE,
       textTokens: 1,
     })
+  })
+
+  test('that counts in every chunk has its whole counts only once all completions have ended', () => {
+    const ended = (index: number, completionTokens: number) =>
+      chunk({
+        choices: [{ index, delta: {}, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 30, completion_tokens: completionTokens },
+      })
+    const events = [growing(1), ended(0, 3), ended(1, 7)]
+    const call = { completions: 2 }
+    const partly = { ...NOTHING, usage: usageOf('30 in, 3 out') }
+    expect(read(chat, events.slice(0, 2), call).reported).toEqual(partly)
+    expect(read(chat, [...events, '[DONE]'], call).reported).toEqual({ ...WHOLE, textTokens: 1 })
+    expect(read(chat, [...events, LAST], call).reported).toEqual({ ...WHOLE, textTokens: 1 })
   })
 
   const zero = { prompt_tokens: 0, completion_tokens: 0 }

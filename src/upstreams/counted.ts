@@ -4,10 +4,9 @@ import { PromptGuess, SIXTIETHS } from '../formats/token-guess.ts'
 import { parseEventData } from '../json/body.ts'
 import { editJson } from '../json/edit.ts'
 import { type JsonBody, type JsonObject, objectAt, tokenCount, walkJson } from '../json/walk.ts'
-import type { Call } from '../vocabulary/call.ts'
 import { promptTokensOf, type Reported, type TokenUsage } from '../vocabulary/outcome.ts'
 import { eventBody } from './openrouter/stream-text.ts'
-import type { StreamEventReading, StreamObserver, Wire } from './wire.ts'
+import type { StreamEventReading, StreamedCall, StreamObserver, Wire } from './wire.ts'
 
 /** The parts of a dialect whose provider reports no cost: a model has one price, and nothing is looked up. */
 export const REPORTS_NO_COST = {
@@ -22,7 +21,8 @@ export const REPORTS_NO_COST = {
 export interface CountedStreams {
   /**
    * Matches the data of an event whose counts are those of the whole answer, even if the stream breaks off after it.
-   * The counts of a terminal event always are.
+   * The counts of a terminal event always are. With several completions, the first one to end does not end the answer: the
+   * event must have no choices.
    */
   readonly wholeCounts: RegExp
   /**
@@ -140,14 +140,11 @@ const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/
 
 class CountedObserver implements StreamObserver {
   readonly #inner: StreamObserver
-  readonly #streams: CountedStreams & { readonly call: Pick<Call, 'asksForUsage'> }
+  readonly #streams: CountedStreams & { readonly call: StreamedCall }
   #isWhole = false
   #hasEnded = false
 
-  constructor(
-    inner: StreamObserver,
-    streams: CountedStreams & { readonly call: Pick<Call, 'asksForUsage'> },
-  ) {
+  constructor(inner: StreamObserver, streams: CountedStreams & { readonly call: StreamedCall }) {
     this.#inner = inner
     this.#streams = streams
   }
@@ -158,9 +155,10 @@ class CountedObserver implements StreamObserver {
     if (reading.kind === 'terminal' || reading.kind === 'terminalError') this.#hasEnded = true
     if (this.#inner.reported().usage === before) return reading
     const { wholeCounts, emptyChoice, call } = this.#streams
-    this.#isWhole = wholeCounts.test(event.data)
-    const isUnasked = emptyChoice !== null && call.asksForUsage !== true
-    if (reading.kind !== 'relay' || !isUnasked || !NO_CHOICES.test(event.data)) return reading
+    const hasNoChoices = emptyChoice !== null && NO_CHOICES.test(event.data)
+    const isOfAll = hasNoChoices || (call.completions ?? 1) === 1
+    this.#isWhole = isOfAll && wholeCounts.test(event.data)
+    if (reading.kind !== 'relay' || !hasNoChoices || call.asksForUsage === true) return reading
     return { kind: 'replaced', data: withChoice(event, emptyChoice) }
   }
 

@@ -32,8 +32,11 @@ export interface Wire {
   /** Reads the body of an error; null for an unreadable body, and for no status. */
   readError(root: JsonObject | null, httpStatus: number | null): ProviderError
   /** A fresh observer for the stream of a call. */
-  observeStream(call: Pick<Call, 'asksForUsage'>): StreamObserver
+  observeStream(call: StreamedCall): StreamObserver
 }
+
+/** The parts of a call that its stream is read by. Without `completions`, it is one. */
+export type StreamedCall = Pick<Call, 'asksForUsage'> & Partial<Pick<Call, 'completions'>>
 
 /** The data that rewrites are made from. */
 export interface RewriteInput {
