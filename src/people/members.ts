@@ -33,7 +33,7 @@ export function changeMember(
     const user = await trx
       .selectFrom('members')
       .innerJoin('users', 'users.id', 'members.user_id')
-      .select(['users.email', 'members.role'])
+      .select(['users.name', 'users.email', 'members.role'])
       .where('members.account_id', '=', accountId)
       .where('members.user_id', '=', userId)
       .executeTakeFirst()
@@ -49,8 +49,9 @@ export function changeMember(
     if (ownerId !== null && !isOwner(ownerId)) throw new Problem('owner_required')
     if (isOwner(userId) && role !== 'owner' && owners.length === 1) throw new Problem('last_owner')
     if (!(await setRole(trx, { accountId, userId, role }))) return false
+    const detail = { name: user.name, role }
     const before = { role: user.role }
-    await recordAction(trx, { by, accountId, targetId: userId, detail: { role }, before, nowMs })
+    await recordAction(trx, { by, accountId, targetId: userId, detail, before, nowMs })
     return true
   })
 }

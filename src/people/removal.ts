@@ -42,12 +42,12 @@ export function remove(
     const invitations = await endInvitations(trx, { ...removal, isAll, nowMs })
     // An invitation that was being accepted has made its user by now.
     const user = known ?? (await findUser(trx, email))
-    const record = (targetId: string | null): Promise<void> =>
+    const record = (targetId: string | null, named = {}): Promise<void> =>
       recordAction(trx, {
         by,
         accountId,
         targetId,
-        detail: { email, operator: asOperator, everything: isAll },
+        detail: { ...named, email, operator: asOperator, everything: isAll },
         nowMs,
       })
     let accountIds: readonly string[] = []
@@ -63,7 +63,9 @@ export function remove(
       await dropFactors(trx, user.id)
       await trx.deleteFrom('sign_ins').where('user_id', '=', user.id).execute()
     }
-    await record(user.id)
+    // The owners of the account read the name: only of a person who was among its members.
+    const isNamed = accountId === null || accountIds.length > 0
+    await record(user.id, isNamed ? { name: user.name } : {})
     return { isUser: isAll, wasOperator, accountIds, invitations }
   })
 }

@@ -311,10 +311,28 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     await remove(operator, member)
     const { json, text } = await operator.get(`operator/actions?account=${accountId}`)
     expect(json['data']).toMatchObject([
-      { action: 'removeMember', account_id: accountId, user_name: 'Ada' },
+      { action: 'removeMember', account_id: accountId, user_name: 'Ada', detail: { role: null } },
       { action: 'changeMember', detail: { role: 'member' } },
       { action: 'inviteMember', detail: { email: 'eve@example.org', role: 'member' } },
     ])
     expect(text).not.toContain(token)
+  })
+
+  test('owners read whose role an operator changed, and who was removed', async () => {
+    const [member, other] = [await guest('member', 'member'), await guest('other', 'member')]
+    const nameOf = async (browser: Browser) => Object((await browser.get('me')).json['user']).name
+    const [name, otherName] = [await nameOf(member), await nameOf(other)]
+    await setRole(operator, member, 'owner')
+    await remove(operator, member)
+    await operator.post('auth/confirm', { password: ADA.password })
+    const removed = { email: 'other@example.org', account_id: accountId }
+    expect((await operator.post('operator/users/remove', removed)).httpStatus).toBe(200)
+    const { json, text } = await owner.get(`accounts/${accountId}/actions`)
+    expect(json['data']).toMatchObject([
+      { action: 'removeUser', detail: { name: otherName } },
+      { action: 'removeMember', detail: { name } },
+      { action: 'changeMember', detail: { name, role: 'owner' } },
+    ])
+    expect(text).not.toContain('"email"')
   })
 })

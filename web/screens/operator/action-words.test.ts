@@ -40,6 +40,25 @@ test('a change is described with the earlier name of the thing', () => {
   expect(changeWords(invited)).toBe('Name: Ada')
 })
 
+test('a change of a member says whose it is, and the removal of a person what is lost', () => {
+  const role = { detail: { name: 'Noor', role: 'owner' }, before: { role: 'member' } }
+  const change = { ...ACTION, action: 'changeMember', ...role }
+  expect(actionWords(change)).toBe('Role of “Noor” changed')
+  expect(changeWords(change)).toBe('Role: member → owner')
+  const left = { detail: { name: 'Noor', role: null }, before: { role: 'member' } }
+  expect(actionWords({ ...ACTION, action: 'removeMember', ...left })).toBe('Member “Noor” removed')
+  const removed = { ...ACTION, action: 'removeUser' }
+  const words = (detail: typeof ACTION.detail) => actionWords({ ...removed, detail })
+  // Owners read the name alone.
+  expect(words({ name: 'Noor' })).toBe('Member “Noor” removed')
+  expect(words({ name: 'Noor', operator: false, everything: false })).toBe('Member “Noor” removed')
+  expect(words({ name: 'Noor', operator: false, everything: true })).toBe('User “Noor” removed')
+  expect(words({ operator: true, everything: false })).toBe('Operator removed')
+  // Records of earlier releases have no names.
+  expect(words({})).toBe('Member removed')
+  expect(actionWords({ ...change, detail: { role: 'owner' } })).toBe('Role changed')
+})
+
 test('a change shows the earlier values of its fields, and leaves out unchanged ones', () => {
   const detail = { fee_basis_points: 250, name: 'Helix Lab', email: null }
   const before = { fee_basis_points: null, name: 'Helix Lab', email: 'a@b.example' }

@@ -57,6 +57,12 @@ function quotedName({ detail, before }: Change): string {
   return typeof name === 'string' && name !== '' ? `“${name}” ` : ''
 }
 
+/** The part that a removed person no longer has. Owners of an account read only that of members. */
+function removedAs({ detail: { everything, operator } }: Change): string {
+  if (everything === true) return 'User'
+  return operator === true ? 'Operator' : 'Member'
+}
+
 // Total: a new operation without words does not compile.
 const WORDS: Readonly<Record<RecordedOperation, Words>> = {
   addCredit: {
@@ -68,7 +74,14 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
   changeEmail: only('Own email address changed'),
   changeName: only('Own name changed'),
   changeKey: changed('Key', 'disabled', 'enabled'),
-  changeMember: only('Role changed'),
+  changeMember: {
+    kind: 'Role changed',
+    of: (action) => {
+      const name = quotedName(action)
+      return name === '' ? 'Role changed' : `Role of ${name}changed`
+    },
+    saysName: true,
+  },
   changeWebhook: changed('Webhook', 'disabled', 'enabled'),
   checkSale: only('Sale of credit checked'),
   createAccount: done('Account', 'created'),
@@ -94,8 +107,12 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
     kind: 'Catalog refresh',
     of: ({ detail }) => REFRESH_WORDS[String(detail['outcome'])] ?? 'Catalog refresh requested',
   },
-  removeMember: only('Member removed'),
-  removeUser: only('User removed'),
+  removeMember: done('Member', 'removed'),
+  removeUser: {
+    kind: 'User removed',
+    of: (action) => `${removedAs(action)} ${quotedName(action)}removed`,
+    saysName: true,
+  },
   revokeAdminToken: done('Admin token', 'revoked'),
   revokeCode: only('Credit code revoked'),
   rotateKey: done('Key', 'rotated'),
