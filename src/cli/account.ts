@@ -8,19 +8,18 @@ import { FEE_BASIS_POINTS_MAX, showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, showNamed } from './operation-command.ts'
-import { REFUSALS_COMMAND, STATEMENT_COMMAND } from './reports.ts'
 import {
   BILLING_OPTION,
-  listOptions,
   METADATA_OPTION,
   MODEL_DETAILS,
   MODEL_OPTIONS,
   metadataDetail,
   orNone,
-  PURSE_WORDS,
   readDollars,
-  shownRows,
-} from './rows.ts'
+  sortOption,
+} from './options.ts'
+import { REFUSALS_COMMAND, STATEMENT_COMMAND } from './reports.ts'
+import { listOptions, PURSE_WORDS, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 import { UsageFailure } from './terminal.ts'
 import { rangeOptions, SINCE_FORMS } from './times.ts'
@@ -47,8 +46,8 @@ const LISTED = {
   },
 } as const
 
-/** The list where charge and margin were asked for. */
-const CHARGED = shownRows(listedAccountShape, {
+/** The list where spend and margin were asked for. */
+const WITH_SPEND = shownRows(listedAccountShape, {
   ...LISTED,
   columns: {
     ...LISTED.columns,
@@ -117,7 +116,7 @@ const lowBalance = {
 function columnsOf(body: unknown) {
   const { data } = listShape(listedAccountShape).parse(body)
   if (data.some(({ failing }) => failing !== undefined)) return FAILING
-  return data.some(({ charge }) => charge !== undefined) ? CHARGED : ACCOUNTS
+  return data.some(({ charge }) => charge !== undefined) ? WITH_SPEND : ACCOUNTS
 }
 
 /** `tollgate account`: the owners of credit. */
@@ -177,15 +176,10 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
           to: 'query.search',
         },
         ...listOptions('accounts', 'account ID'),
-        {
-          flags: '--sort <value>',
-          words:
-            'name, available, held, charged, margin, last_request or created; a - in front puts the largest first, such as -held',
-          to: 'query.sort',
-        },
+        sortOption(['name', 'available', 'held', 'last_request', 'created', 'margin', 'spend']),
         ...rangeOptions(
-          `also show charge and margin of requests from this date on, ${SINCE_FORMS}; default, with --until or a --sort by charged or margin: 30 days`,
-          'the end of the range of charge and margin, in the same forms; default: now',
+          `also show spend and margin of requests from this date on, ${SINCE_FORMS}; default, with --until or a --sort by spend or margin: 30 days`,
+          'the end of the range of spend and margin, in the same forms; default: now',
         ),
         {
           flags: '--external-id <id>',
@@ -202,7 +196,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       examples: [
         'tollgate account list --search lovelace',
         'tollgate account list --state low_credit --sort available',
-        'tollgate account list --sort -charged --since 2027-01-01 --until 2027-02-01',
+        'tollgate account list --sort -spend --since 2027-01-01 --until 2027-02-01',
       ],
       show: (answered) => columnsOf(answered.body).page(answered),
     },

@@ -11,7 +11,8 @@ import {
 import type { CommandContext } from './command-context.ts'
 import { findId } from './ids.ts'
 import type { CommandGroup } from './operation-command.ts'
-import { accountOption, listOptions, shownRows } from './rows.ts'
+import { accountOption, CSV_OPTION } from './options.ts'
+import { listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 import { UsageFailure } from './terminal.ts'
 import { spanOptions } from './times.ts'
@@ -110,12 +111,7 @@ export const ACTION_COMMANDS: CommandGroup = {
           read: readFields,
         },
         ...spanOptions('recorded'),
-        {
-          flags: '--csv',
-          words: 'print all of them as CSV',
-          to: 'query.format',
-          read: () => 'csv',
-        },
+        { ...CSV_OPTION, words: 'print all of them as CSV' },
       ],
       examples: [
         'tollgate action list --account Ada --action addCredit',

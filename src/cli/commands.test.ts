@@ -62,6 +62,10 @@ describe('account', () => {
     expect(first.names).toEqual(['Cy', 'Bob'])
     const place = /^more: --after (\w+)\n$/.exec(first.notes)?.[1] ?? ''
     expect((await list('--sort', '-name', '--after', place)).names).toEqual(['ada'])
+    // The first is the heading of the column, the second its name in the API and in earlier releases.
+    for (const sort of ['-spend', '-charged']) {
+      expect((await line.run('account', 'list', '--sort', sort)).out).toMatch(/ SPEND +MARGIN$/m)
+    }
     const wrong = await line.run('account', 'list', '--sort', 'height')
     expect([wrong.exitCode, wrong.notes]).toEqual([2, expect.stringContaining('--sort')])
   })
@@ -187,7 +191,7 @@ describe('credit add', () => {
 
   test.each<[string[], string]>([
     [['5', '--free'], '`--expires` is required for free credit: when it expires.'],
-    [['5', '--expires', '2999-01-01'], '`--expires` is not a field of paid credit.'],
+    [['5', '--expires', '2999-01-01'], '`--expires` needs `--free`: paid credit does not expire.'],
     [['0'], '`<dollars>` must not be zero.'],
     [['-5', '--free', '--expires', '2999-01-01'], '`<dollars>` must be above zero.'],
     [['5', '--free', '--expires', '2020-01-01'], '`--expires` must be in the future.'],

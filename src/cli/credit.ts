@@ -3,7 +3,8 @@ import { createdCreditCodeShape, creditCodeShape } from '../operations/credit/cr
 import { showMicros } from '../vocabulary/money.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, type OperationCommand, show, showNamed } from './operation-command.ts'
-import { listOptions, PURSE_WORDS, readDollars, shownRows, withLine } from './rows.ts'
+import { readDollars } from './options.ts'
+import { listOptions, PURSE_WORDS, shownRows, withLine } from './rows.ts'
 import { moment } from './table.ts'
 import { EXPIRES_OPTION } from './times.ts'
 

@@ -5,16 +5,14 @@ import { idArgument } from './ids.ts'
 import { allowanceText, LIMIT_DETAILS, limitOptions } from './limits.ts'
 import { type CommandGroup, showNamed } from './operation-command.ts'
 import {
-  listOptions,
   METADATA_OPTION,
   MODEL_DETAILS,
   MODEL_OPTIONS,
   metadataDetail,
   orNone,
   readDollars,
-  shownRows,
-  withLine,
-} from './rows.ts'
+} from './options.ts'
+import { listOptions, shownRows, withLine } from './rows.ts'
 import { moment } from './table.ts'
 import { EXPIRES_OPTION, readExpiry, readGrace } from './times.ts'
 

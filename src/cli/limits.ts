@@ -4,7 +4,7 @@ import type { apiKeyShape } from '../operations/accounts/api-key-answer.ts'
 import { LIMIT_WORDS } from '../operations/accounts/limits.ts'
 import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import { orNone, readDollars } from './rows.ts'
+import { orNone, readDollars } from './options.ts'
 import { UsageFailure } from './terminal.ts'
 import type { Taken } from './typed-input.ts'
 

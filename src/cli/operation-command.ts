@@ -279,13 +279,17 @@ function rethrowTyped(
 ): never {
   if (!(error instanceof Problem)) throw error
   const names = new Map(takes.map((taken) => [taken.to.replace(/^\w+\./, ''), nameOf(taken)]))
+  const withoutValue = new Set(
+    takes.map(({ flags }) => flags).filter((flags) => /^--[a-z-]+$/.test(flags)),
+  )
   const message = error.message.replace(
     /`([^`=]+)(=[^`]*)?`/g,
     (quoted, field: string, value = '') => {
       // A part of a typed value, such as an element of a list, has the name of the whole.
       const [, whole] = [...names].find(([name]) => field.startsWith(`${name}.`)) ?? []
       const typed = names.get(field) ?? whole
-      return typed === undefined ? quoted : `\`${typed}${value.replace('=', ' ')}\``
+      if (typed === undefined) return quoted
+      return `\`${typed}${withoutValue.has(typed) ? '' : value.replace('=', ' ')}\``
     },
   )
   const hint = isJson ? '' : findingHint(message)

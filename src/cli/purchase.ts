@@ -3,7 +3,8 @@ import { MICROS_PER_CENT, showMicros } from '../vocabulary/money.ts'
 import { PURCHASE_STATES, REVERSALS, type Reversal } from '../vocabulary/purchase.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
-import { accountOption, listOptions, shownRows, stateOption } from './rows.ts'
+import { accountOption, stateOption } from './options.ts'
+import { listOptions, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
 
 const PURCHASES = shownRows(listedPurchaseShape, {

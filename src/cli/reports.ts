@@ -9,7 +9,7 @@ import { entryName } from '../vocabulary/entry-words.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { findId, idArgument } from './ids.ts'
 import { type OperationCommand, show } from './operation-command.ts'
-import { accountOption } from './rows.ts'
+import { accountOption, CSV_OPTION, sortOption } from './options.ts'
 import { brokenAt } from './shown-width.ts'
 import { CUT_WIDTH_MIN, counted, fittingTable, moment, table } from './table.ts'
 import { rangeOptions, readSinceOrDate, SINCE_FORMS } from './times.ts'
@@ -38,12 +38,7 @@ export const USAGE_COMMAND: OperationCommand = {
       words: 'day or month: a row for each group in each day or month',
       to: 'query.step',
     },
-    {
-      flags: '--sort <column>',
-      words:
-        'requests, charged, cost or margin; a - in front puts the largest first, such as -margin',
-      to: 'query.sort',
-    },
+    sortOption(['requests', 'spend', 'cost', 'margin']),
     ...rangeOptions(
       `from this date or time on, ${SINCE_FORMS}; default: 30 days, the last of which is the day in which the range ends`,
       'before this date or time, in the same forms; default: now',
@@ -59,7 +54,7 @@ export const USAGE_COMMAND: OperationCommand = {
     keyOption,
     { flags: '--model <model>', words: 'only this model ID', to: 'query.model' },
     { flags: '--upstream <name>', words: 'only this upstream', to: 'query.upstream' },
-    { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
+    CSV_OPTION,
     {
       flags: '--format <format>',
       words: 'focus: print CSV with the columns of FOCUS 1.2, by day or month; csv: as --csv',
@@ -145,7 +140,7 @@ export const STATEMENT_COMMAND: OperationCommand = {
       `from this UTC day on, ${SINCE_FORMS}; default: the last 30 days`,
       'before this date, in the same forms; a time includes its UTC day; default: now',
     ),
-    { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
+    CSV_OPTION,
   ],
   examples: [
     'tollgate account statement Ada --since 2027-01-01 --until 2027-02-01',

@@ -1,7 +1,8 @@
 import { adminTokenShape, createdAdminTokenShape } from '../operations/people/admin-tokens.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, readWords, shownRows } from './rows.ts'
+import { readWords } from './options.ts'
+import { listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 import { readExpirySeconds } from './times.ts'
 

@@ -8,7 +8,7 @@ import {
 } from '../operations/people/people.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
-import { accountOption } from './rows.ts'
+import { accountOption } from './options.ts'
 import { CUT_WIDTH_MIN, fittingTable, moment } from './table.ts'
 
 const withArticle = (role: unknown) => (role === 'owner' ? 'an owner' : 'a member')

@@ -6,7 +6,8 @@ import {
 } from '../operations/gateway/webhooks.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
-import { listOptions, readWords, shownRows } from './rows.ts'
+import { readWords } from './options.ts'
+import { listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const WEBHOOKS = shownRows(webhookShape, {

@@ -63,8 +63,12 @@ const creditBody = z.discriminatedUnion(
         reference: referenceField,
       },
       {
-        error: ({ code }) =>
-          code === 'unrecognized_keys' ? 'is not a field of paid credit' : undefined,
+        error(issue) {
+          if (issue.code !== 'unrecognized_keys') return undefined
+          return issue.keys.includes('expires_at')
+            ? 'needs `kind=free`: paid credit does not expire'
+            : 'is not a field of paid credit'
+        },
       },
     ),
     z.strictObject({
