@@ -51,6 +51,7 @@ test.each([
   ['sorry, too many clients already', 'Raise its max_connections'],
   ['remaining connection slots are reserved for roles with SUPERUSER', 'Raise its max_connections'],
   ['The server does not support SSL connections', 'Leave sslmode out of DATABASE_URL'],
+  ['self-signed certificate in certificate chain', 'Name the file of the authority'],
   ['connect ECONNREFUSED 10.0.0.1:5432', 'Check that the database is running'],
 ])('a PostgreSQL server that answers %j is refused with what to correct', (message, advice) => {
   const config = readConfig({ DATABASE_URL: 'postgres://tollgate@db/tollgate' })

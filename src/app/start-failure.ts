@@ -122,6 +122,9 @@ function postgresAdvice(message: string): string {
   if (message.includes('does not support SSL')) {
     return 'Leave sslmode out of DATABASE_URL, or set up TLS at the server.'
   }
+  if (/certificate/i.test(message)) {
+    return 'Name the file of the authority that signed the certificate of the server: sslrootcert=/path/ca.pem in DATABASE_URL (docs/scale.md).'
+  }
   return message.includes('is read-only')
     ? 'It may be a standby: promote it, or name the primary server in DATABASE_URL (docs/scale.md).'
     : 'Check that the database is running and that DATABASE_URL is right, then try again.'

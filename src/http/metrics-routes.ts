@@ -65,6 +65,8 @@ export async function openMetricsServer(input: {
   server.once('error', reject)
   server.listen({ host, port }, resolve)
   await listening
+  // Without a listener an error of the listening socket, such as too many open files, would end the process.
+  server.off('error', reject).on('error', () => {})
   return {
     address: `http://${placeOf(server.address(), host)}/metrics`,
     async close(): Promise<void> {

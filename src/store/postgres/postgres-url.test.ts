@@ -14,6 +14,16 @@ test('a URL with one host is one server, and the driver gets it unchanged', () =
   ])
 })
 
+test.each(['prefer', 'require', 'verify-ca'])(
+  'sslmode=%s checks the whole certificate, and the driver gets the name of that, about which it prints no warning',
+  (mode) => {
+    const [, url] = serversOf(`postgres://db1/d?sslmode=${mode}`)[0] ?? []
+    expect(url).toBe('postgres://db1/d?sslmode=verify-full')
+    const compatible = `postgres://db1/d?uselibpqcompat=true&sslmode=${mode}`
+    expect(serversOf(compatible)).toEqual([['db1:5432', compatible]])
+  },
+)
+
 test.each([
   'postgres://user:word@db1:5432,db2:5433,[fd00::3]/tollgate?target_session_attrs=read-write',
   'postgres://user:word@ignored/tollgate?host=db1,db2,fd00::3&port=5432,5433,',

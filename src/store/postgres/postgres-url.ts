@@ -57,6 +57,7 @@ export function readPostgresUrl(url: string): PostgresAddress {
   const isShuffled = readBalance(parameters.get('load_balance_hosts'))
   const connectTimeoutMs = readTimeout(parameters.get('connect_timeout'))
   for (const name of OWN_PARAMETERS) parameters.delete(name)
+  nameFullCheck(parameters)
   const servers = hosts.map(({ host, port }) => ({
     name: host.startsWith('/') ? host : `${host}:${port ?? PORT_DEFAULT}`,
     url: urlOf({ scheme, userInfo, path, parameters }, { host, port }),
@@ -66,6 +67,17 @@ export function readPostgresUrl(url: string): PostgresAddress {
   const shownHosts = hosts.map(({ host, port }) => (port === null ? host : `${host}:${port}`))
   const shown = `postgres://${user === '' ? '' : `${user}@`}${shownHosts.join(',')}${path}`
   return { servers, connectTimeoutMs, isShuffled, shown }
+}
+
+// The driver reads them as verify-full, and prints a page of warnings.
+const WEAKER_MODES = ['prefer', 'require', 'verify-ca']
+
+/** Names the check of the server's certificate as the driver does it. */
+function nameFullCheck(parameters: URLSearchParams): void {
+  if (parameters.get('uselibpqcompat') === 'true') return
+  if (WEAKER_MODES.includes(parameters.get('sslmode') ?? '')) {
+    parameters.set('sslmode', 'verify-full')
+  }
 }
 
 interface UrlParts {
