@@ -27,7 +27,7 @@ const ABSENT_PATHS = [
   ],
   [
     // An ID has a hyphen or an underscore in it.
-    /^\/v1\/(?:responses\/[^/]*[-_]|chat\/completions\/[^/]|conversations\b)/,
+    /^\/v1\/(?:responses\/[^/]*[-_]|chat\/completions\/(?!(?:v1\/)?chat\/completions$)[^/]|conversations\b)/,
     'the gateway stores no prompts and no answers.',
   ],
   [/^\/v1\/credit(?:\/quote)?\/?$/, 'this gateway does not sell credit.'],

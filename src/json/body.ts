@@ -186,19 +186,48 @@ function parseText(text: string): { readonly value: JsonValue } | string {
   try {
     return { value: JSON.parse(text) }
   } catch (error) {
-    return syntaxMessage(error instanceof SyntaxError ? error.message : '')
+    return syntaxMessage(text, error instanceof SyntaxError ? error.message : '')
   }
 }
 
 const PLACE_IN_MESSAGE = / at position \d+ \(line (\d+) column (\d+)\)$/
 
-function syntaxMessage(engineMessage: string): string {
-  const place = PLACE_IN_MESSAGE.exec(engineMessage)
-  if (place !== null) return `The body is not valid JSON: see line ${place[1]}, column ${place[2]}.`
+/** By position: the text, and the engine's message. */
+function syntaxMessage(text: string, engineMessage: string): string {
+  if (text.startsWith('\ufeff')) {
+    return 'The body begins with a byte order mark, which JSON does not have: send it without.'
+  }
+  const [, line, column] = PLACE_IN_MESSAGE.exec(engineMessage) ?? placeOfNoValue(text) ?? []
+  if (line !== undefined) return `The body is not valid JSON: see line ${line}, column ${column}.`
   if (engineMessage === 'Unexpected end of JSON input') {
     return 'The body is not valid JSON: it ends too early.'
   }
   return 'The body is not valid JSON.'
+}
+
+/** A longer text is not searched. */
+const SEARCHED_CHARS_MAX = 256 * 1024
+const TOKEN = /[\t\n\r ]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|-?\d[-+.\deE]*|true|false|null|)/y
+
+/**
+ * Finds the first word that is not JSON, such as `NaN`, or the first missing value: the engine names no place for these.
+ * Null if there is none. In the manner of a match: the text before it, the line, the column.
+ */
+function placeOfNoValue(text: string): readonly [string, number, number] | null {
+  if (text.length > SEARCHED_CHARS_MAX) return null
+  const token = new RegExp(TOKEN)
+  let before = ':'
+  for (;;) {
+    const [, now = ''] = token.exec(text) ?? []
+    const at = token.lastIndex - now.length
+    const lacksValue = /^[:,[]$/.test(before) && /^[\]},:]$/.test(now) && before + now !== '[]'
+    if (now === '' && at === text.length) return null
+    if (now === '' || lacksValue) {
+      const lines = text.slice(0, at).split('\n')
+      return [text, lines.length, (lines.at(-1)?.length ?? 0) + 1]
+    }
+    before = now
+  }
 }
 
 /**

@@ -177,6 +177,11 @@ test.each([
       ['GET', '/models?limit=1', '/v1/models'],
       ['POST', '/api/v1/chat/completions', '/v1/chat/completions'],
       ['POST', '//v1/responses', '/v1/responses'],
+      ['POST', '/v1/chat/completions/chat/completions', '/v1/chat/completions'],
+      ['POST', '/v1/chat/completions/v1/chat/completions', '/v1/chat/completions'],
+      ['POST', '/v1/responses/responses', '/v1/responses'],
+      ['POST', '/v1/messages/v1/messages', '/v1/messages'],
+      ['POST', '/v1/embeddings/embeddings', '/v1/embeddings'],
       ['POST', '/app/chat/completions', '/v1/chat/completions'],
       ['POST', '/V1/Chat/Completions', '/v1/chat/completions'],
     ] as const
