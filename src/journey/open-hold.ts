@@ -112,7 +112,7 @@ function refusal(
   switch (code) {
     case 'insufficient_credit':
       return new Problem(code, {
-        message: (allowanceMessage(facts) ?? creditMessage(facts)) + capAdvice(facts, sized),
+        message: (allowanceMessage(facts) ?? creditMessage(facts, sized)) + capAdvice(facts, sized),
       })
     case 'key_limit_reached':
       return new Problem(code, {
@@ -132,6 +132,7 @@ function refusal(
         retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS,
       })
     case 'free_credit_not_eligible':
+      return new Problem(code, freeCreditMessage(sized))
     case 'invalid_api_key':
     case 'account_suspended':
     case 'api_key_disabled':
@@ -217,11 +218,38 @@ function othersHold(requests: string, held: string): string {
   return ` ${requests} hold ${held} until they are settled; the unused part is then available again.`
 }
 
-function creditMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
-  const advice =
-    neededMicros === 0 || availableMicros === 0
-      ? 'Add credit.'
-      : 'Add credit, lower the output cap or shorten the input.'
+/** Names what a request to a model with open weights asks for besides text. */
+function freeCreditMessage({ call, offer }: SizedCall): { readonly message?: string } {
+  const mayPay = call.rules.freeCredit !== 'never' && offer.openWeights
+  if (!mayPay || offer.outputModalities.size > 1) return {}
+  const [unpaid, remedy] = call.tools.serverTools
+    ? ['web search', 'the web search']
+    : ['images and audio', '`modalities`']
+  return {
+    message: `The account has only free credit, which does not pay for ${unpaid}. Add paid credit, or leave out ${remedy}.`,
+  }
+}
+
+const ONE_OF = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+
+/** The ways to a hold that fits. */
+function creditAdvice({ rules, tools, completions }: Call): string {
+  const isOfTokens = rules.heldBy === 'tokens'
+  const ways = [
+    'add credit',
+    ...(rules.output.cap === 'none' ? [] : ['lower the output cap']),
+    ...(completions > 1 ? [`ask for fewer ${isOfTokens ? 'answers' : 'images'}`] : []),
+    ...(tools.serverTools ? ['leave out the web search'] : []),
+    ...(isOfTokens ? ['shorten the input'] : []),
+  ]
+  return `${ONE_OF.format(ways).replace('add', 'Add')}.`
+}
+
+function creditMessage(
+  { neededMicros, availableMicros, heldMicros }: HoldRefusalFacts,
+  { call }: Pick<SizedCall, 'call'>,
+): string {
+  const advice = neededMicros === 0 || availableMicros === 0 ? 'Add credit.' : creditAdvice(call)
   const held = heldMicros > 0 ? othersHold('Other requests', showMicros(heldMicros)) : ` ${advice}`
   return `${needs(neededMicros)}; the account has ${showMicros(availableMicros)} available.${held}`
 }
