@@ -28,6 +28,13 @@ async function streamOnce(fault: Fault, until: string): Promise<RequestRow | und
   return requests[0]
 }
 
+async function metricsPage(): Promise<string> {
+  const { body } = await request(world.url('/metrics'), {
+    headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+  })
+  return body.text()
+}
+
 test('the cost of a stream that the provider dropped is recorded and counted, and never charged', async () => {
   const row = await streamOnce(
     { cut: { at: { afterEvents: 2 }, how: 'reset' } },
@@ -52,12 +59,30 @@ test('the cost of a stream that the provider dropped is recorded and counted, an
     provider_cost: null,
     uncharged_provider_cost: '0.002',
   })
-  const metrics = await request(world.url('/metrics'), {
-    headers: { authorization: `Bearer ${METRICS_TOKEN}` },
-  })
-  const page = await metrics.body.text()
+  const page = await metricsPage()
   expect(page).toMatch(/^tollgate_uncharged_requests_total 1$/m)
   expect(page).toMatch(/^tollgate_uncharged_dollars_total 0\.002$/m)
+})
+
+test('the cost of an answer that came after its hold was given up is recorded and counted, and never charged', async () => {
+  world.simulator.script({ hold: 'beforeHeaders', gate: 'answer' })
+  const answer = world.chat(account.apiKey)
+  await world.simulator.gate('answer').arrived()
+  const { ledger, store } = world.gateway
+  const { requests } = await listRequests(store.db, { limit: 10 })
+  const [requestId = ''] = requests.map(({ id }) => id)
+  // As after a process that stood still for longer than the other gateways wait.
+  await ledger.abandon(requestId)
+  await ledger.correct({ requestId, correction: { kind: 'givenUp' } })
+  world.simulator.gate('answer').release()
+  expect((await answer).status).toBe(200)
+  const line = await world.logged('the provider billed a released request')
+  const row = await world.rowOf(requestId)
+  expect(JSON.parse(line)).toMatchObject({ level: 40, requestId, costUsd: row.lateCostUsd })
+  expect(row).toMatchObject({ state: 'released', backedChargeMicros: 0, lateReports: 1 })
+  expect(await metricsPage()).toMatch(/^tollgate_uncharged_requests_total 1$/m)
+  expect(await world.backedBalanceMicros(account.id)).toBe(10_000_000)
+  await world.expectExactLedger()
 })
 
 test('a stream that came coded, so that it could not be read, is looked up and charged', async () => {

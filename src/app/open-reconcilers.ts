@@ -23,6 +23,9 @@ export interface Reconcilers {
   waiting(): { readonly requests: number; readonly nextDueAtMs: number | null }
 }
 
+/** The line of a cost that came too late to be charged. */
+export const BILLED_LATE = 'the provider billed a released request'
+
 type Opened = ServedStore & {
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly verification: Verification
@@ -136,10 +139,7 @@ function openReconciler(
     },
     onBilledLate: (billed) => {
       const { requestId, costUsd } = billed
-      log.info(
-        { requestId, costUsd: formatDecimal(costUsd) },
-        'the provider billed a released request',
-      )
+      log.info({ requestId, costUsd: formatDecimal(costUsd) }, BILLED_LATE)
       telemetry.metrics?.billedLate(billed)
     },
     onEndpointMissing() {

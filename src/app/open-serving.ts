@@ -7,20 +7,23 @@ import { Gate } from '../journey/gate/gate.ts'
 import { ThreadShare } from '../journey/gate/thread-share.ts'
 import { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey-parts.ts'
-import { Settler } from '../journey/settle/settler.ts'
+import { type HeldSettle, Settler } from '../journey/settle/settler.ts'
 import { TokenFactors } from '../journey/settle/usage-charge.ts'
 import { openAccountTagger } from '../ledger/accounts.ts'
 import { hasPostedCredit } from '../ledger/activity/balance.ts'
 import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { whileAlive } from '../ledger/instances/open-instance.ts'
+import type { Settled } from '../ledger/ledger.ts'
+import type { BilledLate } from '../reconcile/reconciler.ts'
 import { unsettledAfter } from '../reconcile/schedule.ts'
 import { Passes } from '../store/passes.ts'
 import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
 import { CommandImpossible } from '../store/store-failure.ts'
 import { RefusalCounter } from '../usage/refusals.ts'
 import type { Arrival } from '../vocabulary/call.ts'
+import { formatDecimal } from '../vocabulary/money.ts'
 import { openHttp } from './open-http.ts'
-import type { Reconcilers } from './open-reconcilers.ts'
+import { BILLED_LATE, type Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
 import { showGauges } from './open-telemetry.ts'
 import type { ServingParts } from './serving-parts.ts'
@@ -181,7 +184,7 @@ function openAuthenticator(
 const SETTLES_WAIT_MS_MIN = 30_000
 
 function openSettler(
-  { config, log, closing }: Wiring,
+  { config, log, telemetry, closing }: Wiring,
   {
     ledger,
     storeClock,
@@ -202,6 +205,10 @@ function openSettler(
     onSettled: (settled, input) => {
       const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
       if (unsettled !== null) reconcilers.noticed(unsettled, input.upstream)
+      const billed = billedLateBy(input, settled)
+      if (billed === null) return
+      log.warn({ ...billed, costUsd: formatDecimal(billed.costUsd) }, BILLED_LATE)
+      telemetry.metrics?.billedLate(billed)
     },
   })
   closing.defer(async () => {
@@ -212,6 +219,16 @@ function openSettler(
     log.error({ requestIds }, words)
   })
   return settler
+}
+
+/**
+ * The cost in a settle whose hold was released before it came, as when this process stood still for longer than the
+ * others wait; null: there is none.
+ */
+function billedLateBy({ requestId, resolution }: HeldSettle, settled: Settled): BilledLate | null {
+  if (settled.settledNow || settled.state !== 'released' || !('costUsd' in resolution)) return null
+  const { costUsd } = resolution
+  return costUsd === null ? null : { requestId, costUsd }
 }
 
 function openForgottenHolds(
