@@ -1,12 +1,24 @@
 import type { Page } from '../api/answers.ts'
 
-/** How many rows the first page of a list has; nothing until it is read. */
-export function Count({ page }: { readonly page: Page<unknown> | undefined }) {
-  if (page === undefined) return null
+interface CountProps {
+  readonly page: Page<unknown> | undefined
+  readonly isError: boolean
+}
+
+/** How many rows the first page of a list has; nothing until it is read, and "?" where it could not be. */
+export function Count({ page, isError }: CountProps) {
+  if (page === undefined && !isError) return null
   return (
     <>
       {' '}
-      <span className="count">{countOf(page)}</span>
+      {page === undefined ? (
+        <span className="count" title="The number could not be loaded.">
+          <span aria-hidden="true">?</span>
+          <span className="vh">number not loaded</span>
+        </span>
+      ) : (
+        <span className="count">{countOf(page)}</span>
+      )}
     </>
   )
 }

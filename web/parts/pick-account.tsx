@@ -5,6 +5,7 @@ import { shortId } from '../format/ids.ts'
 import { Icon } from './icon.tsx'
 import { MenuFind } from './menu-find.tsx'
 import { Popover } from './popover.tsx'
+import { PartFailed } from './states.tsx'
 import { useSettled } from './use-settled.ts'
 
 interface PickAccountProps {
@@ -94,13 +95,13 @@ interface FoundProps extends PickAccountProps {
 
 function Found({ accountId, hasAll, onChange }: FoundProps) {
   const [text, setText] = useState('')
-  const { data, hasNextPage } = useInfiniteQuery(
-    accountsQuery(useSettled(text.trim(), SEARCH_AFTER_MS)),
-  )
+  const query = useInfiniteQuery(accountsQuery(useSettled(text.trim(), SEARCH_AFTER_MS)))
+  const { data, hasNextPage } = query
   const found = data?.pages.flatMap((page) => page.data) ?? []
   return (
     <>
       <MenuFind label="Search accounts" value={text} onChange={setText} />
+      <PartFailed what="The accounts" query={query} />
       {found.slice(0, SHOWN_MAX).map(({ id, name }) => (
         <button
           key={id}

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 import { MenuFind } from './menu-find.tsx'
 import { Popover } from './popover.tsx'
+import { PartFailed, type Read } from './states.tsx'
 
 /** Something to pick. */
 export interface Option {
@@ -75,6 +76,8 @@ interface PickManyProps {
   readonly picked: readonly string[]
   /** Whether a typed text that is not an option can be picked. Default: no. */
   readonly takesOthers?: true
+  /** The calls that list the options, by what they list: "The models". Default: none. */
+  readonly reads?: Readonly<Record<string, Read>>
   readonly onChange: (values: readonly string[]) => void
 }
 
@@ -114,7 +117,8 @@ export function PickMany(props: PickManyProps) {
 }
 
 function Boxes(props: PickManyProps & { close: () => void }) {
-  const { label, options, picked, takesOthers = false, onChange, close } = props
+  const { label, options, picked, takesOthers = false, reads = {}, onChange, close } = props
+  const isWhole = Object.values(reads).every(({ data, error }) => data !== undefined || !error)
   const [text, setText] = useState('')
   const wanted = text.trim().toLowerCase()
   const found = options.filter(({ text: shown, also = '' }) =>
@@ -127,6 +131,9 @@ function Boxes(props: PickManyProps & { close: () => void }) {
       {(takesOthers || options.length >= FIND_FROM) && (
         <MenuFind label={`Find: ${label}`} placeholder="Find" value={text} onChange={setText} />
       )}
+      {Object.entries(reads).map(([what, query]) => (
+        <PartFailed key={what} what={what} query={query} />
+      ))}
       {found.slice(0, SHOWN_MAX).map((option) => (
         <label key={option.value} className="menu-item">
           <input
@@ -155,7 +162,9 @@ function Boxes(props: PickManyProps & { close: () => void }) {
           <Icon name="plus" small /> <span>{typed}</span>
         </button>
       )}
-      {found.length === 0 && !takesOthers && <p className="note px-2.5 py-2">No match.</p>}
+      {found.length === 0 && !takesOthers && isWhole && (
+        <p className="note px-2.5 py-2">No match.</p>
+      )}
       {found.length > SHOWN_MAX && (
         <p className="note px-2.5 py-2">{found.length - SHOWN_MAX} more: type to find them.</p>
       )}

@@ -138,7 +138,8 @@ export function Stale({ query }: { query: UseQueryResult<unknown> }) {
   )
 }
 
-type Read = Pick<UseQueryResult<unknown>, 'data' | 'error' | 'refetch'>
+/** A call of a part of a card. */
+export type Read = Pick<UseQueryResult<unknown>, 'data' | 'error' | 'refetch'>
 
 /** Says in a line of a card that a part of it could not be loaded. Nothing, where it was, or where the screen says that the server is away. */
 export function PartFailed({ what, query }: { readonly what: string; readonly query: Read }) {

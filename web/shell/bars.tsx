@@ -139,28 +139,29 @@ function ThemeButton() {
 
 /** How many keys there are. */
 function KeyCount({ accountId }: { accountId: string }) {
-  const { data } = useQuery({ ...keysQuery(accountId), staleTime: MINUTE_MS })
-  return <Count page={data} />
+  const { data, isError } = useQuery({ ...keysQuery(accountId), staleTime: MINUTE_MS })
+  return <Count page={data} isError={isError} />
 }
 
 /** How many accounts there are. */
 function AccountCount() {
-  const { data } = useInfiniteQuery({ ...accountsQuery(''), staleTime: MINUTE_MS })
-  return <Count page={data?.pages[0]} />
+  const { data, isError } = useInfiniteQuery({ ...accountsQuery(''), staleTime: MINUTE_MS })
+  return <Count page={data?.pages[0]} isError={isError} />
 }
 
 /** How many requests of all accounts are unsettled; none is not shown. */
 function UnsettledCount() {
-  const { data } = useInfiniteQuery({ ...unsettledQuery, refetchInterval: MINUTE_MS })
+  const { data, isError } = useInfiniteQuery({ ...unsettledQuery, refetchInterval: MINUTE_MS })
   const [first] = data?.pages ?? []
-  return first === undefined || first.data.length === 0 ? null : <Count page={first} />
+  return first?.data.length === 0 ? null : <Count page={first} isError={isError} />
 }
 
 /** How many purchases are on hold; none is not shown. */
 function PurchaseCount() {
-  const { data } = useInfiniteQuery({ ...purchasesQuery('held'), refetchInterval: MINUTE_MS })
+  const query = { ...purchasesQuery('held'), refetchInterval: MINUTE_MS }
+  const { data, isError } = useInfiniteQuery(query)
   const [first] = data?.pages ?? []
-  return first === undefined || first.data.length === 0 ? null : <Count page={first} />
+  return first?.data.length === 0 ? null : <Count page={first} isError={isError} />
 }
 
 /** The bar at the top of a phone. */

@@ -109,7 +109,7 @@ function useKeyNames(source: RequestSource, range: ActivityRange): KeyNameOf {
   const { accountId } = source
   const { data } = useQuery({ ...keysQuery(accountId ?? ''), enabled: accountId !== null })
   // Of an account with more keys than a page of the list, the usage of the range names those with requests.
-  const used = useUsed('key', { source, range, isAsked: data?.has_more === true })
+  const { used } = useUsed('key', { source, range, isAsked: data?.has_more === true })
   const names = new Map([
     ...used.map(({ value, text }) => [value, text] as const),
     ...(data?.data.map(({ id, name }) => [id, name] as const) ?? []),

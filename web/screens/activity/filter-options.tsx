@@ -5,6 +5,7 @@ import { currentMs } from '../../api/clock.ts'
 import { offeredModelsQuery, operatorReportQuery, upstreamsQuery } from '../../api/operator.ts'
 import { keysQuery, modelsQuery, momentsOf, reportQuery } from '../../api/queries.ts'
 import { type Option, PickMany } from '../../parts/pick.tsx'
+import type { Read } from '../../parts/states.tsx'
 import { useSpanOf } from '../../shell/use-span.ts'
 import type { ActivityRange } from './search.ts'
 import type { RequestSource } from './use-activity.ts'
@@ -24,11 +25,18 @@ export function ModelFilter({
   const isMember = source.as === 'member'
   const own = useQuery({ ...modelsQuery(source.accountId ?? ''), enabled: isMember })
   const offered = useQuery({ ...offeredModelsQuery, enabled: !isMember })
-  const catalog = (isMember ? own : offered).data?.data.map(({ id }) => id) ?? []
-  const used = useUsed('model', { source, range })
-  const rest = [...new Set(catalog)].filter((id) => !used.some(({ value }) => value === id))
-  const options = [...used, ...rest.map((id) => ({ value: id, text: id }))]
-  return <PickMany label="Model" options={withPicked(options, props.picked)} {...props} />
+  const catalog = isMember ? own : offered
+  const { used, query } = useUsed('model', { source, range })
+  const rest = [...new Set(catalog.data?.data.map(({ id }) => id))]
+  const options = [...used, ...unused(rest, used).map((id) => ({ value: id, text: id }))]
+  return (
+    <PickMany
+      label="Model"
+      options={withPicked(options, props.picked)}
+      reads={{ 'The models': catalog, 'The models with requests': query }}
+      {...props}
+    />
+  )
 }
 
 /** The upstreams of the range, including those that are no longer configured, then the other configured ones. */
@@ -37,11 +45,22 @@ export function UpstreamFilter({
   range,
   ...props
 }: ListedProps & { readonly source: RequestSource }) {
-  const used = useUsed('upstream', { source, range })
-  const configured = useQuery(upstreamsQuery).data?.data.map(({ name }) => name) ?? []
-  const rest = configured.filter((name) => !used.some(({ value }) => value === name))
-  const options = [...used, ...rest.map((name) => ({ value: name, text: name }))]
-  return <PickMany label="Upstream" options={withPicked(options, props.picked)} {...props} />
+  const { used, query } = useUsed('upstream', { source, range })
+  const configured = useQuery(upstreamsQuery)
+  const names = configured.data?.data.map(({ name }) => name) ?? []
+  const options = [...used, ...unused(names, used).map((name) => ({ value: name, text: name }))]
+  return (
+    <PickMany
+      label="Upstream"
+      options={withPicked(options, props.picked)}
+      reads={{ 'The upstreams': configured, 'The upstreams with requests': query }}
+      {...props}
+    />
+  )
+}
+
+function unused(values: readonly string[], used: readonly Option[]): readonly string[] {
+  return values.filter((each) => !used.some(({ value }) => value === each))
 }
 
 /** The keys of the range, including deleted ones, then the others of the account. */
@@ -50,15 +69,24 @@ export function KeyFilter({
   range,
   ...props
 }: ListedProps & { readonly source: RequestSource & { readonly accountId: string } }) {
-  const { data } = useQuery(keysQuery(source.accountId))
+  const keys = useQuery(keysQuery(source.accountId))
+  const { data } = keys
   const isWhole = data?.has_more === false
-  const used = useUsed('key', { source, range }).map(({ value, text }) => {
+  const { used: withRequests, query } = useUsed('key', { source, range })
+  const used = withRequests.map(({ value, text }) => {
     const isDeleted = isWhole && data.data.every(({ id }) => id !== value)
     return { value, text: isDeleted ? `${text} (deleted)` : text }
   })
   const rest = data?.data.filter(({ id }) => !used.some(({ value }) => value === id)) ?? []
   const options = [...used, ...rest.map(({ id, name }) => ({ value: id, text: name }))]
-  return <PickMany label="Key" options={withPicked(options, props.picked)} {...props} />
+  return (
+    <PickMany
+      label="Key"
+      options={withPicked(options, props.picked)}
+      reads={{ 'The keys': keys, 'The keys with requests': query }}
+      {...props}
+    />
+  )
 }
 
 interface UsedInput {
@@ -68,11 +96,16 @@ interface UsedInput {
   readonly isAsked?: boolean
 }
 
-/** The models, keys or upstreams with requests in the range. Members see no upstreams. */
+interface Used {
+  readonly used: readonly Option[]
+  readonly query: Read
+}
+
+/** The models, keys or upstreams with requests in the range, and the call. Members see no upstreams. */
 export function useUsed(
   by: 'model' | 'key' | 'upstream',
   { source, range, isAsked = true }: UsedInput,
-): readonly Option[] {
+): Used {
   const spanOf = useSpanOf()
   const span = range.kind === 'hours' ? lastDays(2, { nowMs: currentMs() }) : spanOf(range)
   const isMember = source.as === 'member'
@@ -86,9 +119,11 @@ export function useUsed(
     staleTime: MINUTE_MS,
     refetchInterval: false,
   })
-  const { data } = isMember ? own : all
-  if (data?.by !== by) return []
-  return data.data.flatMap(({ id, name }) => (id === null ? [] : [{ value: id, text: name ?? id }]))
+  const query = isMember ? own : all
+  const { data } = query
+  if (data?.by !== by) return { used: [], query }
+  const rows = data.data.filter(({ id }) => id !== null)
+  return { used: rows.map(({ id, name }) => ({ value: id ?? '', text: name ?? id ?? '' })), query }
 }
 
 /** Picked values that are no longer in a list, such as a deleted key, can still be deselected. */

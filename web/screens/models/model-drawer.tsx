@@ -1,3 +1,4 @@
+import type { UseQueryResult } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Model } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
@@ -6,19 +7,22 @@ import { priceLines, pricesTitle, tierSentences } from '../../format/prices.ts'
 import { duration } from '../../format/time.ts'
 import { DrawerPart, Line } from '../../parts/drawer-part.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { Grey, NotLoaded } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { CHATS, ModelDetails } from './model-details.tsx'
 import type { ModelUse } from './model-list.ts'
 
 interface ModelDrawerProps {
   readonly model: Model
-  /** Null: the account has not used it in the last 30 days. */
-  readonly use: ModelUse | null
+  /** Null: the account has not used it in the last 30 days; undefined: that is not known. */
+  readonly use: ModelUse | null | undefined
+  /** The call that tells it. */
+  readonly usage: UseQueryResult<unknown>
   readonly onClose: () => void
 }
 
 /** Everything the catalog has of a model, and what the account has used of it. */
-export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
+export function ModelDrawer({ model, use, usage, onClose }: ModelDrawerProps) {
   const { id, endpoints } = model
   const account = useAccountId()
   const params = { account }
@@ -39,7 +43,7 @@ export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
   return (
     <ModelDetails model={model} lead={acts} prices={<Prices model={model} />} onClose={onClose}>
       <DrawerPart title="Your use, last 30 days">
-        <Use use={use} />
+        <Use use={use} usage={usage} />
       </DrawerPart>
     </ModelDetails>
   )
@@ -69,7 +73,16 @@ function Prices({ model }: { model: Model }) {
   )
 }
 
-function Use({ use }: Pick<ModelDrawerProps, 'use'>) {
+function Use({ use, usage }: Pick<ModelDrawerProps, 'use' | 'usage'>) {
+  if (use === undefined) {
+    return usage.isError ? (
+      <p className="note">
+        <NotLoaded what="The usage could not be loaded" query={usage} />
+      </p>
+    ) : (
+      <Grey width="100%" />
+    )
+  }
   if (use === null) return <p className="note">No requests in the last 30 days.</p>
   return (
     <dl className="kv">

@@ -12,7 +12,7 @@ import { MoreRows, useFirstRows } from '../../parts/first-rows.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
-import { Empty } from '../../parts/states.tsx'
+import { Empty, PartFailed } from '../../parts/states.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -30,7 +30,7 @@ export function ModelsScreen() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery(modelsQuery(useAccountId()))
-  const uses = useUses()
+  const { uses, query: usage } = useUses()
   const models = query.data?.data ?? []
   const found = query.data && matchingModels(models, search, uses)
   const first = useFirstRows(found)
@@ -64,6 +64,7 @@ export function ModelsScreen() {
           query={query}
           rows={first.shown}
           empty={<Nothing isEmpty={models.length === 0} />}
+          header={<PartFailed what="Your use of the models" query={usage} />}
           heads={HEADS}
           greyRows={8}
           row={(model) => (
@@ -86,7 +87,8 @@ export function ModelsScreen() {
           <ModelDrawer
             key={opened.id}
             model={opened}
-            use={uses.get(opened.id) ?? null}
+            use={usage.data === undefined ? undefined : (uses.get(opened.id) ?? null)}
+            usage={usage}
             onClose={close}
           />
         )}
@@ -96,16 +98,21 @@ export function ModelsScreen() {
 }
 
 /** The account's usage of each model in the last 30 days. */
-function useUses(): ModelUses {
+function useUses() {
   const moments = momentsOf(lastDays(30, { nowMs: currentMs() }))
   const asked = { moments, by: 'model', step: 'day', compare: null } as const
-  const { data } = useQuery(usageQuery(useAccountId(), asked))
-  return new Map(
-    data?.groups.map(({ id, figures: { requests, charge, first_byte_ms_p50: firstByteMs } }) => [
+  const query = useQuery(usageQuery(useAccountId(), asked))
+  const uses: ModelUses = new Map(
+    query.data?.groups.map(({ id, figures }) => [
       id,
-      { requests, chargeMicros: charge, firstByteMs },
+      {
+        requests: figures.requests,
+        chargeMicros: figures.charge,
+        firstByteMs: figures.first_byte_ms_p50,
+      },
     ]),
   )
+  return { uses, query }
 }
 
 const HEADS = [

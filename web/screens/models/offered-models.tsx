@@ -10,7 +10,7 @@ import { MoreRows, useFirstRows } from '../../parts/first-rows.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { Empty } from '../../parts/states.tsx'
+import { Empty, PartFailed } from '../../parts/states.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { ModelFilters } from './model-filters.tsx'
@@ -77,7 +77,7 @@ interface OfferedProps {
 function Offered({ search, onChange }: OfferedProps) {
   const query = useQuery(offeredModelsQuery)
   const models = query.data?.data
-  const uses = useUses()
+  const { uses, query: usage } = useUses()
   const first = useFirstRows(models && matchingModels(models, search, uses))
   const opened = models?.find((model) => isOpened(model, search))
   const close = () => onChange({ model: undefined, upstream: undefined })
@@ -98,6 +98,7 @@ function Offered({ search, onChange }: OfferedProps) {
           rows={first.shown}
           failed="The models could not be loaded."
           empty={<Nothing isEmpty={models?.length === 0} />}
+          header={<PartFailed what="The use of the models" query={usage} />}
           heads={HEADS}
           greyRows={8}
           row={(model) => (
@@ -117,8 +118,9 @@ function Offered({ search, onChange }: OfferedProps) {
           <MoreRows rows={first} noun="model" />
           <p className="pager">
             Dollars per million tokens, input → output. The charged price applies to accounts
-            without their own fee. Fees are set with TOLLGATE_FEE_BPS and TOLLGATE_MODEL_FEES_BPS,
-            and an account’s own fee in its settings.
+            without their own fee. Fees are set with <span className="mono">TOLLGATE_FEE_BPS</span>{' '}
+            and <span className="mono">TOLLGATE_MODEL_FEES_BPS</span>, and an account’s own fee in
+            its settings.
           </p>
         </ListCard>
         {opened !== undefined && (
@@ -135,15 +137,16 @@ function isOpened({ id, upstream }: OfferedModel, search: OfferedSearch): boolea
 }
 
 /** The usage of each model by all accounts in the last 30 days. */
-function useUses(): ModelUses {
+function useUses() {
   const span = lastDays(30, { nowMs: currentMs() })
-  const { data } = useQuery(operatorReportQuery(span, { by: 'model', account: null }))
-  return new Map(
-    data?.data.map(({ id, figures: { requests, charge } }) => [
+  const query = useQuery(operatorReportQuery(span, { by: 'model', account: null }))
+  const uses: ModelUses = new Map(
+    query.data?.data.map(({ id, figures: { requests, charge } }) => [
       id ?? '',
       { requests, chargeMicros: charge, firstByteMs: null },
     ]),
   )
+  return { uses, query }
 }
 
 /** No model matches, or the catalog itself has none. */

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useMatchRoute } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { Account, Page } from '../../api/answers.ts'
@@ -144,9 +144,9 @@ const TABS = [
 ] as const
 
 function Tabs({ accountId, name }: { readonly accountId: string; readonly name: string }) {
-  const { data: keys } = useQuery(keysQuery(accountId))
-  const { data: members } = useQuery(membersQuery(accountId))
-  const counts: Readonly<Record<string, Page<unknown> | undefined>> = {
+  const keys = useQuery(keysQuery(accountId))
+  const members = useQuery(membersQuery(accountId))
+  const counted: Readonly<Record<string, UseQueryResult<Page<unknown>>>> = {
     Keys: keys,
     Members: members,
   }
@@ -158,7 +158,7 @@ function Tabs({ accountId, name }: { readonly accountId: string; readonly name: 
   useEffect(() => {
     const current = ref.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [pathname, keys, members])
+  }, [pathname, keys.data, members.data])
   return (
     <nav className="tabs" aria-label={name} ref={ref}>
       {TABS.map(({ to, text }) => (
@@ -171,7 +171,7 @@ function Tabs({ accountId, name }: { readonly accountId: string; readonly name: 
           resetScroll={false}
         >
           {text}
-          <Count page={counts[text]} />
+          <Count page={counted[text]?.data} isError={counted[text]?.isError === true} />
         </Link>
       ))}
     </nav>

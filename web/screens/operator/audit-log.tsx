@@ -1,5 +1,6 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { type DateRange, readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import { COMMAND_LINE, GATEWAY } from '../../../src/vocabulary/recorded-operation.ts'
 import { hrefOf } from '../../api/calls.ts'
@@ -102,9 +103,12 @@ function PickPeople(props: {
   readonly picked: readonly string[]
   readonly onChange: (ids: readonly string[]) => void
 }) {
-  const users = (useQuery(usersQuery).data?.data ?? []).filter((user) => user.is_operator)
+  const listed = useQuery(usersQuery)
+  const users = (listed.data?.data ?? []).filter((user) => user.is_operator)
   const shared = namesakes(users)
-  const tokens = useInfiniteQuery(tokensQuery).data?.pages.flatMap(({ data }) => data) ?? []
+  const listedTokens = useInfiniteQuery(tokensQuery)
+  useWholeList(listedTokens)
+  const tokens = listedTokens.data?.pages.flatMap(({ data }) => data) ?? []
   const options: readonly Option[] = [
     ...users.map(({ id, name, email }) => ({
       value: id,
@@ -117,7 +121,20 @@ function PickPeople(props: {
   ]
   const unlisted = props.picked.filter((id) => options.every(({ value }) => value !== id))
   const all = [...options, ...unlisted.map((id) => ({ value: id, text: id }))]
-  return <PickMany label="Person" options={all} {...props} />
+  // Of a list that ends too early, some are missing.
+  const { isFetchNextPageError: isCut } = listedTokens
+  const readTokens = isCut ? { ...listedTokens, data: undefined } : listedTokens
+  const reads = { 'The operators': listed, 'The admin tokens': readTokens }
+  return <PickMany label="Person" options={all} reads={reads} {...props} />
+}
+
+/** Reads all pages of a list, one after the other. */
+function useWholeList(list: UseInfiniteQueryResult): void {
+  const { data, hasNextPage, isFetching, isError, fetchNextPage } = list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page that came at once changes only the data
+  useEffect(() => {
+    if (hasNextPage && !isFetching && !isError) void fetchNextPage()
+  }, [data, hasNextPage, isFetching, isError, fetchNextPage])
 }
 
 const HEADS = [
