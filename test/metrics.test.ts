@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { connect, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Pool, request } from 'undici'
 import { afterEach, expect, test } from 'vitest'
@@ -52,6 +53,26 @@ test.each([{}, { METRICS_PORT: '0' }, { METRICS_PORT: '0', METRICS_TOKEN }])(
     expect(answer.replace('GET /metrics', 'GET /nothing')).toBe(await rawAnswer(to, '/nothing'))
   },
 )
+
+test('a connection that the system can give to neither port ends nothing', async () => {
+  const listening: Server[] = []
+  const note = (event: unknown): void => {
+    const { server } = Object(event)
+    if (server instanceof Server) listening.push(server)
+  }
+  const channel = 'tracing:net.server.listen:asyncStart'
+  subscribe(channel, note)
+  const to = await open({ METRICS_PORT: '0' })
+  unsubscribe(channel, note)
+  const addresses = [to.url('/v1/models'), to.gateway.metricsAddress ?? '']
+  for (const address of addresses) {
+    const port = Number(new URL(address).port)
+    const server = listening.find((each) => Object(each.address()).port === port)
+    // As Node does it when the system is out of files or of memory.
+    expect(server?.emit('error', new Error('accept ENFILE'))).toBe(true)
+  }
+  for (const address of addresses) expect(await read(address)).toMatchObject({ httpStatus: 200 })
+})
 
 test('on the clients’ port metrics require the token', async () => {
   const to = await open({ METRICS_TOKEN })

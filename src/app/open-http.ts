@@ -73,6 +73,8 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
   })
   const { HOST: host, PORT: listenedPort } = config
   await server.listen({ host, port: listenedPort, backlog: BACKLOG, ...sharingOf(config) })
+  // Without a listener, it would end the process with its requests in flight.
+  server.server.on('error', warning(log, 'a connection could not be accepted'))
   closing.defer(() => server.close())
   const bound = server.server.address()
   if (bound !== null && typeof bound !== 'string') port = bound.port

@@ -259,9 +259,7 @@ function openForgottenHolds(
     },
     onFailure: warning(log, 'open holds could not be checked for orphans'),
   })
-  closing.defer(() => holds.close())
-  holds.start()
-  return holds
+  return running({ closing }, holds)
 }
 
 /** Finds the address by which a client is counted. */

@@ -65,7 +65,8 @@ export async function openTelemetry(wiring: Opened): Promise<TelemetryParts> {
   }
   const health = createHealth({ ids: wiring.ids, readiness: () => probed.checks() })
   const host = config.METRICS_HOST ?? config.HOST
-  const server = await openMetricsServer({ page, health, metricsToken, host, port })
+  const onFailure = warning(log, 'a connection for metrics could not be accepted')
+  const server = await openMetricsServer({ page, health, metricsToken, host, port, onFailure })
   wiring.closing.defer(() => server.close())
   log.info({ metricsAddress: server.address }, 'metrics are served')
   return { ...opened, metricsAddress: server.address }

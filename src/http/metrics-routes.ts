@@ -42,8 +42,10 @@ export async function openMetricsServer(input: {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
+  /** Called when the system gives it no connection. Without a listener, that would end the process. */
+  readonly onFailure: (cause: unknown) => void
 }) {
-  const { page, health, metricsToken, host, port } = input
+  const { page, health, metricsToken, host, port, onFailure } = input
   const isAllowed = metricsToken === null ? () => true : bearerCheck(metricsToken)
   const server = http.createServer({ requestTimeout: 10_000 }, (asked, reply) => {
     // Without a listener a connection error of this one reader would end the process.
@@ -65,8 +67,7 @@ export async function openMetricsServer(input: {
   server.once('error', reject)
   server.listen({ host, port }, resolve)
   await listening
-  // Without a listener an error of the listening socket, such as too many open files, would end the process.
-  server.off('error', reject).on('error', () => {})
+  server.off('error', reject).on('error', onFailure)
   return {
     address: `http://${placeOf(server.address(), host)}/metrics`,
     async close(): Promise<void> {

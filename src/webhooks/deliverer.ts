@@ -71,6 +71,9 @@ export class Deliverer {
     const { db, clock } = this.#input
     const webhooks = await listWebhooks(db)
     if (webhooks.length > 0) await this.#tidy()
+    for (const [webhookId, lanes] of this.#lanes) {
+      if (lanes.size === 0) this.#lanes.delete(webhookId)
+    }
     for (const webhook of webhooks) {
       if (webhook.disabled) continue
       const lanes = this.#lanes.get(webhook.id) ?? new Set()

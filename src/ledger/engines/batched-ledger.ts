@@ -100,7 +100,7 @@ class Batches implements HoldLedger {
   readonly #unsure: UnsureHolds
   /** Holds that were opened here and are not settled or abandoned yet. */
   readonly #open = new Set<string>()
-  /** The owners of the holds that were opened here, until their settle is durable. */
+  /** The owners of the holds that were opened here, until their settle is durable or they are abandoned. */
   readonly #owners = new Map<string, RequestOwner>()
 
   constructor(input: BatchSettings & { readonly engine: LedgerEngine }) {
@@ -179,7 +179,10 @@ class Batches implements HoldLedger {
   }
 
   abandonHolds(requestIds: readonly string[]): Promise<number> {
-    for (const requestId of requestIds) this.#open.delete(requestId)
+    for (const requestId of requestIds) {
+      this.#open.delete(requestId)
+      this.#owners.delete(requestId)
+    }
     return this.submit({ kind: 'abandonHolds', input: requestIds })
   }
 

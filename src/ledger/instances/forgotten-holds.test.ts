@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { StoreUnavailable } from '../../store/store-failure.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
@@ -113,22 +113,17 @@ for (const { engine, open } of STORE_BENCHES) {
       expect(await forgottenHolds().look()).toBe(1)
     })
 
-    test('it looks every 30 seconds until it is closed', async () => {
-      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-      try {
-        await runScript(bench, 'open R1 K 1 by I1')
-        const ended = Promise.withResolvers<number>()
-        const holds = forgottenHolds({ onAbandoned: ended.resolve })
-        holds.start()
-        vi.advanceTimersByTime(29_999)
-        expect(await states('R1')).toEqual(['open'])
-        vi.advanceTimersByTime(1)
-        expect(await ended.promise).toBe(1)
-        await holds.close()
-        expect(vi.getTimerCount()).toBe(0)
-      } finally {
-        vi.useRealTimers()
-      }
+    test('it looks at once, and again and again until it is stopped', async () => {
+      await runScript(bench, 'open R1 K 1 by I1')
+      const holds = forgottenHolds({ intervalMs: 1 })
+      holds.start()
+      await expect.poll(() => states('R1')).toEqual(['unresolved'])
+      await runScript(bench, 'open R2 K 1 by I1')
+      await expect.poll(() => states('R2')).toEqual(['unresolved'])
+      await holds.stop()
+      await runScript(bench, 'open R3 K 1 by I1')
+      expect(await states('R3')).toEqual(['open'])
+      expect({ abandoned, failures }).toEqual({ abandoned: [1, 1], failures: [] })
     })
   })
 }

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { Passes } from '../../store/passes.ts'
 import type { Tables } from '../../store/schema.ts'
 import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../commands.ts'
@@ -17,11 +18,13 @@ export interface ForgottenHoldsInput {
   readonly onAbandoned: (abandoned: number) => void
   /** Called when the store did not answer; the next look tries again. */
   readonly onFailure: (cause: unknown) => void
+  /** From the end of a look to the beginning of the next. Default 30,000. */
+  readonly intervalMs?: number
   /** The most holds that are read at once. Default 500. */
   readonly pageHoldsMax?: number
 }
 
-const LOOK_INTERVAL_MS = 30_000
+const INTERVAL_MS_DEFAULT = 30_000
 const PAGE_HOLDS_MAX_DEFAULT = 500
 
 /**
@@ -35,17 +38,21 @@ const PAGE_HOLDS_MAX_DEFAULT = 500
  */
 export class ForgottenHolds {
   readonly #input: ForgottenHoldsInput
-  #timer: NodeJS.Timeout | null = null
+  readonly #looks: Passes
   #looking: Promise<number> | null = null
 
   constructor(input: ForgottenHoldsInput) {
     this.#input = input
+    this.#looks = new Passes({
+      intervalMs: input.intervalMs ?? INTERVAL_MS_DEFAULT,
+      pass: async () => void (await this.look()),
+      onFailure: input.onFailure,
+    })
   }
 
-  /** Looks every 30 seconds from now on. */
+  /** Looks now, and again and again from then on. */
   start(): void {
-    this.#timer = setInterval(() => void this.look(), LOOK_INTERVAL_MS)
-    this.#timer.unref()
+    this.#looks.start()
   }
 
   /** Checks once, or joins a check that is running; returns how many holds it has abandoned. Never rejects. */
@@ -57,8 +64,8 @@ export class ForgottenHolds {
   }
 
   /** Ends the repetition; resolves when no check is running. */
-  async close(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer)
+  async stop(): Promise<void> {
+    await this.#looks.stop()
     await this.#looking
   }
 
