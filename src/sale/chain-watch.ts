@@ -198,12 +198,8 @@ export class ChainWatch {
   }): Promise<ChainLook> {
     const { chain, onDust } = this.#input
     const coins = chain.tokens.filter((coin) => !waits.has(coin))
-    const scanned = await this.#range.fit({
-      blocks: top - place.block,
-      ask: (blocks) =>
-        this.#scan.scan({ nodes, from: place.block + 1, to: place.block + blocks, coins }),
-      isRefused: ({ kind }) => kind === 'tooFew',
-    })
+    const range = this.#range
+    const scanned = await this.#scan.scanAfter(place.block, { upTo: top, range, nodes, coins })
     switch (scanned.kind) {
       case 'tooFew':
         return unavailable(`too few nodes answer: ${scanned.reason}`)
@@ -287,12 +283,11 @@ export class ChainWatch {
     if (waits.size > 0 || Math.abs(clock.nowMs() - again.lookedAtMs) < DAY_MS) return
     let found = 0
     while (again.block < place.block) {
-      const { block } = again
-      const part = { nodes, from: block + 1, coins: chain.tokens }
-      const scanned = await this.#range.fit({
-        blocks: place.block - block,
-        ask: (blocks) => this.#scan.scan({ ...part, to: block + blocks }),
-        isRefused: ({ kind }) => kind === 'tooFew',
+      const scanned = await this.#scan.scanAfter(again.block, {
+        upTo: place.block,
+        range: this.#range,
+        nodes,
+        coins: chain.tokens,
       })
       if ('added' in scanned) found += scanned.added
       if (scanned.kind !== 'scanned') break

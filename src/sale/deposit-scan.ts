@@ -8,6 +8,7 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { ONE_DOLLAR_8 } from '../vocabulary/purchase.ts'
 import { slicesOf } from '../vocabulary/slices.ts'
+import type { BlockRange } from './block-range.ts'
 import { agreementOf, askEach } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
 import { askPlaces, askTransfers, type Block, type Transfer } from './chain/questions.ts'
@@ -122,6 +123,27 @@ export class DepositScan {
     })
     const dust = transfers.filter(({ units }) => units > 0n).length - aboveDust.length
     return this.#postAll(deposits, { last, dust })
+  }
+
+  /** Scans the blocks between two, without the first, or as many of them as nodes answer at a time. */
+  scanAfter(
+    after: number,
+    {
+      upTo,
+      range,
+      ...searched
+    }: {
+      readonly upTo: number
+      readonly range: BlockRange
+      readonly nodes: readonly ChainNode[]
+      readonly coins: readonly Stablecoin[]
+    },
+  ): Promise<Scanned> {
+    return range.fit({
+      blocks: upTo - after,
+      ask: (blocks) => this.scan({ ...searched, from: after + 1, to: after + blocks }),
+      isRefused: ({ kind }) => kind === 'tooFew',
+    })
   }
 
   #isAboveDust({ token, units }: Transfer): boolean {

@@ -21,6 +21,13 @@ export interface WaitingToken extends WaitReason {
   readonly block: number
 }
 
+/** How far tokens are scanned that wait, and by which nodes. */
+interface ScanTo {
+  readonly nodes: readonly ChainNode[]
+  readonly to: Block
+  readonly range: BlockRange
+}
+
 /**
  * Tokens that have a deposit and no rate. Each has a cursor of its own from there on, so that the other tokens of
  * its chain do not wait, and is scanned from that cursor once it has a rate.
@@ -77,15 +84,7 @@ export class WaitingTokens {
    * Scans the next blocks of the tokens that wait and have a rate now, at most to the block that the others were scanned
    * to. The others do not wait until a token is there: the next looks continue with it.
    */
-  async catchUp({
-    nodes,
-    to,
-    range,
-  }: {
-    readonly nodes: readonly ChainNode[]
-    readonly to: Block
-    readonly range: BlockRange
-  }): Promise<{
+  async catchUp(scan: ScanTo): Promise<{
     /** Tokens that still wait. Any other has been scanned as far as the rest. */
     readonly waits: ReadonlyMap<Stablecoin, WaitingToken>
     /** How many deposits were added to the store. */
@@ -94,42 +93,54 @@ export class WaitingTokens {
     readonly dust: number
   }> {
     const { db, chain, clock } = this.#input
-    const rows = await this.#rows(to)
+    const rows = await this.#rows(scan.to)
     const waits = new Map<Stablecoin, WaitingToken>()
     let added = 0
     let dust = 0
     const rates = rows.size === 0 ? new Map() : await readRates(db, chain.chainId)
     for (const coin of chain.tokens) {
-      let row = rows.get(coin.method)
+      const row = rows.get(coin.method)
       if (row === undefined) continue
       const { price } = coin
       const usable = usableRate(rates.get(coin.address) ?? null, { nowMs: clock.nowMs(), price })
-      let why: WaitReason | null =
-        usable.kind === 'unusable' ? { kind: 'noRate', reason: usable.reason } : null
-      if (why === null && Number(row.position) < to.number) {
-        const block = Number(row.position)
-        const part = { nodes, from: block + 1, coins: [coin] }
-        const scanned = await range.fit({
-          blocks: to.number - block,
-          ask: (blocks) => this.#scan.scan({ ...part, to: block + blocks }),
-          isRefused: ({ kind }) => kind === 'tooFew',
-        })
-        if ('added' in scanned) added += scanned.added
-        if (scanned.kind === 'scanned') {
-          dust += scanned.dust
-          const { number, hash: blockHash } = scanned.last
-          const next = { ...row, position: String(number), blockHash, lookedAtMs: clock.nowMs() }
-          const hasMoved = await moveCursor(db, { from: row, to: next })
-          if (hasMoved) row = next
-          // If another gateway has moved it, the next look sees how far.
-          if (!hasMoved || number < to.number) why = CATCHING_UP
-        } else {
-          why = waitReasonOf(scanned, coin)
-        }
+      if (usable.kind === 'unusable') {
+        waits.set(coin, { kind: 'noRate', reason: usable.reason, block: Number(row.position) })
+        continue
       }
-      if (why !== null) waits.set(coin, { ...why, block: Number(row.position) })
+      const scanned = await this.#scanOn(row, { ...scan, coin })
+      added += scanned.added
+      dust += scanned.dust
+      if (scanned.wait !== null) waits.set(coin, scanned.wait)
     }
     return { waits, added, dust }
+  }
+
+  /** Scans the next blocks of one token, from its cursor on. */
+  async #scanOn(
+    row: SaleCursorRow,
+    { coin, nodes, to, range }: ScanTo & { readonly coin: Stablecoin },
+  ): Promise<{
+    /** Null: it has been scanned as far as the others. */
+    readonly wait: WaitingToken | null
+    readonly added: number
+    readonly dust: number
+  }> {
+    const { db, clock } = this.#input
+    const block = Number(row.position)
+    if (block >= to.number) return { wait: null, added: 0, dust: 0 }
+    const part = { upTo: to.number, range, nodes, coins: [coin] }
+    const scanned = await this.#scan.scanAfter(block, part)
+    const added = 'added' in scanned ? scanned.added : 0
+    if (scanned.kind !== 'scanned') {
+      return { wait: { ...waitReasonOf(scanned, coin), block }, added, dust: 0 }
+    }
+    const { dust, last } = scanned
+    const lookedAtMs = clock.nowMs()
+    const next = { ...row, position: String(last.number), blockHash: last.hash, lookedAtMs }
+    const hasMoved = await moveCursor(db, { from: row, to: next })
+    if (hasMoved && last.number >= to.number) return { wait: null, added, dust }
+    // If another gateway has moved it, the next look sees how far.
+    return { wait: { ...CATCHING_UP, block: hasMoved ? last.number : block }, added, dust }
   }
 
   /** The cursors of tokens that wait, by their methods. */
