@@ -4,7 +4,7 @@ import { test } from './page-test.ts'
 import { EMPTY, json, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { INVITATIONS } from './stand-in-operator.ts'
-import { OVERVIEW } from './stand-in-overview.ts'
+import { FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
 
 /** The account of a new customer, for operators: what is not there yet, and a debt. */
 
@@ -120,6 +120,26 @@ describe('an account in debt', () => {
         await page.goto(`${server.address}/app/${path}`)
         const band = page.getByRole('region', { name: 'Debt' })
         await band.getByText(words).waitFor()
+      }
+    },
+  )
+
+  test.for(['desk', 'tablet', 'phone'] as const)(
+    'has “Add credit” once on its Overview, in the band (%s)',
+    async (width, { pages, server }) => {
+      const { page } = await pages.of(width)
+      const credit = { ...OVERVIEW.credit, ...owing(0), available: 0 }
+      for (const unused of [
+        {},
+        { figures: FIRST_OVERVIEW.figures, before: FIRST_OVERVIEW.before },
+      ]) {
+        server.answer(`/accounts/${HELIX.id}`, json({ ...HELIX, credit }))
+        server.answer('/overview', json({ ...OVERVIEW, ...unused, credit }))
+        await page.goto(`${server.address}/app/${HELIX.id}/overview`)
+        const add = page.getByRole('link', { name: 'Add credit' }).filter({ visible: true })
+        await page.getByRole('region', { name: 'Debt' }).and(page.locator(':has(a)')).waitFor()
+        await page.getByText('Available credit').waitFor()
+        expect(await add.count()).toBe(1)
       }
     },
   )

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useMatchRoute } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import type { OwnAccount } from '../api/answers.ts'
 import { accountQuery } from '../api/queries.ts'
@@ -28,7 +29,9 @@ export function AccountBands({ accountId }: { accountId: string }) {
       <ViewingBand accountId={accountId} />
       {!isInPlayground && <SuspendedBand accountId={accountId} />}
       {account !== undefined && account.credit.backed.balance < 0 && (
-        <DebtBand credit={account.credit} />
+        <DebtSection credit={account.credit}>
+          <AddCreditLink className="btn pri" />
+        </DebtSection>
       )}
     </>
   )
@@ -39,30 +42,45 @@ export function SuspendedBand({ accountId }: { accountId: string }) {
   const account = useWatchedAccount(accountId)
   if (account?.disabled !== true) return null
   return (
+    <SuspendedSection at={account.disabled_at} show={dayOf}>
+      Requests are refused. {asSentence(account.disabled_note)}
+      <ContactLink>Contact the operator</ContactLink>.
+    </SuspendedSection>
+  )
+}
+
+interface SuspendedSectionProps {
+  /** When the account was suspended; null: before the gateway kept the time. */
+  readonly at: string | null
+  readonly show: (at: Date, now: Date) => string
+  /** Default: none. */
+  readonly button?: ReactNode
+  /** The sentences after the first one. */
+  readonly children: ReactNode
+}
+
+/** The band of a suspended account. */
+export function SuspendedSection({ at, show, button, children }: SuspendedSectionProps) {
+  return (
     <section className="band bad" aria-label="Suspended">
       <Icon name="pause" />
       <div>
         <p>
           <b>
             This account is suspended
-            <Since at={account.disabled_at} show={dayOf} />.
+            {at !== null && (
+              <>
+                {' since '}
+                <Time at={at} show={show} />
+              </>
+            )}
+            .
           </b>{' '}
-          Requests are refused. {asSentence(account.disabled_note)}
-          <ContactLink>Contact the operator</ContactLink>.
+          {children}
         </p>
       </div>
+      {button}
     </section>
-  )
-}
-
-/** When an account was suspended. Accounts that were suspended before the gateway kept the time have none. */
-export function Since({ at, show }: { at: string | null; show: (at: Date, now: Date) => string }) {
-  if (at === null) return null
-  return (
-    <>
-      {' since '}
-      <Time at={at} show={show} />
-    </>
   )
 }
 
@@ -114,24 +132,22 @@ function ViewingBand({ accountId }: { accountId: string }) {
   )
 }
 
-/** The debt of an account below zero, and which of its requests are refused. */
-export function DebtWords({ credit }: Pick<OwnAccount, 'credit'>) {
-  return (
-    <p>
-      <b>This account owes {money(-credit.backed.balance)}.</b> {refusedWithoutCredit(credit)}
-    </p>
-  )
+interface DebtSectionProps extends Pick<OwnAccount, 'credit'> {
+  /** The button. Default: none. */
+  readonly children?: ReactNode
 }
 
-/** An account below zero. */
-function DebtBand({ credit }: Pick<OwnAccount, 'credit'>) {
+/** The band of an account below zero: its debt, and which of its requests are refused. */
+export function DebtSection({ credit, children }: DebtSectionProps) {
   return (
     <section className="band bad" aria-label="Debt">
       <Icon name="credit" />
       <div>
-        <DebtWords credit={credit} />
+        <p>
+          <b>This account owes {money(-credit.backed.balance)}.</b> {refusedWithoutCredit(credit)}
+        </p>
       </div>
-      <AddCreditLink className="btn" />
+      {children}
     </section>
   )
 }

@@ -4,8 +4,7 @@ import { actionsQuery } from '../../api/operator.ts'
 import { keysQuery } from '../../api/queries.ts'
 import { dayAndShortMinute } from '../../format/time.ts'
 import { countOf } from '../../parts/count.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { DebtWords, Since } from '../../shell/account-bands.tsx'
+import { DebtSection, SuspendedSection } from '../../shell/account-bands.tsx'
 import type { Opened } from './account-menu.tsx'
 import { actorWords } from './action-words.ts'
 
@@ -19,14 +18,7 @@ export function OperatorBands({ account, onOpen }: OperatorBandsProps) {
   return (
     <>
       {account.disabled && <SuspendedBand account={account} onOpen={onOpen} />}
-      {account.credit.backed.balance < 0 && (
-        <section className="band bad" aria-label="Debt">
-          <Icon name="credit" />
-          <div>
-            <DebtWords credit={account.credit} />
-          </div>
-        </section>
-      )}
+      {account.credit.backed.balance < 0 && <DebtSection credit={account.credit} />}
     </>
   )
 }
@@ -36,23 +28,19 @@ function SuspendedBand({ account, onOpen }: OperatorBandsProps) {
   const by = useSuspender(id, at)
   const { data: keys } = useQuery(keysQuery(id))
   return (
-    <section className="band bad" aria-label="Suspended">
-      <Icon name="pause" />
-      <div>
-        <p>
-          <b>
-            This account is suspended
-            <Since at={at} show={dayAndShortMinute} />.
-          </b>{' '}
-          {by !== null && `Suspended by ${by}. `}
-          {refusedText(keys)}; its credit and history are kept.
-          {note !== null && ` Note for members: “${note}”`}
-        </p>
-      </div>
-      <button type="button" className="btn" onClick={() => onOpen('suspend')}>
-        Resume account
-      </button>
-    </section>
+    <SuspendedSection
+      at={at}
+      show={dayAndShortMinute}
+      button={
+        <button type="button" className="btn" onClick={() => onOpen('suspend')}>
+          Resume account
+        </button>
+      }
+    >
+      {by !== null && `Suspended by ${by}. `}
+      {refusedText(keys)}; its credit and history are kept.
+      {note !== null && ` Note for members: “${note}”`}
+    </SuspendedSection>
   )
 }
 

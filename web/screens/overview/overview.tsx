@@ -54,7 +54,7 @@ export function OverviewScreen() {
             })
           }
         />
-        <AddCreditLink className="btn pri hide-s" />
+        {!isInDebt(query.data) && <AddCreditLink className="btn pri hide-s" />}
       </ScreenTop>
       <Answer query={query} noun="overview" grey={<GreyCards />}>
         {(overview) => (
@@ -70,6 +70,11 @@ export function OverviewScreen() {
   )
 }
 
+/** Whether the account is below zero: the band above the page then has the button. */
+function isInDebt(overview: Pick<Overview, 'credit'> | undefined): boolean {
+  return overview !== undefined && overview.credit.backed.balance < 0
+}
+
 interface CardsProps {
   readonly overview: Overview
   readonly range: DateRange
@@ -83,7 +88,7 @@ function Cards({ overview, range, compare, onSplit }: CardsProps) {
     <>
       <div className="hero">
         <CreditCard overview={overview}>
-          <AddCreditLink className="btn pri only-s" />
+          {!isInDebt(overview) && <AddCreditLink className="btn pri only-s" />}
         </CreditCard>
         <Figures sums={overview} compare={compare} range={range} />
       </div>
@@ -137,7 +142,7 @@ function FirstRequest({
         </p>
         {!hasCredit && <p>{refusedWithoutCredit(credit)}</p>}
         <span className="flex flex-wrap gap-2">
-          {!hasCredit && <AddCreditLink className="btn pri" />}
+          {!hasCredit && !isInDebt({ credit }) && <AddCreditLink className="btn pri" />}
           <Link
             className={hasCredit ? 'btn pri' : 'btn'}
             to="/$account/keys"
