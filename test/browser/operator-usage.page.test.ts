@@ -1,4 +1,6 @@
 import { expect } from 'vitest'
+import { MICROS_PER_DOLLAR } from '../../src/vocabulary/money.ts'
+import { expectFits } from './chromium.ts'
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
@@ -242,7 +244,7 @@ test('an operator opens a model and reads the prices of the provider beside thos
   const parts = await drawer.textContent()
   for (const text of [
     ...['1,000,000 tokens', 'messages', 'Upstreamopenrouter', 'Offeredyes'],
-    'First seen at these prices3 Oct',
+    'First seen at these prices3\u00a0Oct',
   ]) {
     expect(parts).toContain(text)
   }
@@ -307,6 +309,23 @@ test('the Usage tab of an account has cost and margin of each group on a phone t
     // They take no room from the words beside the spend.
     const words = await total.getByText(/ requests, .* failed$/).boundingBox()
     expect(words?.height).toBeLessThan(24)
+  }
+})
+
+test('the Usage tab of an account has the provider cost of each group on a tablet', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('tablet')
+  for (const by of ['model', 'tag']) {
+    const path = `operator/accounts/${HELIX.id}/usage?by=${by}&compare=before`
+    await page.goto(`${server.address}/app/${path}`)
+    const table = page.getByRole('table', { name: `Figures by ${by}` })
+    const { cost } = operatorReport(new URLSearchParams({ by })).totals
+    const shown = table.locator('tfoot').getByText(`$${(cost / MICROS_PER_DOLLAR).toFixed(2)}`)
+    await shown.filter({ visible: true }).waitFor()
+    await table.getByRole('columnheader', { name: 'Provider cost' }).waitFor()
+    await expectFits(page)
   }
 })
 

@@ -38,7 +38,7 @@ const FIRST_BYTE_HEADS = [
 const TIGHT = 'num hide-m'
 
 const MARGIN_HEADS = [
-  { text: 'Provider cost', className: 'num hide-t' },
+  { text: 'Provider cost', className: 'num' },
   { text: 'Margin', className: 'num' },
 ] as const
 
@@ -188,7 +188,7 @@ export function Figures({ figures, isCompared = false, margin }: FiguresProps) {
       </td>
       {margin !== undefined && (
         <>
-          <td className="num hide-s hide-t">{margin === null ? '–' : money(margin.cost)}</td>
+          <td className="num hide-s">{margin === null ? '–' : money(margin.cost)}</td>
           <td className="num nowrap hide-s">
             {margin === null ? '–' : <Margin figures={margin} />}
           </td>
