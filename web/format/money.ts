@@ -1,4 +1,5 @@
-const MICROS_PER_DOLLAR = 1_000_000
+import { MICROS_PER_DOLLAR } from '../../src/vocabulary/money.ts'
+
 const PLACES_MAX = 6
 // A line is not broken between a sign and its amount.
 const JOINER = '\u2060'

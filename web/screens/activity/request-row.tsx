@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { showDollarText } from '../../../src/vocabulary/money.ts'
+import { MICROS_PER_DOLLAR, showDollarText } from '../../../src/vocabulary/money.ts'
 import type { ActivityRequest, NamedRequest, OperatorRequest } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
@@ -148,7 +148,11 @@ function Running({ since }: { since: string }) {
 /** The provider's cost to six places. The drawer has all places. */
 function Cost({ request: { provider_cost: cost } }: { request: OperatorRequest }) {
   if (cost === null) return <span className="dimmed">–</span>
-  return <span title={showDollarText(cost)}>{money(Math.round(Number(cost) * 1e6), 4)}</span>
+  return (
+    <span title={showDollarText(cost)}>
+      {money(Math.round(Number(cost) * MICROS_PER_DOLLAR), 4)}
+    </span>
+  )
 }
 
 function Charge({ request }: { request: ActivityRequest }) {

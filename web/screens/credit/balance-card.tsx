@@ -2,6 +2,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { DAY_MS } from '../../../src/vocabulary/clock.ts'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
+import { MICROS_PER_DOLLAR } from '../../../src/vocabulary/money.ts'
 import { paidDaysLeft } from '../../../src/vocabulary/pace.ts'
 import type { Balance, Statement } from '../../api/answers.ts'
 import { currentMs } from '../../api/clock.ts'
@@ -16,8 +17,6 @@ import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { AllowanceLine } from '../../parts/terms-lines.tsx'
 import { useAccountId, useAccountName, useMe } from '../../shell/use-account.ts'
 import { balanceDays } from './balance-days.ts'
-
-const DOLLAR_MICROS = 1_000_000
 
 interface BalanceCardProps {
   readonly balance: UseQueryResult<Balance>
@@ -140,8 +139,8 @@ function Days({ statement, hasFree }: DaysProps) {
 }
 
 function markText(amountMicros: number): string {
-  return amountMicros % DOLLAR_MICROS === 0
-    ? moneyTick(amountMicros, DOLLAR_MICROS)
+  return amountMicros % MICROS_PER_DOLLAR === 0
+    ? moneyTick(amountMicros, MICROS_PER_DOLLAR)
     : money(amountMicros)
 }
 

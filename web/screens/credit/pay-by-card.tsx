@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { showDollarText } from '../../../src/vocabulary/money.ts'
+import { MICROS_PER_DOLLAR, showDollarText } from '../../../src/vocabulary/money.ts'
 import { beginPayment, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { useSend } from '../../api/use-write.ts'
 import { money, readMoney } from '../../format/money.ts'
@@ -18,7 +18,7 @@ interface PayByCardProps {
 }
 
 const CENT_MICROS = 10_000
-const USUAL = [10_000_000, 25_000_000, 50_000_000, 100_000_000]
+const USUAL_DOLLARS = [10, 25, 50, 100]
 
 /** Asks for an amount, shows the price, and opens the page of the payment. */
 export function PayByCard({ method, onClose }: PayByCardProps) {
@@ -48,15 +48,17 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
     >
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="flex flex-wrap gap-2" role="group" aria-label="Usual amounts">
-        {USUAL.filter((one) => amountFault(one, method) === null).map((one) => (
+        {USUAL_DOLLARS.filter(
+          (dollars) => amountFault(dollars * MICROS_PER_DOLLAR, method) === null,
+        ).map((dollars) => (
           <button
-            key={one}
+            key={dollars}
             type="button"
             className="btn"
-            aria-pressed={one === amountMicros}
-            onClick={() => setTyped(String(one / 1_000_000))}
+            aria-pressed={dollars * MICROS_PER_DOLLAR === amountMicros}
+            onClick={() => setTyped(String(dollars))}
           >
-            ${one / 1_000_000}
+            ${dollars}
           </button>
         ))}
       </div>

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { MICROS_PER_DOLLAR } from '../../../src/vocabulary/money.ts'
 import { estimateHold } from '../../api/calls.ts'
 import { money } from '../../format/money.ts'
 import { useSettled } from '../../parts/use-settled.ts'
@@ -81,8 +82,6 @@ function EstimateText({ hold, available }: HoldEstimate) {
   )
 }
 
-const DOLLAR_MICROS = 1_000_000
-
 function holdText(holdMicros: number): string {
-  return money(holdMicros, holdMicros < DOLLAR_MICROS ? 4 : 2)
+  return money(holdMicros, holdMicros < MICROS_PER_DOLLAR ? 4 : 2)
 }
