@@ -32,7 +32,7 @@ export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter)
       {
         kind: 'words',
         words:
-          'You get this email because you own the account. You can turn these emails off under "Password and sessions".',
+          'You get this email because you own the account. You can turn these emails off under "Profile".',
       },
     ],
   })

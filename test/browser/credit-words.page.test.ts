@@ -145,7 +145,7 @@ test('the palette finds Credit by “invoice”, and where alerts are turned off
   await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
   await page.keyboard.press('Control+k')
   await page.keyboard.type('alert')
-  await page.getByRole('option', { name: /^Password and sessions/ }).waitFor()
+  await page.getByRole('option', { name: /^Profile/ }).waitFor()
   await page.keyboard.press('Control+a')
   await page.keyboard.type('invoice')
   await page.getByRole('option', { name: /^Credit/ }).waitFor()

@@ -216,7 +216,7 @@ test('an owner signs out everywhere else, and can not leave an account that has 
   await phone.getByText('No requests yet').waitFor()
 
   await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
-  await desk.getByRole('link', { name: 'Password and sessions' }).click()
+  await desk.getByRole('link', { name: 'Profile' }).click()
   await desk.getByRole('button', { name: 'Sign out everywhere else' }).click()
   await desk
     .getByRole('button', { name: 'Sign out everywhere else' })

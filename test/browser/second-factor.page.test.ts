@@ -94,7 +94,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   await atHome(phone)
 
   await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
-  await desk.getByRole('link', { name: 'Password and sessions' }).click()
+  await desk.getByRole('link', { name: 'Profile' }).click()
   await desk.getByText('10 of 10 left').waitFor()
   await expectGoodPage(desk)
 
@@ -175,7 +175,7 @@ test('an operator adds a passkey, signs in with it, and uses it when the passwor
   await desk.getByText('No requests yet').waitFor()
 
   await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
-  await desk.getByRole('link', { name: 'Password and sessions' }).click()
+  await desk.getByRole('link', { name: 'Profile' }).click()
   await desk.getByText('10 of 10 left').waitFor()
   await expectGoodPage(desk)
   age(gateway.folder)

@@ -152,7 +152,7 @@ test('the arrow keys move through a menu, and Esc returns the focus', async ({ p
   const opener = page.getByRole('button', { name: 'Mira Okafor' })
   await opener.press('Enter')
   const focused = () => page.evaluate(() => document.activeElement?.textContent)
-  await expect.poll(focused).toBe('Password and sessions')
+  await expect.poll(focused).toBe('Profile')
   await page.keyboard.press('ArrowDown')
   expect(await focused()).toBe('Light')
   await page.keyboard.press('ArrowUp')

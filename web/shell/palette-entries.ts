@@ -50,7 +50,7 @@ const OTHER_WORDS: Readonly<Partial<Record<string, string>>> = {
   '/operator/audit-log': 'who changed history fee',
   '/operator/upstreams': 'provider',
   'add-credit': 'top-up buy',
-  profile: 'alert email name address second factor passkey',
+  profile: 'password sessions sign out alert email name address second factor passkey leave',
 }
 
 /** The entries that match the text, best known first; without a text, the sections and actions. */
@@ -114,7 +114,7 @@ function useActionEntries({ accountId, sections }: Navigation): readonly Entry[]
   const profile = {
     id: 'profile',
     icon: 'user',
-    text: 'Password and sessions',
+    text: 'Profile',
     note: 'Section',
     open: () => void navigate({ to: '/profile' }),
   } as const

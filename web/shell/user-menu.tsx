@@ -21,7 +21,7 @@ export function UserMenu({ onPick, onHelp }: { onPick: () => void; onHelp: () =>
     <>
       <Link className="menu-item" to="/profile" onClick={onPick}>
         <Icon name="user" />
-        <span>Password and sessions</span>
+        <span>Profile</span>
       </Link>
       <div className="menu-rule" />
       {THEMES.map((choice) => (

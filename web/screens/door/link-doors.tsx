@@ -106,7 +106,7 @@ export function NewEmail() {
     <OpenedLink
       title={title}
       look="lookAtNewEmailLink"
-      usedLead="Send yourself a new one under “Password and sessions”."
+      usedLead="Send yourself a new one under “Profile”."
     >
       {(token, look) =>
         token === '' ? (

@@ -22,16 +22,17 @@ import { SecondFactor } from './second-factor.tsx'
 
 const SESSIONS = ['sessions']
 
-/** The user's name, email address and password, and where the user is signed in. */
+/** The user: name, email address and password, where the user is signed in, second factors, and accounts. */
 export function ProfileScreen() {
   const { user } = useMe()
   return (
     <>
-      <ScreenTop title="Password and sessions" />
+      <ScreenTop title="Profile" />
       <div className="cols">
         <div className="stack">
           <Sessions />
           <SecondFactor />
+          <OwnAccounts />
         </div>
         <div className="stack">
           <NameAndEmail />
@@ -49,7 +50,6 @@ export function ProfileScreen() {
             )}
           </section>
           <AlertMails />
-          <OwnAccounts />
         </div>
       </div>
     </>
