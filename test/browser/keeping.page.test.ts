@@ -62,11 +62,11 @@ const SCREENS: readonly Screen[] = [
     [
       'overview-suspended',
       json(SUSPENDED),
-      /This account is suspended since 20 Nov\. Requests are refused\. Invoice 2026-104 is unpaid\. Contact the operator\./,
+      /This account is suspended since 20\sNov\. Requests are refused\. Invoice 2026-104 is unpaid\. Contact the operator\./,
     ],
   ]),
   ...answeredScreens({ path: at('playground'), pathEnd: `/accounts/${HELIX.id}` }, [
-    ['playground-suspended', json(SUSPENDED), /This account is suspended since 20 Nov\./],
+    ['playground-suspended', json(SUSPENDED), /This account is suspended since 20\sNov\./],
   ]),
   {
     name: 'playground-answer',
@@ -242,7 +242,7 @@ describe('a suspended account', () => {
       await page.goto(`${server.address}/app/${at(section)}`)
       await band.waitFor()
       expect(await band.textContent(), section).toBe(
-        'This account is suspended since 20 Nov. Requests are refused. Invoice 2026-104 is unpaid. Contact the operator.',
+        'This account is suspended since 20\u00a0Nov. Requests are refused. Invoice 2026-104 is unpaid. Contact the operator.',
       )
     }
     await page.goto(`${server.address}/app/${at('playground')}`)

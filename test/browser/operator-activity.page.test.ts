@@ -300,7 +300,7 @@ test('refused requests say since when they are counted, and lead to the settings
   await line.getByText('before they were forwarded, since 22 Oct').waitFor()
   await line.click()
   await page
-    .getByText(/Counted by the hour, since 22 Oct, .* Older counts are not kept\./)
+    .getByText(/Counted by the hour, since 22\sOct, .* Older counts are not kept\./)
     .waitFor()
   const row = page.getByRole('row').filter({ hasText: 'rate_limited' })
   await row.getByRole('link', { name: KEYS[1]?.name }).click()

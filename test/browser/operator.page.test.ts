@@ -115,7 +115,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: 'Free' }).click()
       await page.getByLabel('Amount').fill('2.50')
     },
-    text: /Free credit: \$5.00 now, \$7.50 after this\. All of it expires on 21 Dec 2026/,
+    text: /Free credit: \$5.00 now, \$7.50 after this\. All of it expires on 21\sDec 2026/,
   },
   {
     name: 'op-chargeback',

@@ -87,7 +87,7 @@ describe('times', () => {
     // They are in the time zone of the browser.
     const at = (day: number, second: number) => new Date(2026, 10, day, 22, 4, second)
     expect(listTime(at(21, 50), at(21, 58))).toBe('22:04:50')
-    expect(listTime(at(20, 50), at(21, 58))).toBe('20 Nov, 22:04')
+    expect(listTime(at(20, 50), at(21, 58))).toBe('20\u00a0Nov, 22:04')
   })
 
   test('of charts are UTC days, and hovering says UTC', () => {

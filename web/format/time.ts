@@ -3,6 +3,9 @@ import { count } from './numbers.ts'
 
 const SECOND_MS = 1_000
 
+// A number is not parted from its unit, nor a day from its month.
+const SPACE = '\u00a0'
+
 // 24 hours and day before month everywhere, in the time zone of the browser unless a name says UTC.
 const LOCALE = 'en-GB'
 
@@ -54,12 +57,17 @@ export function exactTime(at: Date): string {
 
 /** `21 Nov`, with the year where it is not this one. */
 export function dayOf(at: Date, now: Date): string {
-  return (at.getFullYear() === now.getFullYear() ? day : dayAndYear).format(at)
+  return asOne((at.getFullYear() === now.getFullYear() ? day : dayAndYear).format(at))
+}
+
+/** A date whose day is not parted from its month at the end of a line. */
+function asOne(date: string): string {
+  return date.replace(' ', SPACE)
 }
 
 /** `19 February 2027, 22:05 CET`, in the time zone of the browser. */
 export function dayAndMinute(at: Date): string {
-  return `${longDay.format(at)}, ${zonedMinutes.format(at)}`
+  return `${asOne(longDay.format(at))}, ${zonedMinutes.format(at)}`
 }
 
 /** `22:04:58` today, `21 Nov, 22:04` before: when a request was opened. */
@@ -91,9 +99,6 @@ export function chartWeekday(at: Date): string {
 export function utcTime(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
-
-// A number is not parted from its unit.
-const SPACE = '\u00a0'
 
 /** `8 s ago`, `2 min ago`, `19 h ago`, then the day. */
 export function ago(at: Date, now: Date): string {
