@@ -188,12 +188,12 @@ export function backupCommand(input: CommandInput): Command {
             'this store is PostgreSQL: back it up with its own tools, such as pg_dump',
           )
         }
-        if (options.json !== true) terminal.note(`copying ${location.file} …`)
         let watching: NodeJS.Timeout | undefined
         let keepOnSignals = () => {}
         await backupStore(store.db, {
           file,
           onCopy: (partial) => {
+            if (options.json !== true) terminal.note(`copying ${location.file} …`)
             // SQLite has the second one while it writes the first.
             keepOnSignals = deleteOnSignals([partial, `${partial}-journal`])
             const show = showProgress(terminal, (bytes) => `copied ${megabytes(bytes)}`)

@@ -24,7 +24,7 @@ import { addHelp, type HelpText } from './help-text.ts'
 import { findingHint } from './ids.ts'
 import { type Named, namedIn } from './names.ts'
 import type { FittingTable } from './table.ts'
-import { CommandFailure, showProgress } from './terminal.ts'
+import { CommandFailure, showProgress, UsageFailure } from './terminal.ts'
 import { findValues, nameOf, type Sent, sentOf, type TypedRow } from './typed-input.ts'
 
 /** A command that runs an operation, as an admin. */
@@ -125,12 +125,17 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
   return addHelp(command, row).action(async () => {
     const options: Readonly<Record<string, unknown>> = command.opts()
     const sent = sentOf(row, command.args, { options, nowMs: systemClock.nowMs() })
+    const isJson = options['json'] === true
+    const { format } = sent.query
+    if (isJson && (format === 'csv' || format === 'focus')) {
+      const other = format === 'csv' ? '--csv' : '--format focus'
+      throw new UsageFailure(`\`--json\` cannot be given with \`${other}\`.`)
+    }
     const begins = row.begins?.(input)
     const open = row.makesStore === true ? withNewStore : withStore
     await open(input, async (opened) => {
       const { terminal } = opened
       const { progress } = row
-      const isJson = options['json'] === true
       if (begins !== undefined && !isJson) terminal.note(begins)
       const letters: Letter[] = []
       const run = async () => {

@@ -54,15 +54,15 @@ export function sortOption(columns: readonly string[]): Taken {
 
 /** Dollars such as `10`, `$0.50` or `-2.25` as micro-dollars. */
 export function readDollars(text: string): number {
-  const [, sign = '', amount = ''] = /^(-?)\$?(\d{1,15}(?:\.\d{1,6})?)$/.exec(text.trim()) ?? []
+  const [, sign = '', amount = ''] = /^(-?)\$?(\d+(?:\.\d{1,6})?)$/.exec(text.trim()) ?? []
+  // More than any schema takes, and not exact as a number of micro-dollars.
+  if (Number(amount) >= 1e9) throw new UsageFailure('must be at most $100,000,000')
   const dollars = parseDecimal(amount)
   if (dollars === null) {
     throw new UsageFailure(
       'must be dollars such as 10 or 0.25: digits without commas, at most six after the point',
     )
   }
-  // More than any schema takes, and not exact as a number of micro-dollars.
-  if (Number(amount) >= 1e9) throw new UsageFailure('must be at most $100,000,000')
   const micros = Number(formatDecimal({ ...dollars, exponent: dollars.exponent + 6 }))
   return sign === '-' ? -micros : micros
 }

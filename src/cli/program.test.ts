@@ -237,6 +237,8 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
       ['action', 'list', '--action', 'addCredits'],
       /`--action` must be names of operations: addCredit, changeAccount, /,
     ],
+    [['account', 'create', 'M\ufffdller'], /`<name>` has characters that are not UTF-8/],
+    [['credit', 'add', 'acct_1', '9'.repeat(30)], /`<dollars>` must be at most \$100,000,000/],
     [['doctor', 'now'], /Expected 0 arguments but got 1: now\.\n/],
     [['copy'], /required option '--to <url>' not specified/],
     [['export', 'store.jsonl'], /`tollgate copy --to <url>` copies a store to another/],
@@ -256,6 +258,8 @@ describe('with --json a failure is one line of JSON on standard error, with its 
     [['account', 'list', '--limit', '0'], 2, 'invalid_parameter'],
     [['credit', 'add', 'acct_1', 'ten'], 2, 'invalid_usage'],
     [['account', 'show', 'acct_0'], 3, 'not_found'],
+    [['usage', '--csv'], 2, 'invalid_usage'],
+    [['usage', '--format', 'focus'], 2, 'invalid_usage'],
     [['catalog', 'refresh'], 1, 'command_failed'],
   ])('%j', async (args, code, errorCode) => {
     const { exitCode, out, notes } = await line.run(...args, '--json')

@@ -117,6 +117,12 @@ function readTyped(
 ): unknown {
   const { flags, read = String, readAll } = taken
   try {
+    // Node has put it in the place of bytes that are not UTF-8.
+    if (String(value).includes('\ufffd')) {
+      throw new UsageFailure(
+        'has characters that are not UTF-8: use a terminal, or a file, in UTF-8',
+      )
+    }
     return Array.isArray(value) && readAll !== undefined
       ? readAll(value.map(String))
       : read(String(value), nowMs)
