@@ -8,6 +8,43 @@ interface ExactDecimal {
   readonly decimal: string
 }
 
+/** The columns of a table in order: the name of each in the first line, and its cell of a row. */
+export type CsvColumns<Row, Name extends string = string> = Readonly<
+  Record<Name, (row: Row) => CsvCell>
+>
+
+/** The first line of a table, and the line of a row. */
+export function csvTable<Row>(columns: CsvColumns<Row>) {
+  const cells = Object.values(columns)
+  return {
+    head: csvLine(Object.keys(columns)),
+    line: (row: Row): string => csvLine(cells.map((cell) => cell(row))),
+  }
+}
+
+/** The rows of a page of a long table. */
+export const CSV_PAGE_ROWS = 1_000
+
+/**
+ * A long table, a page of rows at a time. Each page is read when the one before was taken. Even an empty one is passed
+ * on: a client that has left is noticed between two pages.
+ */
+export async function* csvPages<Row, Place>(
+  columns: CsvColumns<Row>,
+  readPage: (
+    after: Place | null,
+  ) => Promise<{ readonly rows: readonly Row[]; readonly next: Place | null }>,
+): AsyncGenerator<string> {
+  const { head, line } = csvTable(columns)
+  yield head
+  let after: Place | null = null
+  do {
+    const { rows, next }: Awaited<ReturnType<typeof readPage>> = await readPage(after)
+    yield rows.map(line).join('')
+    after = next
+  } while (after !== null)
+}
+
 /** A line of CSV with its end. */
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`

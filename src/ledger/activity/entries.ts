@@ -39,9 +39,15 @@ export async function listBought(
   return { entries: shown, nextBefore: nextBeforeOf(rows, page) }
 }
 
-/** A page of a statement: entries, each with the balance of both purses after it. */
+/** An entry, with the balance of both purses after it. */
+export interface StatementEntry {
+  readonly entry: Entry
+  readonly balanceMicros: Micros
+}
+
+/** A page of a statement. */
 interface Statement {
-  readonly lines: readonly { readonly entry: Entry; readonly balanceMicros: Micros }[]
+  readonly lines: readonly StatementEntry[]
   /**
    * The start of the next page: entries numbered below `before`, and the balance of both purses before the entry of
    * that number, so that newer entries are not added up again. Null: there is no other page.

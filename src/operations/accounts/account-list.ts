@@ -12,13 +12,13 @@ import {
   lastRequestTimes,
   listAccounts,
 } from '../../ledger/accounts.ts'
-import { getCredits } from '../../ledger/activity/balance.ts'
+import { type AccountCredit, getCredits } from '../../ledger/activity/balance.ts'
 import type { AccountRow, Tables } from '../../store/schema.ts'
 import { FAILING_ACCOUNTS_MAX, FailingAccounts } from '../../usage/failing-accounts.ts'
 import { readAccounts, readUsageGroups, type UsageFigures } from '../../usage/read-usage.ts'
 import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
-import { csvLine, dollarsCell } from '../csv.ts'
+import { type CsvColumns, csvPages, dollarsCell } from '../csv.ts'
 import {
   errorCodeField,
   externalIdField,
@@ -199,49 +199,53 @@ function sumsAnswer(sums: Pick<UsageFigures, 'chargeMicros' | 'money'> | undefin
   }
 }
 
-const ROWS_AT_ONCE = 500
+const CSV_PAGE_ACCOUNTS = 500
 
-/** Accounts as CSV, with amounts in exact dollars. Each part is read when the client has taken the one before. */
-async function* accountCsv(
+/** A row of the list as CSV. */
+interface AccountLine extends ReturnType<typeof sumsAnswer> {
+  readonly account: AccountRow
+  readonly credit: AccountCredit
+  /** Null: it has no requests. */
+  readonly lastRequestAtMs: number | null
+}
+
+// Amounts are dollars, exact to the micro-dollar.
+const CSV_COLUMNS: CsvColumns<AccountLine> = {
+  id: ({ account }) => account.id,
+  name: ({ account }) => account.name,
+  email: ({ account }) => account.email,
+  external_id: ({ account }) => account.externalId,
+  state: ({ account }) => (account.disabled ? 'suspended' : 'active'),
+  available: ({ credit }) => dollarsCell(credit.backed.availableMicros),
+  balance: ({ credit }) => dollarsCell(credit.backed.balanceMicros),
+  held: ({ credit }) => dollarsCell(credit.backed.heldMicros + credit.free.heldMicros),
+  free_available: ({ credit }) => dollarsCell(credit.free.availableMicros),
+  charge: ({ charge }) => dollarsCell(charge),
+  margin: ({ margin }) => (margin === null ? null : dollarsCell(margin)),
+  last_request_at: ({ lastRequestAtMs }) => timeOrNull(lastRequestAtMs),
+  created_at: ({ account }) => timeAnswer(account.createdAtMs),
+}
+
+/** Accounts as CSV. */
+function accountCsv(
   db: Kysely<Tables>,
   { listed, nowMs }: { readonly listed: ListedAccounts; readonly nowMs: number },
 ): AsyncGenerator<string> {
-  yield csvLine([
-    ...['id', 'name', 'email', 'external_id', 'state', 'available', 'balance', 'held'],
-    ...['free_available', 'charge', 'margin', 'last_request_at', 'created_at'],
-  ])
   const readPage = accountPages(db, listed)
-  let after: AccountPlace | null = null
-  do {
-    const page = await readPage({ after, limit: ROWS_AT_ONCE })
-    const accountIds = page.accounts.map(({ id }) => id)
+  return csvPages(CSV_COLUMNS, async (after: AccountPlace | null) => {
+    const { accounts, next } = await readPage({ after, limit: CSV_PAGE_ACCOUNTS })
+    const accountIds = accounts.map(({ id }) => id)
     const credits = await getCredits(db, { accountIds, nowMs })
     const sums = await readAccounts(db, { accountIds, ...listed.days })
     const times = await lastRequestTimes(db, accountIds)
-    const lines = page.accounts.flatMap((account) => {
-      const purses = credits.get(account.id)
-      if (purses === undefined) return []
-      const { backed, free } = purses
-      const { charge, margin } = sumsAnswer(sums.get(account.id))
-      return csvLine([
-        account.id,
-        account.name,
-        account.email,
-        account.externalId,
-        account.disabled ? 'suspended' : 'active',
-        dollarsCell(backed.availableMicros),
-        dollarsCell(backed.balanceMicros),
-        dollarsCell(backed.heldMicros + free.heldMicros),
-        dollarsCell(free.availableMicros),
-        dollarsCell(charge),
-        margin === null ? null : dollarsCell(margin),
-        timeOrNull(times.get(account.id) ?? null),
-        timeAnswer(account.createdAtMs),
-      ])
+    const rows = accounts.flatMap((account): AccountLine[] => {
+      const credit = credits.get(account.id)
+      if (credit === undefined) return []
+      const lastRequestAtMs = times.get(account.id) ?? null
+      return [{ account, credit, ...sumsAnswer(sums.get(account.id)), lastRequestAtMs }]
     })
-    yield lines.join('')
-    after = page.next
-  } while (after !== null)
+    return { rows, next }
+  })
 }
 
 function orderOf(text: string): ListOrder {

@@ -1,7 +1,13 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getAccount } from '../../ledger/accounts.ts'
-import { findCredit, listStatement, sumTopUps } from '../../ledger/activity/entries.ts'
+import {
+  findCredit,
+  listStatement,
+  type StatementEntry,
+  sumTopUps,
+} from '../../ledger/activity/entries.ts'
+import type { EntryPlace } from '../../ledger/activity/entry-sums.ts'
 import type { AddCreditInput, BeyondBalance } from '../../ledger/ledger.ts'
 import type { OperatorAction } from '../../ledger/operator-actions.ts'
 import { isReservedReference } from '../../ledger/rules/credit.ts'
@@ -11,7 +17,7 @@ import { assertNever } from '../../vocabulary/assert-never.ts'
 import { BALANCE_MICROS_MAX, ENTRY_KINDS, PURSES, showMicros } from '../../vocabulary/money.ts'
 import { invalidParameter, Problem } from '../../vocabulary/problem.ts'
 import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
-import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
+import { CSV_PAGE_ROWS, type CsvColumns, csvPages, dollarsCell } from '../csv.ts'
 import {
   changeField,
   entrySpanQuery,
@@ -214,42 +220,28 @@ function download({ store }: OperationParts) {
   })
 }
 
-const CSV_ROWS_AT_ONCE = 1_000
-
 // Amounts are dollars, exact to the micro-dollar.
-const CSV_COLUMNS: Readonly<Record<string, (entry: Entry) => CsvCell>> = {
-  number: ({ number }) => number,
-  created_at: ({ createdAtMs }) => timeAnswer(createdAtMs),
-  kind: ({ kind }) => kind,
-  purse: ({ purse }) => purse,
-  amount: ({ amountMicros }) => dollarsCell(amountMicros),
-  reference: ({ reference }) => reference,
-  request_id: ({ requestId }) => requestId,
-  expires_at: ({ expiresAtMs }) => timeOrNull(expiresAtMs),
+const CSV_COLUMNS: CsvColumns<StatementEntry> = {
+  number: ({ entry }) => entry.number,
+  created_at: ({ entry }) => timeAnswer(entry.createdAtMs),
+  kind: ({ entry }) => entry.kind,
+  purse: ({ entry }) => entry.purse,
+  amount: ({ entry }) => dollarsCell(entry.amountMicros),
+  reference: ({ entry }) => entry.reference,
+  request_id: ({ entry }) => entry.requestId,
+  expires_at: ({ entry }) => timeOrNull(entry.expiresAtMs),
+  balance: ({ balanceMicros }) => dollarsCell(balanceMicros),
 }
 
-/** Entries with the balance after each, a thousand at a time. Each part is read when the one before was taken. */
-async function* entryCsv(
+/** Entries with the balance after each. */
+function entryCsv(
   db: Store['db'],
-  {
-    toMs,
-    ...entries
-  }: { readonly accountId: string; readonly fromMs: number | null; readonly toMs: number | null },
+  entries: Pick<Parameters<typeof listStatement>[1], 'accountId' | 'fromMs' | 'toMs'>,
 ): AsyncGenerator<string> {
-  yield csvLine([...Object.keys(CSV_COLUMNS), 'balance'])
-  const limit = CSV_ROWS_AT_ONCE
-  let page = await listStatement(db, { ...entries, toMs, limit })
-  while (page.lines.length > 0) {
-    const lines = page.lines.map(({ entry, balanceMicros }) =>
-      csvLine([
-        ...Object.values(CSV_COLUMNS).map((cell) => cell(entry)),
-        dollarsCell(balanceMicros),
-      ]),
-    )
-    yield lines.join('')
-    if (page.next === null) return
-    page = await listStatement(db, { ...entries, limit, place: page.next })
-  }
+  return csvPages(CSV_COLUMNS, async (place: EntryPlace | null) => {
+    const page = await listStatement(db, { ...entries, place, limit: CSV_PAGE_ROWS })
+    return { rows: page.lines, next: page.next }
+  })
 }
 
 /** A line of an account's ledger. */

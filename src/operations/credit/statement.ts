@@ -7,7 +7,7 @@ import { dateOf, lastDays, RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts
 import { ENTRY_KINDS, PURSES } from '../../vocabulary/money.ts'
 import { invalidParameter } from '../../vocabulary/problem.ts'
 import { purchaseIdOf, type Reversal } from '../../vocabulary/purchase.ts'
-import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
+import { type CsvColumns, csvTable, dollarsCell } from '../csv.ts'
 import {
   anyOf,
   formatField,
@@ -221,7 +221,7 @@ function ownFields(
 }
 
 // Amounts are dollars, exact to the micro-dollar.
-const CSV_COLUMNS: Readonly<Record<keyof LineAnswer, (line: LineAnswer) => CsvCell>> = {
+const CSV_COLUMNS: CsvColumns<LineAnswer, keyof LineAnswer> = {
   date: ({ date }) => date,
   kind: ({ kind }) => kind,
   count: ({ count }) => count,
@@ -236,6 +236,6 @@ const CSV_COLUMNS: Readonly<Record<keyof LineAnswer, (line: LineAnswer) => CsvCe
 }
 
 function statementCsv({ lines }: StatementAnswer): string {
-  const rows = lines.map((line) => csvLine(Object.values(CSV_COLUMNS).map((cell) => cell(line))))
-  return [csvLine(Object.keys(CSV_COLUMNS)), ...rows].join('')
+  const { head, line } = csvTable(CSV_COLUMNS)
+  return [head, ...lines.map(line)].join('')
 }

@@ -11,7 +11,7 @@ import {
   listOperatorActions,
   type NamedAction,
 } from '../../ledger/operator-actions.ts'
-import { csvLine, dollarsCell } from '../csv.ts'
+import { CSV_PAGE_ROWS, type CsvColumns, csvPages, dollarsCell } from '../csv.ts'
 import {
   anyOf,
   filterField,
@@ -90,46 +90,30 @@ function listActions({ store }: OperationParts) {
   })
 }
 
-const CSV_ROWS_AT_ONCE = 1_000
+const CSV_COLUMNS: CsvColumns<NamedAction & ReturnType<typeof fieldsOfAction>> = {
+  id: ({ id }) => id,
+  created_at: ({ createdAtMs }) => timeAnswer(createdAtMs),
+  by: ({ userId, tokenId }) => userId ?? tokenId,
+  by_name: ({ userName, tokenName }) => userName ?? tokenName,
+  by_email: ({ userEmail }) => userEmail,
+  action: ({ action }) => action,
+  account_id: ({ accountId }) => accountId,
+  target_id: ({ targetId }) => targetId,
+  amount: ({ amountMicros }) => (amountMicros === null ? null : dollarsCell(amountMicros)),
+  detail: ({ detail }) => JSON.stringify(detail),
+  before: ({ before }) => (before === null ? null : JSON.stringify(before)),
+}
 
-/** The audit log as CSV, newest first. Each part is read when the one before was taken. */
-async function* actionCsv(
+/** The audit log as CSV, newest first. */
+function actionCsv(
   db: ReturnType<OperationParts['store']['pages']>,
   filter: ActionFilter,
 ): AsyncGenerator<string> {
-  const columns = [
-    'id',
-    'created_at',
-    'by',
-    'by_name',
-    'by_email',
-    'action',
-    'account_id',
-    'target_id',
-  ]
-  yield csvLine([...columns, 'amount', 'detail', 'before'])
-  let cursor: string | null = null
-  do {
-    const page = await listOperatorActions(db, { ...filter, cursor, limit: CSV_ROWS_AT_ONCE })
-    const lines = page.rows.map((row) => {
-      const { detail, before } = fieldsOfAction(row)
-      return csvLine([
-        row.id,
-        timeAnswer(row.createdAtMs),
-        row.userId ?? row.tokenId,
-        row.userName ?? row.tokenName,
-        row.userEmail,
-        row.action,
-        row.accountId,
-        row.targetId,
-        row.amountMicros === null ? null : dollarsCell(row.amountMicros),
-        JSON.stringify(detail),
-        before === null ? null : JSON.stringify(before),
-      ])
-    })
-    yield lines.join('')
-    cursor = page.nextCursor
-  } while (cursor !== null)
+  return csvPages(CSV_COLUMNS, async (cursor: string | null) => {
+    const page = await listOperatorActions(db, { ...filter, cursor, limit: CSV_PAGE_ROWS })
+    const rows = page.rows.map((row) => ({ ...row, ...fieldsOfAction(row) }))
+    return { rows, next: page.nextCursor }
+  })
 }
 
 const actionFields = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).nullable())

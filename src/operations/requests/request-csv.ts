@@ -4,15 +4,11 @@ import { searchRequests } from '../../ledger/activity/search-requests.ts'
 import { chargedMicros } from '../../ledger/rules/charge.ts'
 import type { RequestRow, Tables } from '../../store/schema.ts'
 import { costBehind, roundedCost } from '../../vocabulary/money.ts'
-import { type CsvCell, csvLine, dollarsCell } from '../csv.ts'
+import { CSV_PAGE_ROWS, type CsvColumns, csvPages, dollarsCell } from '../csv.ts'
 import { timeOrNull } from '../fields.ts'
 
-const ROWS_AT_ONCE = 1_000
-
-type Columns = Readonly<Record<string, (row: RequestRow) => CsvCell>>
-
 // Amounts are dollars, exact to the micro-dollar.
-const CUSTOMERS_COLUMNS: Columns = {
+const CUSTOMERS_COLUMNS: CsvColumns<RequestRow> = {
   request_id: ({ id }) => id,
   opened_at: ({ openedAtMs }) => timeOrNull(openedAtMs),
   first_byte_at: ({ firstByteAtMs }) => timeOrNull(firstByteAtMs),
@@ -33,7 +29,7 @@ const CUSTOMERS_COLUMNS: Columns = {
   tags: ({ tags }) => tags?.join(', ') ?? null,
 }
 
-const OPERATORS_COLUMNS: Columns = {
+const OPERATORS_COLUMNS: CsvColumns<RequestRow> = {
   ...CUSTOMERS_COLUMNS,
   account_id: ({ accountId }) => accountId,
   upstream: ({ upstream }) => upstream,
@@ -47,23 +43,16 @@ const OPERATORS_COLUMNS: Columns = {
   },
 }
 
-/** Requests as CSV, newest first, a thousand at a time. Each part is read when the one before was taken. */
-export async function* requestCsv(
+/** Requests as CSV, newest first. */
+export function requestCsv(
   db: Kysely<Tables>,
   { filter, isForOperators }: { readonly filter: RequestFilter; readonly isForOperators: boolean },
 ): AsyncGenerator<string> {
   const columns = isForOperators ? OPERATORS_COLUMNS : CUSTOMERS_COLUMNS
-  yield csvLine(Object.keys(columns))
-  let cursor: string | null = null
-  do {
-    const found = await searchRequests(db, { ...filter, cursor, limit: ROWS_AT_ONCE })
-    const lines = found.requests.map((row) =>
-      csvLine(Object.values(columns).map((cell) => cell(row))),
-    )
-    // Even an empty part is passed on: a client that has left is noticed between two parts.
-    yield lines.join('')
-    cursor = found.nextCursor
-  } while (cursor !== null)
+  return csvPages(columns, async (cursor: string | null) => {
+    const found = await searchRequests(db, { ...filter, cursor, limit: CSV_PAGE_ROWS })
+    return { rows: found.requests, next: found.nextCursor }
+  })
 }
 
 /**

@@ -5,7 +5,7 @@ import { type FinestGroup, finestGroupOf } from '../../usage/sum-rows.ts'
 import type { UsageSums } from '../../usage/sums.ts'
 import { type PeriodSpan, periodSpanAt } from '../../vocabulary/allowance.ts'
 import { invalidParameter, type Problem } from '../../vocabulary/problem.ts'
-import { type CsvCell, csvLine, dollarsCell, exactCell } from '../csv.ts'
+import { type CsvCell, type CsvColumns, csvTable, dollarsCell, exactCell } from '../csv.ts'
 import { timeAnswer } from '../fields.ts'
 import { readNames } from './usage-names.ts'
 import { type ReportRange, type STEPS, stepsIn } from './usage-range.ts'
@@ -52,8 +52,9 @@ export async function focusCsv(view: Kysely<Tables>, input: FocusInput): Promise
     charged: periodSpanAt({ allowancePeriod: step, allowanceTimeZone: zone }, atMs),
     billed: periodSpanAt({ allowancePeriod: 'month', allowanceTimeZone: zone }, atMs),
   }))
+  const { head, line } = csvTable(COLUMNS)
   function* lines(): Generator<string> {
-    yield csvLine(Object.keys(COLUMNS))
+    yield head
     for (const { place, group, sums } of charges) {
       const periods = spans[place]
       if (periods === undefined) continue
@@ -97,17 +98,13 @@ interface FocusRow {
   readonly billed: PeriodSpan
 }
 
-function line(row: FocusRow): string {
-  return csvLine(Object.values(COLUMNS).map((cell) => cell(row)))
-}
-
 const SELLER = 'tollgate'
 
 /**
  * The columns in order: all columns that FOCUS 1.2 requires, and those that it recommends or requires of a gateway,
  * in the order of their names, then the gateway's own.
  */
-const COLUMNS: Readonly<Record<string, (row: FocusRow) => CsvCell>> = {
+const COLUMNS: CsvColumns<FocusRow> = {
   BilledCost: costCell,
   BillingAccountId: ({ group }) => group.accountId,
   BillingAccountName: ({ accountName }) => accountName,
