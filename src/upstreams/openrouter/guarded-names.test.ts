@@ -78,40 +78,49 @@ function watched(object: JsonObject, onMiss: (name: string, scope: 'root' | 'any
   return root
 }
 
+/** The bodies of a format that have these members: with all that it requires, and without some of it. */
+function bodiesWith(format: (typeof FORMATS)[number], members: Members): readonly Members[] {
+  const least = LEAST_BODIES[format.endpoint]
+  const [first = ''] = Object.keys(members)
+  return [
+    { ...least, ...members },
+    members,
+    { ...members, model: 'a/b' },
+    { ...least, [first]: members[first] },
+  ]
+}
+
+/** Reads a body and rewrites it for the provider, and notes each absent member that was looked for. */
+function readWatched(
+  format: (typeof FORMATS)[number],
+  source: Members,
+  note: (name: string, scope: 'root' | 'any') => void,
+): void {
+  const { bytes, root } = bodyOf(source)
+  const body = { bytes, root: watched(root, note) }
+  const rest = { outputCapTokens: 1, accountTag: 'tag', publicNames: DEFAULT_PUBLIC_NAMES }
+  try {
+    const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
+    for (const edit of wireOf(format).rewrites({ call, body, offer: offerWith(), ...rest })) {
+      const [name] = edit.path
+      if (typeof name === 'string') note(name, 'root')
+    }
+  } catch (error) {
+    // Any other error than a refusal is thrown.
+    refusalOf(() => {
+      throw error
+    })
+  }
+}
+
 test('the guarded names are those that the formats read, at the same places', () => {
   const read = new Map<string, Set<'root' | 'any'>>()
+  const note = (name: string, scope: 'root' | 'any'): void => {
+    read.set(name, (read.get(name) ?? new Set()).add(scope))
+  }
   for (const format of FORMATS) {
-    for (const members of READ) {
-      const least = LEAST_BODIES[format.endpoint]
-      const [first = ''] = Object.keys(members)
-      const bodies = [{ ...least, ...members }, members, { ...members, model: 'a/b' }]
-      for (const source of [...bodies, { ...least, [first]: members[first] }]) {
-        const { bytes, root } = bodyOf(source)
-        const body = {
-          bytes,
-          root: watched(root, (name, scope) => {
-            read.set(name, (read.get(name) ?? new Set()).add(scope))
-          }),
-        }
-        try {
-          const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
-          const accountTag = 'tag'
-          const rest = {
-            offer: offerWith(),
-            outputCapTokens: 1,
-            accountTag,
-            publicNames: DEFAULT_PUBLIC_NAMES,
-          }
-          for (const edit of wireOf(format).rewrites({ call, body, ...rest })) {
-            const [name] = edit.path
-            if (typeof name === 'string') read.set(name, new Set(['root']))
-          }
-        } catch (error) {
-          refusalOf(() => {
-            throw error
-          })
-        }
-      }
+    for (const source of READ.flatMap((members) => bodiesWith(format, members))) {
+      readWatched(format, source, note)
     }
   }
   const scopes = [...read].map(
