@@ -1,4 +1,7 @@
+import type { Kysely } from 'kysely'
+import { getAccount } from '../ledger/accounts.ts'
 import { prunedUntilMsOf } from '../ledger/activity/prune-requests.ts'
+import type { AccountRow, Tables } from '../store/schema.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 import { timeAnswer } from './fields.ts'
@@ -21,6 +24,13 @@ export async function noRequest(
       ? NOT_STORED
       : `Requests that were settled up to ${timeAnswer(untilMs)} have been pruned.`
   return new Problem('not_found', { message: `${problem.message} ${why}` })
+}
+
+/** The account with this ID. Throws Problem `not_found`. */
+export async function foundAccount(reads: Kysely<Tables>, accountId: string): Promise<AccountRow> {
+  const account = await getAccount(reads, accountId)
+  if (account === null) throw notFound('account', accountId)
+  return account
 }
 
 /** The 404 of an unknown id. */

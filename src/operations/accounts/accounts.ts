@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { getAccount } from '../../ledger/accounts.ts'
 import { type AccountCredit, getCredits, type PurseBalance } from '../../ledger/activity/balance.ts'
 import type { OperatorAction } from '../../ledger/operator-actions.ts'
 import type { AccountRow } from '../../store/schema.ts'
@@ -22,7 +21,7 @@ import {
   timeField,
   timeOrNull,
 } from '../fields.ts'
-import { notFound } from '../not-found.ts'
+import { foundAccount, notFound } from '../not-found.ts'
 import { type Answered, operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { accountPaths, staffPaths } from '../paths.ts'
@@ -131,8 +130,7 @@ function show(parts: OperationParts) {
     problems: ['not_found'],
     async run({ reader, caller, accountId }) {
       const reads = readsFor({ caller, reader }, parts.store)
-      const account = await getAccount(reads, accountId)
-      if (account === null) throw notFound('account', accountId)
+      const account = await foundAccount(reads, accountId)
       return await answerOf({ ...parts, reads }, account)
     },
   })

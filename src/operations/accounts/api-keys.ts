@@ -23,7 +23,7 @@ import {
   pageQuery,
   searchField,
 } from '../fields.ts'
-import { notFound } from '../not-found.ts'
+import { foundAccount, notFound } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { accountPaths, sharedPaths } from '../paths.ts'
@@ -110,8 +110,7 @@ function list({ store, clock, keyLimits }: OperationParts) {
     answers: { 200: listShape(apiKeyShape) },
     problems: ['not_found'],
     async run({ reader, caller, accountId, query: { limit, cursor, search } }) {
-      const account = await getAccount(readsFor({ caller, reader }, store), accountId)
-      if (account === null) throw notFound('account', accountId)
+      const account = await foundAccount(readsFor({ caller, reader }, store), accountId)
       const reads = store.pages(reader)
       const page = await listApiKeys(reads, { accountId, search, limit, cursor })
       const ids = page.rows.map(({ id }) => id)

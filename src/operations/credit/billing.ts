@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { getAccount } from '../../ledger/accounts.ts'
 import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import { text } from '../fields.ts'
-import { notFound } from '../not-found.ts'
+import { foundAccount, notFound } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 
@@ -22,8 +21,7 @@ function showBilling({ store }: OperationParts) {
     summary: 'The billing details of the account: the buyer on receipts of purchases from now on.',
     answers: { 200: ownBillingShape },
     async run({ reader, caller, accountId }) {
-      const account = await getAccount(readsFor({ caller, reader }, store), accountId)
-      if (account === null) throw notFound('account', accountId)
+      const account = await foundAccount(readsFor({ caller, reader }, store), accountId)
       return { object: 'billing', billing: billingAnswer(account.billingJson) }
     },
   })

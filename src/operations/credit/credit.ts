@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { getAccount } from '../../ledger/accounts.ts'
 import {
   findCredit,
   listStatement,
@@ -37,7 +36,7 @@ import {
   timeField,
   timeOrNull,
 } from '../fields.ts'
-import { notFound } from '../not-found.ts'
+import { foundAccount, notFound } from '../not-found.ts'
 import { type Answered, operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { accountPaths, staffPaths } from '../paths.ts'
@@ -176,8 +175,7 @@ function entries({ store }: OperationParts) {
     answers: { 200: listShape(statementLineShape) },
     problems: ['not_found'],
     async run({ reader, caller, accountId, query: { limit, cursor, from, to } }) {
-      const account = await getAccount(readsFor({ caller, reader }, store), accountId)
-      if (account === null) throw notFound('account', accountId)
+      await foundAccount(readsFor({ caller, reader }, store), accountId)
       // Entries after the range are added up, and there may be many.
       const page = await listStatement(
         to === undefined ? store.pages(reader) : store.searches(reader),
@@ -211,8 +209,7 @@ function download({ store }: OperationParts) {
     answers: { 200: z.string() },
     problems: ['not_found'],
     async run({ reader, accountId, query: { from, to } }) {
-      const account = await getAccount(store.pages(reader), accountId)
-      if (account === null) throw notFound('account', accountId)
+      await foundAccount(store.pages(reader), accountId)
       const span = { fromMs: from ?? null, toMs: to ?? null }
       const rows = entryCsv(store.searches(reader), { accountId, ...span })
       return Readable.from(rows)

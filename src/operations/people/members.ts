@@ -8,7 +8,7 @@ import { getUser, listMembers, type Member } from '../../people/users.ts'
 import { ROLES } from '../../vocabulary/role.ts'
 import { type Caller, isMember } from '../caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from '../fields.ts'
-import { notFound } from '../not-found.ts'
+import { foundAccount, notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { sharedPaths } from '../paths.ts'
@@ -44,9 +44,9 @@ function list({ store }: OperationParts) {
     answers: { 200: listShape(memberShape) },
     problems: ['not_found'],
     async run({ reader, accountId }) {
-      if ((await getAccount(store.pages(reader), accountId)) === null)
-        throw notFound('account', accountId)
-      const members = await listMembers(store.pages(reader), accountId)
+      const reads = store.pages(reader)
+      await foundAccount(reads, accountId)
+      const members = await listMembers(reads, accountId)
       return listAnswer(members.map(memberAnswer), null)
     },
   })

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { getAccount } from '../../ledger/accounts.ts'
 import { invitationLetter } from '../../mail/letter.ts'
 import { makeLink, type NewLink } from '../../people/links.ts'
 import { listInvitations } from '../../people/members.ts'
@@ -17,7 +16,7 @@ import {
   timeAnswer,
   timeField,
 } from '../fields.ts'
-import { notFound } from '../not-found.ts'
+import { foundAccount } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
@@ -83,8 +82,7 @@ function invite(parts: OperationParts) {
         throw invalidParameter('mail', '`mail` needs a mail server: set SMTP_URL and MAIL_FROM.')
       }
       const membership = accountId === undefined ? null : { accountId, role }
-      const account = accountId === undefined ? null : await getAccount(parts.store.db, accountId)
-      if (accountId !== undefined && account === null) throw notFound('account', accountId)
+      const account = accountId === undefined ? null : await foundAccount(parts.store.db, accountId)
       const kind = 'invitation'
       // An operator's invitations end with the role of the operator who sent them.
       const inviterId = caller.kind === 'operator' ? caller.userId : null

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { getAccount } from '../../ledger/accounts.ts'
 import type { Store } from '../../store/store.ts'
 import { readUsageCells } from '../../usage/read-usage.ts'
 import { DAY_MS, HOUR_MS } from '../../vocabulary/clock.ts'
@@ -8,7 +7,7 @@ import { monthStart } from '../../vocabulary/date-range.ts'
 import type { ChartStep } from '../../vocabulary/usage-step.ts'
 import { csvLine } from '../csv.ts'
 import { timeAnswer } from '../fields.ts'
-import { notFound } from '../not-found.ts'
+import { foundAccount } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import {
@@ -43,8 +42,7 @@ function download({ store, clock }: OperationParts) {
     problems: ['not_found'],
     async run({ reader, accountId, query, caller }) {
       const { by } = query
-      const account = await getAccount(store.pages(reader), accountId)
-      if (account === null) throw notFound('account', accountId)
+      await foundAccount(store.pages(reader), accountId)
       const rows = usageCsv(store.searches(reader), {
         accountId,
         by,
