@@ -271,6 +271,9 @@ function toolRefusal(message: string, { tools }: SentFacts): Recognized | null {
   return { code: 'invalid_parameter', input: { param, message: advice } }
 }
 
+/** The fields of prompts, without which there is no request. */
+const REQUIRED_FIELDS: readonly string[] = ['messages', 'input', 'prompt']
+
 function recognizeParameter({
   param,
   message,
@@ -291,7 +294,8 @@ function recognizeParameter({
     return { code: 'invalid_parameter', input: { param, message: advice } }
   }
   if (INVALID_TEXT.test(message)) {
-    const advice = `The provider refused the value of \`${param}\`. Change it or leave it out.`
+    const remedy = REQUIRED_FIELDS.includes(param) ? 'Change it.' : 'Change it or leave it out.'
+    const advice = `The provider refused the value of \`${param}\`. ${remedy}`
     return { code: 'invalid_parameter', input: { param, message: advice } }
   }
   return null

@@ -81,7 +81,7 @@ describe('a field that the provider requires and did not get', () => {
     expect(refused(message)).toEqual({
       code: 'invalid_parameter',
       param: 'messages',
-      text: 'The provider refused the value of `messages`. Change it or leave it out.',
+      text: 'The provider refused the value of `messages`. Change it.',
     })
   })
 })

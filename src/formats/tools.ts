@@ -72,7 +72,7 @@ export function readToolUse(root: JsonObject, style: ToolStyle, publicNames: Pub
   }
 }
 
-const UNSUPPORTED_TOOL = 'The supported tool types are `function`, `custom` and web search.'
+const UNSUPPORTED_TOOL = 'The supported tool types are `function`, `custom` and `web_search`.'
 
 function readTools(
   root: JsonObject,

@@ -135,7 +135,7 @@ describe.each([
 
   test('which tool the gateway refuses, and the types that it takes', async () => {
     expect(await client.sendForeignTool(world, apiKey)).toMatch(
-      /`tools\[1\]` has the type `[^`]+`\. The supported tool types are `function`, `custom` and web search\./,
+      /`tools\[1\]` has the type `[^`]+`\. The supported tool types are `function`, `custom` and `web_search`\./,
     )
   })
 })

@@ -51,15 +51,21 @@ describe.each(DEADLINES)('the deadline of $of', ({ settings, bounds, boundsStrea
   })
   afterAll(() => bench.close())
 
-  async function expectTimeout(row: FormatRow, answer: Answer, charge: Charge) {
-    expectError({ bench, row, answer }, { httpStatus: 504, code: 'upstream_timeout' })
+  async function expectTimeout(
+    row: FormatRow,
+    { answer, charge, stream }: { answer: Answer; charge: Charge; stream: boolean },
+  ) {
+    const mayStream = row.streams !== null && !row.streams.hasTotalTimeout
+    const advice = mayStream && !stream ? 'Try again, and stream long answers.' : 'Try again.'
+    const message = `The provider did not answer before the deadline. ${advice}`
+    expectError({ bench, row, answer }, { httpStatus: 504, code: 'upstream_timeout', message })
     await expectCharge(bench, answer, { ...charge, httpStatus: 504, errorCode: 'upstream_timeout' })
   }
 
   describe.each(WHOLE_PLACES)('passes at %j', (stall) => {
     test.concurrent.each(ROWS.filter(bounds))('$endpoint: unresolved', async (row) => {
       const answer = await bench.send(row, { apiKey, fault: { stall } })
-      await expectTimeout(row, answer, UNRESOLVED)
+      await expectTimeout(row, { answer, charge: UNRESOLVED, stream: false })
     })
   })
 
@@ -70,7 +76,7 @@ describe.each(DEADLINES)('the deadline of $of', ({ settings, bounds, boundsStrea
       test.concurrent.each(streamed)('$endpoint: free', async (row) => {
         const fault = { stall: 'beforeHeaders' } as const
         const answer = await bench.send(row, { apiKey, stream: true, fault })
-        await expectTimeout(row, answer, RELEASED)
+        await expectTimeout(row, { answer, charge: RELEASED, stream: true })
       })
     })
 

@@ -99,7 +99,7 @@ export class WholeAnswer {
       case 'timedOut':
         return {
           outcome: { kind: 'timedOut', stage, reported },
-          problem: new Problem('upstream_timeout', { cause }),
+          problem: this.#timeoutProblem(cause),
         }
       case 'cancelled':
         // The gateway cancelled the call because of its answer, or because the client of a stream left before the
@@ -118,6 +118,17 @@ export class WholeAnswer {
       default:
         return assertNever(kind)
     }
+  }
+
+  /** Advises to stream if the call did not, and streams of its format have no deadline. */
+  #timeoutProblem(cause: unknown): Problem {
+    const { isStream, request } = this.#held
+    const { output, deadline } = request.format.rules
+    const mayStream = output.cap !== 'none' && !deadline.boundsStreams
+    if (isStream || !mayStream) return new Problem('upstream_timeout', { cause })
+    const message =
+      'The provider did not answer before the deadline. Try again, and stream long answers.'
+    return new Problem('upstream_timeout', { cause, message })
   }
 
   /** The stage, unless the request was not written in full, so that the provider can't have run it. */
