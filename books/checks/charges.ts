@@ -57,22 +57,38 @@ async function unasked(lab: Lab): Promise<Verdict> {
 
 async function withoutCounts(lab: Lab): Promise<Verdict> {
   const purse = await lab.fund(1_000_000)
-  const shares: string[] = []
+  const parts: {
+    readonly names: readonly string[]
+    readonly charged: number
+    readonly billed: number
+  }[] = []
   let charged = 0
   let prompt = 0
   for (const { language, text, tokens } of SAMPLES) {
     const scripted = { in: tokens + 40, text, usage: 'never' } as const
-    const sent = await lab.many(2, 1, ...BOTH.map((mode) => [purse, scripted, mode] as const))
-    mustAnswer(sent)
-    const now = await lab.spent(purse)
-    shares.push(`${language} ${ratio(now - charged, lab.billed(sent))}`)
-    charged = now
-    prompt += 2 * promptMicros({ in: tokens + 40, cached: 0, written: 0 })
+    for (const mode of BOTH) {
+      const sent = await lab.many(1, 1, [purse, scripted, mode])
+      mustAnswer(sent)
+      const now = await lab.spent(purse)
+      const names = [language, mode.stream ? 'streamed' : 'whole']
+      parts.push({ names, charged: now - charged, billed: lab.billed(sent) })
+      charged = now
+      prompt += promptMicros({ in: tokens + 40, cached: 0, written: 0 })
+    }
+  }
+  const share = (name: string): string => {
+    const these = parts.filter(({ names }) => names.includes(name))
+    const [charged, billed] = [these.map((each) => each.charged), these.map((each) => each.billed)]
+    return `${name} ${ratio(sumOf(charged), sumOf(billed))}`
   }
   const billed = lab.billed()
   const ending = { requests: lab.sent.length, charged, prompt, billed, whole: billed }
   const verdict = byRule(lab.adapter.policy['no_usage'], ending, charged > 0)
-  return adding(verdict, `; ${shares.join(', ')}`)
+  const languages = SAMPLES.map(({ language }) => share(language))
+  return adding(
+    verdict,
+    `; answers ${share('whole')}, ${share('streamed')}; ${languages.join(', ')}`,
+  )
 }
 
 async function retried(lab: Lab): Promise<Verdict> {
