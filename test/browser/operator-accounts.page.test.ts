@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { expectFits } from './chromium.ts'
 import { testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { EMPTY, json } from './stand-in.ts'
@@ -25,6 +26,29 @@ test('the ID of an account without an email keeps both ends in a narrow column',
     `${nameless?.id.slice(0, 9)}…${nameless?.id.slice(-4)}`,
     0,
   ])
+})
+
+test('on a phone, accounts are filtered by state in a list, on one line with their order', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/operator/accounts`)
+  const button = (name: string) =>
+    page.getByRole('button', { name, exact: true }).filter({ visible: true })
+  const topOf = async (name: string) => (await button(name).boundingBox())?.y
+  expect(await topOf('State')).toBe(await topOf('Sort'))
+  await button('State').click()
+  await button('Failing').click()
+  await page.waitForURL(/state=failing/)
+  await button('Sort').click()
+  await button('Longest without a request').click()
+  // A page that is magnified to 400% has this width.
+  await page.setViewportSize({ width: 320, height: 640 })
+  await expectFits(page)
+  await button('State: Failing').click()
+  await button('All').click()
+  await page.waitForURL((url) => !url.searchParams.has('state'))
 })
 
 test('the heads of accounts sort them, in the address and the CSV too', async ({
@@ -65,8 +89,8 @@ test('after a look at a customer, the page of an operator itself has the menu of
   for (const path of [`${customer.id}/keys`, `operator/accounts/${customer.id}/keys`]) {
     await page.goto(`${server.address}/app/${path}`)
     await page.getByRole('button', { name: ME.user.name }).click()
-    await page.getByRole('link', { name: 'Password and sessions' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Password and sessions' }).waitFor()
+    await page.getByRole('link', { name: 'Profile' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
     await page.getByRole('complementary', { name: 'Pages' }).getByText('Audit log').waitFor()
     expect(await page.getByRole('navigation', { name: 'Account' }).count()).toBe(0)
   }

@@ -87,6 +87,15 @@ interface FiltersProps {
 
 function Filters({ filters, onChange }: FiltersProps) {
   const { search = '', state, sort } = filters
+  const states = {
+    label: 'State',
+    options: STATES,
+    value: state ?? 'all',
+    onChange: (next: string) => {
+      const picked = STATES.find(({ value }) => value === next)?.value
+      onChange(withPart(filters, { state: picked === 'all' ? undefined : picked }))
+    },
+  }
   return (
     <div className="filters">
       <FindField
@@ -97,16 +106,10 @@ function Filters({ filters, onChange }: FiltersProps) {
           onChange(withPart(filters, { search: textOf(text) }), { replace: true })
         }
       />
-      <Segments
-        label="State"
-        options={STATES}
-        value={state ?? 'all'}
-        onChange={(next) =>
-          onChange(withPart(filters, { state: next === 'all' ? undefined : next }))
-        }
-      />
-      {/* A phone shows no heads. */}
-      <span className="only-s">
+      <Segments {...states} className="hide-s" />
+      {/* A phone has no room for all states next to each other, and shows no heads. */}
+      <span className="only-s flex flex-wrap gap-2">
+        <Choose {...states} unset="all" />
         <Choose
           label="Sort"
           unset=""
