@@ -113,8 +113,8 @@ function wrappedNames(name: string): readonly string[] {
     const element = text.parentElement
     const cell = element?.closest('main td')
     if (text.nodeValue?.replace('https://', '') !== name || cell == null) continue
-    // References, and the parts of a sentence, are whole.
-    if (cell.matches('.mono') || element?.closest('.only-t') != null) continue
+    // The parts of a sentence are whole.
+    if (element?.closest('.only-t') != null) continue
     const range = document.createRange()
     range.selectNode(text)
     const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))

@@ -76,11 +76,11 @@ function EntryRow({ entry }: { entry: StatementLine }) {
       <td className="only-s num">
         <b>{amount}</b>
       </td>
-      <td className="mono hide-s wrap-anywhere">
+      <td className="mono hide-s w-[38%] max-w-0 truncate">
         <Origin entry={entry} />
       </td>
       <td className="hide-s hide-t nowrap text-ink-2">{time}</td>
-      <td className="only-s dimmed">
+      <td className="only-s dimmed wrap-anywhere">
         {time}
         {entry.request_id === null && entry.reference !== null && (
           <>

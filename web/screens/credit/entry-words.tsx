@@ -44,7 +44,8 @@ export function ReceiptLink({ entry: { kind, reference } }: { entry: Origins }) 
 
 /** A reference, or the purchase of a refund; its ID is cut in its middle where a window has no room for it. */
 export function Reference({ entry: { kind, reference } }: { entry: Origins }) {
-  if (reference === null || (kind !== 'purchase' && kind !== 'reversal')) return reference
+  if (reference === null) return null
+  if (kind !== 'purchase' && kind !== 'reversal') return <span title={reference}>{reference}</span>
   return (
     <span title={reference}>
       <span className="max-[960px]:hidden">{purchaseIdOf(reference)}</span>
