@@ -40,6 +40,7 @@ export function InvitationTable({ query, column, withdraw }: InvitationTableProp
   return (
     <ListCard
       label="Open invitations"
+      className="people"
       header={
         <>
           <header className="pb-2">
@@ -60,7 +61,7 @@ export function InvitationTable({ query, column, withdraw }: InvitationTableProp
           <td className={`text-ink-2 ${isHiddenOnPhones ? 'hide-s' : 'end'}`}>
             {show(invitation)}
           </td>
-          <td className="text-ink-2">
+          <td className="text-ink-2 self-center">
             <span className="only-s dimmed">Expires </span>
             <Time at={invitation.expires_at} show={dayOf} />
           </td>

@@ -87,6 +87,7 @@ function MemberTable() {
   return (
     <ListCard
       label="Members"
+      className="people"
       header={found.header}
       query={query}
       rows={found.rows}
@@ -126,7 +127,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
       </td>
       <td className="wide">
         <select
-          className="inp"
+          className="inp min-[821px]:w-auto"
           aria-label={`Role of ${member.name}`}
           value={member.role}
           aria-disabled={change.isPending}
@@ -141,7 +142,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
         <Problem text={change.error?.message} />
         {isAsking && <BecomeMember userId={member.user_id} onClose={() => setAsking(false)} />}
       </td>
-      <td className="text-ink-2">
+      <td className="text-ink-2 self-center">
         <span className="only-s dimmed">Joined </span>
         <Time at={member.joined_at} show={dayOf} />
       </td>

@@ -62,6 +62,7 @@ function OperatorTable() {
   return (
     <ListCard
       label="Operators"
+      className="people"
       query={query}
       rows={query.data?.data.filter(({ is_operator: isOperator }) => isOperator)}
       empty={null}
