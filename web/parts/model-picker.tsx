@@ -23,6 +23,7 @@ export function ModelPicker({ models, value, onChange, error }: ModelPickerProps
       <span id={id}>Model</span>
       <Popover
         label="Models"
+        align="end"
         className="picker"
         button={(button) => (
           <button

@@ -117,10 +117,13 @@ function Offered({ search, onChange }: OfferedProps) {
         >
           <MoreRows rows={first} noun="model" />
           <p className="pager">
-            Dollars per million tokens, input → output. The charged price applies to accounts
-            without their own fee. Fees are set with <span className="mono">TOLLGATE_FEE_BPS</span>{' '}
-            and <span className="mono">TOLLGATE_MODEL_FEES_BPS</span>, and an account’s own fee in
-            its settings.
+            <span className="wrap-anywhere">
+              Dollars per million tokens, input → output. The charged price applies to accounts
+              without their own fee. Fees are set with{' '}
+              <span className="mono">TOLLGATE_FEE_BPS</span> and{' '}
+              <span className="mono">TOLLGATE_MODEL_FEES_BPS</span>, and an account’s own fee in its
+              settings.
+            </span>
           </p>
         </ListCard>
         {opened !== undefined && (
