@@ -1,19 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { USERS } from '../store/people-tables.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createApiKey } from './api-keys.ts'
 import { listOperatorActions } from './operator-actions.ts'
-import { STORE_BENCHES } from './testing/benches.ts'
+import { openWithAda, STORE_BENCHES } from './testing/benches.ts'
 import type { StoreBench } from './testing/store-bench.ts'
 
 let bench: StoreBench
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open()
-    bench.nowMs = 5
-    const ada = { ...USERS.start, id: 'user_1', name: 'Ada', email: 'a@b.example', createdAtMs: 1 }
-    await bench.db.insertInto('users').values(USERS.record(ada)).execute()
+    bench = await openWithAda(open)
   })
   afterEach(() => bench.close())
 

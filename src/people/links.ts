@@ -154,7 +154,8 @@ export async function removeExpiredLinks(db: Kysely<Tables>, nowMs: number): Pro
     .execute()
 }
 
-interface OfUser {
+/** A user, and the time of a change. */
+export interface OfUser {
   readonly userId: string
   readonly nowMs: number
 }

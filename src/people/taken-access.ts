@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { DATABASE_MS } from '../store/is-postgres.ts'
 import { TAKEN_ACCESS, type TakenAccessRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
@@ -23,9 +24,6 @@ const NEWEST = 100
 
 /** How long a replaced note is kept: the database may lose those that have replaced it. */
 const REPLACED_KEPT_MS = 60_000
-
-/** All ages are by the clock of the database. */
-const NOW_MS = sql<string>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
 /** Rows from this ID on are the newest, with time for the transaction that has written one. */
 const RECENT_ID = sql<string>`lpad(((extract(epoch from clock_timestamp()) - 60) * 1000000)::bigint::text, 17, '0')`
@@ -126,7 +124,7 @@ export class TakenAccess {
     const { db } = this.#input
     await db
       .deleteFrom('taken_access')
-      .where('taken_at_ms', '<', sql<number>`${NOW_MS} - ${sql.lit(REMOVED_AFTER_MS)}`)
+      .where('taken_at_ms', '<', sql<number>`${DATABASE_MS} - ${sql.lit(REMOVED_AFTER_MS)}`)
       .execute()
     const stored = await rowsOf(db).execute()
     // Noted after the rows: a process that was frozen in between takes no old row for lost.
@@ -150,7 +148,7 @@ export class TakenAccess {
   async #count(): Promise<{ readonly nowMs: number; readonly rows: number }> {
     const { now_ms, rows } = await this.#input.db
       .selectFrom('taken_access')
-      .select(({ fn }) => [NOW_MS.as('now_ms'), fn.countAll().as('rows')])
+      .select(({ fn }) => [DATABASE_MS.as('now_ms'), fn.countAll().as('rows')])
       .executeTakeFirstOrThrow()
     return { nowMs: Number(now_ms), rows: Number(rows) }
   }

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { isPostgres } from './is-postgres.ts'
+import { DATABASE_MS, isPostgres } from './is-postgres.ts'
 import { type Migration, newestOf } from './migrations/migrations.ts'
 import type { Tables } from './schema.ts'
 
@@ -104,7 +104,7 @@ async function refuseWithRunningGateways(trx: Kysely<Tables>): Promise<void> {
   // Nor is an hour rolled up meanwhile.
   await sql`lock table instances, usage_rolled in exclusive mode`.execute(trx)
   const { rows } = await sql<{ readonly age_ms: number }>`
-    select (extract(epoch from clock_timestamp()) * 1000)::bigint - max(heartbeat_at_ms) as age_ms
+    select ${DATABASE_MS} - max(heartbeat_at_ms) as age_ms
     from instances where stopped_at_ms is null`.execute(trx)
   const ageMs = rows[0]?.age_ms ?? null
   if (ageMs === null || ageMs > STOPPED_AFTER_MS) return

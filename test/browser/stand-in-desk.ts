@@ -5,6 +5,17 @@ import { ACCOUNTS, INVITATIONS, MEMBERS } from './stand-in-operator.ts'
 
 /** The changes by operators, the users, and the upstreams. */
 
+/** The fields of a change that both lists have, with nothing changed. */
+function changed(place: number) {
+  return {
+    target_id: null,
+    amount: null,
+    detail: {},
+    before: null,
+    created_at: ago(place * 3_600_000),
+  }
+}
+
 function action(place: number, fields: Partial<OperatorAction>): OperatorAction {
   return {
     id: `act_01kbh0c7x5qv3m9t2r8w6e000${place}`,
@@ -17,11 +28,7 @@ function action(place: number, fields: Partial<OperatorAction>): OperatorAction 
     action: 'addCredit',
     account_id: HELIX.id,
     account_name: HELIX.name,
-    target_id: null,
-    amount: null,
-    detail: {},
-    before: null,
-    created_at: ago(place * 3_600_000),
+    ...changed(place),
     ...fields,
   }
 }
@@ -117,11 +124,7 @@ function accountAction(place: number, fields: Partial<AccountAction>): AccountAc
     object: 'account_action',
     by: 'operator',
     action: 'changeAccount',
-    target_id: null,
-    amount: null,
-    detail: {},
-    before: null,
-    created_at: ago(place * 3_600_000),
+    ...changed(place),
     ...fields,
   }
 }

@@ -1,11 +1,11 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Command } from 'commander'
-import { sql } from 'kysely'
 import { countHolds } from '../../ledger/activity/unsettled.ts'
 import { readAtWork } from '../../ledger/instances/open-instance.ts'
 import { listStoreGaps } from '../../ledger/store-gaps.ts'
 import { showDatabaseUrl } from '../../store/database-url.ts'
+import { DATABASE_MS } from '../../store/is-postgres.ts'
 import { readSetting, refuseOtherMoney } from '../../store/settings.ts'
 import type { Store } from '../../store/store.ts'
 import { DAY_MS, MINUTE_MS } from '../../vocabulary/clock.ts'
@@ -216,11 +216,9 @@ function megabytes(bytes: number): string {
 
 async function checkClock({ store, clock }: CommandContext): Promise<Finding> {
   const askedAtMs = clock.nowMs()
-  const { rows } = await sql<{
-    now_ms: string
-  }>`select extract(epoch from clock_timestamp()) * 1000 as now_ms`.execute(store.db)
+  const { now_ms } = await store.db.selectNoFrom(DATABASE_MS.as('now_ms')).executeTakeFirstOrThrow()
   // The answer was made between the question and now.
-  return clockFinding(Number(rows[0]?.now_ms) - (askedAtMs + clock.nowMs()) / 2)
+  return clockFinding(now_ms - (askedAtMs + clock.nowMs()) / 2)
 }
 
 /** Whether the clocks of this machine and of the database agree. By position: the database's lead, in milliseconds. */

@@ -1,3 +1,4 @@
+import { DATABASE_MS_TEXT } from '../../store/is-postgres.ts'
 import { ACCOUNTS, API_KEYS, ENTRIES, HOLDS, REQUESTS } from '../../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { StatedTable } from '../rows.ts'
@@ -64,7 +65,7 @@ export const STATEMENTS = planned({
     join credit_codes on credit_codes.code_hash = place.code_hash
     join entries on entries.account_id = place.account_id and entries.reference = credit_codes.id`,
   /** Reads the database's time, after the rows are locked: it is never earlier than the times in them. */
-  read_time: 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
+  read_time: `select ${DATABASE_MS_TEXT} as now_ms`,
   /** $1: an instance; $2: the most rows. Reads its requests that were open a moment ago. */
   read_open_request_ids: `select id, account_id, api_key_id from holds where instance_id = $1
     union all select id, account_id, api_key_id from requests

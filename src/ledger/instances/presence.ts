@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { DATABASE_MS } from '../../store/is-postgres.ts'
 import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import type { Tables } from '../../store/schema.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
@@ -33,8 +34,6 @@ const BEAT_MS_MAX = 5_000
 
 // Less than the time after which others take this instance for dead, so that it stops first.
 const ALIVE_MS = 20_000
-
-const DATABASE_MS = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
 /**
  * This process among those that share a PostgreSQL store: it writes heartbeats, watches those of the others, and

@@ -1,3 +1,4 @@
+import { USERS } from '../../store/people-tables.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import type { Bench } from './bench.ts'
 import { createMemoryBench } from './memory-bench.ts'
@@ -34,3 +35,12 @@ export const BENCHES: readonly { readonly engine: string; readonly open: () => P
     { engine: 'rules alone', open: async () => createMemoryBench({ limits: LIMITS }) },
     ...STORE_BENCHES.map(({ engine, open }) => ({ engine, open: () => open({ limits: LIMITS }) })),
   ]
+
+/** Opens a store with a user, Ada, whose time is 5. */
+export async function openWithAda(open: () => Promise<StoreBench>): Promise<StoreBench> {
+  const bench = await open()
+  bench.nowMs = 5
+  const ada = { ...USERS.start, id: 'user_1', name: 'Ada', email: 'a@b.example', createdAtMs: 1 }
+  await bench.db.insertInto('users').values(USERS.record(ada)).execute()
+  return bench
+}

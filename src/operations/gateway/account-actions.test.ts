@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../ledger/api-keys.ts'
 import { type ActionFields, recordAction } from '../../ledger/operator-actions.ts'
-import { STORE_BENCHES } from '../../ledger/testing/benches.ts'
+import { openWithAda, STORE_BENCHES } from '../../ledger/testing/benches.ts'
 import type { StoreBench } from '../../ledger/testing/store-bench.ts'
-import { USERS } from '../../store/people-tables.ts'
 import { micros } from '../../vocabulary/money.ts'
 import {
   COMMAND_LINE,
@@ -83,10 +82,7 @@ let bench: StoreBench
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open()
-    bench.nowMs = 5
-    const ada = { ...USERS.start, id: 'user_1', name: 'Ada', email: 'a@b.example', createdAtMs: 1 }
-    await bench.db.insertInto('users').values(USERS.record(ada)).execute()
+    bench = await openWithAda(open)
     await bench.ledger.createAccount({ id: ACCOUNT, name: 'one', feeBasisPoints: 100 })
   })
   afterEach(() => bench.close())

@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { makeTypedCode, plainTypedCode } from '../../vocabulary/typed-code.ts'
 import { SignInAttempts } from '../attempts.ts'
-import { hashSecret } from '../links.ts'
+import { hashSecret, type OfUser } from '../links.ts'
 import { completeSignIn, type NewSession, type SignedIn, updateSession } from '../sessions.ts'
 import { stepOfCode } from './authenticator-app.ts'
 import { listPasskeys } from './own-factors.ts'
@@ -201,11 +201,6 @@ export async function takeChallenge(
 const CODES = 10
 // Four groups of four characters are 80 bits, so that a fast hash keeps them safe.
 const SHAPE = { groups: 4, groupChars: 4, randomInt }
-
-interface OfUser {
-  readonly userId: string
-  readonly nowMs: number
-}
 
 /**
  * Gives a user ten new recovery codes; earlier ones no longer work. Returns them: the only place that has their
