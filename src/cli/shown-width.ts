@@ -33,3 +33,11 @@ export function brokenAt(width: number, text: string): readonly string[] {
   }
   return lines
 }
+
+// Characters that turn the direction of the text after them, so that a name could rewrite the rest of its line.
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g
+
+/** A text with an escape in place of each character that turns the direction of text. In JSON the escape means the same. */
+export function withoutTurns(text: string): string {
+  return text.replace(TURNS, (char) => `\\u${char.charCodeAt(0).toString(16)}`)
+}

@@ -125,3 +125,17 @@ test('lists fit the terminal, and one thing is shown whole', async () => {
   expect((await terminal.run('account', 'show', accountId)).out).toContain(name)
   terminal.close()
 })
+
+test('a name that turns the direction of text takes the room of its escape, in a pipe and on a terminal', () => {
+  const rows = [
+    ['key_1', 'a\u202eb', 'active'],
+    ['key_2', 'laptop', 'active'],
+  ]
+  const expected = [
+    'ID     NAME      STATE',
+    String.raw`key_1  a\u202eb  active`,
+    'key_2  laptop    active',
+  ].join('\n')
+  const shown = fittingTable(['ID', 'NAME', 'STATE'], rows, {})
+  expect([shown(null), shown(80)]).toEqual([expected, expected])
+})

@@ -1,4 +1,4 @@
-import { brokenAt, charactersOf, shownWidth } from './shown-width.ts'
+import { brokenAt, charactersOf, shownWidth, withoutTurns } from './shown-width.ts'
 
 /** A list for a terminal of so many columns; null: for a pipe or a file, where nothing is cut. */
 export type FittingTable = (columnsMax: number | null) => string
@@ -25,7 +25,8 @@ export function fittingTable(
   rows: Rows,
   cut: Readonly<Record<string, number>>,
 ): FittingTable {
-  const cells = rows.map((row) => row.map(String))
+  // The terminal writes escapes, which are longer: columns are measured with them.
+  const cells = rows.map((row) => row.map((cell) => withoutTurns(String(cell))))
   const rightAligned = headings.map(
     (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
   )

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { CommanderError } from 'commander'
 import { Problem } from '../vocabulary/problem.ts'
-import { brokenAt } from './shown-width.ts'
+import { brokenAt, withoutTurns } from './shown-width.ts'
 
 /** The output of a command. It is passed in, so that tests can read it. */
 export interface Terminal {
@@ -42,7 +42,7 @@ export function createTerminal({
   }
   const writeTo = (stream: TerminalStream) => (text: string) => {
     show('')
-    stream.write(`${text.replace(TURNS, escaped)}\n`)
+    stream.write(`${withoutTurns(text)}\n`)
   }
   const writeRemark = writeTo(remarks)
   return {
@@ -66,14 +66,6 @@ function inColumns(text: string, { isTTY, columns }: TerminalStream): string {
     .split('\n')
     .flatMap((line) => (HAS_LAYOUT.test(line) ? line : brokenAt(columns, line)))
     .join('\n')
-}
-
-// Characters that turn the direction of the text after them, so that a name could rewrite the rest of its line. In JSON
-// the escape means the same character.
-const TURNS = /[\u202a-\u202e\u2066-\u2069]/g
-
-function escaped(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16)}`
 }
 
 /** The process's own terminal. */

@@ -4,9 +4,6 @@ import { NotSent, type StoreFault, StoreUnavailable } from '../store-failure.ts'
 import { postgresFailure } from './postgres-failure.ts'
 import { type PostgresServer, readPostgresUrl } from './postgres-url.ts'
 
-/** How long to wait for a connection, over all servers. */
-const CONNECT_MS_MAX = 5_000
-
 /** How long to wait for the server's farewell. */
 const END_MS_MAX = 1_000
 
@@ -57,13 +54,15 @@ export interface ConnectInput {
 export class PostgresServers {
   readonly #servers: readonly PostgresServer[]
   readonly #connectTimeoutMs: number
+  readonly #connectTotalMs: number
   /** The place of the server that answered last. */
   #latest = 0
 
   constructor(url: string) {
-    const { servers, connectTimeoutMs, isShuffled } = readPostgresUrl(url)
+    const { servers, connectTimeoutMs, connectTotalMs, isShuffled } = readPostgresUrl(url)
     this.#servers = isShuffled ? shuffled(servers) : servers
     this.#connectTimeoutMs = connectTimeoutMs
+    this.#connectTotalMs = connectTotalMs
   }
 
   /**
@@ -71,7 +70,7 @@ export class PostgresServers {
    * that it is read-only, as does a server that was made so. Rejects with `NotSent` if none takes writes.
    */
   async connect(input: ConnectInput): Promise<ServerConnection> {
-    const untilMs = performance.now() + CONNECT_MS_MAX
+    const untilMs = performance.now() + this.#connectTotalMs
     const first = this.#latest
     const faults: string[] = []
     let cause: unknown

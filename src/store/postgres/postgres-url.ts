@@ -12,13 +12,17 @@ interface PostgresAddress {
   readonly servers: readonly PostgresServer[]
   /** How long to wait for a connection to one of them. */
   readonly connectTimeoutMs: number
+  /** How long to wait for a connection to any of them. */
+  readonly connectTotalMs: number
   /** Whether their order is drawn. */
   readonly isShuffled: boolean
   /** The address for logs: without password and parameters. */
   readonly shown: string
 }
 
-const CONNECT_TIMEOUT_SECONDS_DEFAULT = 2
+// While one server is silent, another may take writes. A server alone, on a busy machine, gets all of the time.
+const CONNECT_MS = 2_000
+const CONNECT_TOTAL_MS = 5_000
 const PORT_DEFAULT = 5_432
 const PORT_MAX = 65_535
 
@@ -55,7 +59,9 @@ export function readPostgresUrl(url: string): PostgresAddress {
   const hosts = hostsOf(authority.slice(at + 1), parameters)
   checkTarget(parameters.get('target_session_attrs'))
   const isShuffled = readBalance(parameters.get('load_balance_hosts'))
-  const connectTimeoutMs = readTimeout(parameters.get('connect_timeout'))
+  const givenMs = readTimeout(parameters.get('connect_timeout'))
+  const connectTotalMs = Math.max(CONNECT_TOTAL_MS, givenMs ?? 0)
+  const connectTimeoutMs = givenMs ?? (hosts.length === 1 ? CONNECT_TOTAL_MS : CONNECT_MS)
   for (const name of OWN_PARAMETERS) parameters.delete(name)
   nameFullCheck(parameters)
   const servers = hosts.map(({ host, port }) => ({
@@ -66,7 +72,7 @@ export function readPostgresUrl(url: string): PostgresAddress {
   const [user = ''] = userInfo.split(/[:@]/)
   const shownHosts = hosts.map(({ host, port }) => (port === null ? host : `${host}:${port}`))
   const shown = `postgres://${user === '' ? '' : `${user}@`}${shownHosts.join(',')}${path}`
-  return { servers, connectTimeoutMs, isShuffled, shown }
+  return { servers, connectTimeoutMs, connectTotalMs, isShuffled, shown }
 }
 
 // The driver reads them as verify-full, and prints a page of warnings.
@@ -158,9 +164,9 @@ function readBalance(balance: string | null): boolean {
   throw new Error(`load_balance_hosts of DATABASE_URL is ${balance}: it must be random or disable`)
 }
 
-/** From seconds. */
-function readTimeout(seconds: string | null): number {
-  if (seconds === null) return CONNECT_TIMEOUT_SECONDS_DEFAULT * 1_000
+/** From seconds; null: not given. */
+function readTimeout(seconds: string | null): number | null {
+  if (seconds === null) return null
   if (/^[1-9]\d{0,3}$/.test(seconds)) return Number(seconds) * 1_000
   throw new Error(
     `connect_timeout of DATABASE_URL is ${seconds}: it must be a whole number of seconds, above 0`,
