@@ -203,55 +203,8 @@ export class Authenticator {
     // The age of an entry counts from the start of the query, so that a change while the query runs is seen in time.
     const askedAtMs = this.#input.clock.nowMs()
     const timesForgotten = this.#timesForgotten
-    const rows = await this.#input.db
-      .selectFrom('api_keys')
-      .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
-      .select(['api_keys.id as apiKeyId', 'api_keys.account_id as accountId'])
-      .select(['api_keys.disabled as keyDisabled', 'accounts.disabled as accountDisabled'])
-      .select(['api_keys.expires_at_ms as expiresAtMs', 'accounts.has_backed_credit as hasBacked'])
-      .select(['api_keys.models_allow as keyAllow', 'api_keys.models_deny as keyDeny'])
-      .select(['accounts.models_allow as accountAllow', 'accounts.models_deny as accountDeny'])
-      .select(['api_keys.key_hash as hash', 'accounts.fee_basis_points as feeBasisPoints'])
-      .select(['api_keys.requests_per_minute_max as keyRequestsPerMinuteMax'])
-      .select(['api_keys.in_flight_max as keyInFlightMax'])
-      .select(['accounts.requests_per_minute_max as accountRequestsPerMinuteMax'])
-      .select(['accounts.in_flight_max as accountInFlightMax'])
-      .select(['api_keys.previous_key_hash as previousHash'])
-      .select(['api_keys.previous_expires_at_ms as previousExpiresAtMs'])
-      .where(({ eb, or }) =>
-        or([
-          eb('api_keys.key_hash', 'in', filledUp(hashes)),
-          eb('api_keys.previous_key_hash', 'in', filledUp(hashes)),
-        ]),
-      )
-      .where('api_keys.deleted_at_ms', 'is', null)
-      .execute()
-    const found = new Map(
-      rows.flatMap(({ hash, accountId, apiKeyId, feeBasisPoints, ...row }) => {
-        const known: KnownKey = {
-          replacedAtMs: null,
-          caller: {
-            accountId,
-            apiKeyId,
-            feeBasisPoints,
-            hasBackedCredit: row.hasBacked === 1,
-            models: ModelAccess.of({
-              account: { allow: row.accountAllow, deny: row.accountDeny },
-              apiKey: { allow: row.keyAllow, deny: row.keyDeny },
-            }),
-            ...ownLimits(row),
-          },
-          isSuspended: row.accountDisabled === 1,
-          disabled: row.keyDisabled === 1,
-          expiresAtMs: row.expiresAtMs,
-        }
-        const { previousHash, previousExpiresAtMs: replacedAtMs } = row
-        const own: readonly [string, KnownKey] = [hash, known]
-        if (previousHash === null || replacedAtMs === null || replacedAtMs <= askedAtMs)
-          return [own]
-        return [own, [previousHash, { ...known, replacedAtMs }] as const]
-      }),
-    )
+    const rows = await readApiKeys(this.#input.db, hashes)
+    const found = new Map(rows.flatMap((row) => knownTexts(row, askedAtMs)))
     if (timesForgotten !== this.#timesForgotten) return found
     for (const hash of hashes) {
       const value = found.get(hash)
@@ -263,6 +216,63 @@ export class Authenticator {
     }
     return found
   }
+}
+
+/** The keys that have one of these texts, now or before a rotation. */
+function readApiKeys(db: Kysely<Tables>, hashes: readonly string[]) {
+  return db
+    .selectFrom('api_keys')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .select(['api_keys.id as apiKeyId', 'api_keys.account_id as accountId'])
+    .select(['api_keys.disabled as keyDisabled', 'accounts.disabled as accountDisabled'])
+    .select(['api_keys.expires_at_ms as expiresAtMs', 'accounts.has_backed_credit as hasBacked'])
+    .select(['api_keys.models_allow as keyAllow', 'api_keys.models_deny as keyDeny'])
+    .select(['accounts.models_allow as accountAllow', 'accounts.models_deny as accountDeny'])
+    .select(['api_keys.key_hash as hash', 'accounts.fee_basis_points as feeBasisPoints'])
+    .select(['api_keys.requests_per_minute_max as keyRequestsPerMinuteMax'])
+    .select(['api_keys.in_flight_max as keyInFlightMax'])
+    .select(['accounts.requests_per_minute_max as accountRequestsPerMinuteMax'])
+    .select(['accounts.in_flight_max as accountInFlightMax'])
+    .select(['api_keys.previous_key_hash as previousHash'])
+    .select(['api_keys.previous_expires_at_ms as previousExpiresAtMs'])
+    .where(({ eb, or }) =>
+      or([
+        eb('api_keys.key_hash', 'in', filledUp(hashes)),
+        eb('api_keys.previous_key_hash', 'in', filledUp(hashes)),
+      ]),
+    )
+    .where('api_keys.deleted_at_ms', 'is', null)
+    .execute()
+}
+
+type FoundApiKey = Awaited<ReturnType<typeof readApiKeys>>[number]
+
+/** A key by the hash of its text and, until that stops working, by the hash of the text before a rotation. */
+function knownTexts(row: FoundApiKey, nowMs: number): readonly (readonly [string, KnownKey])[] {
+  const known: KnownKey = {
+    replacedAtMs: null,
+    caller: {
+      accountId: row.accountId,
+      apiKeyId: row.apiKeyId,
+      feeBasisPoints: row.feeBasisPoints,
+      hasBackedCredit: row.hasBacked === 1,
+      models: ModelAccess.of({
+        account: { allow: row.accountAllow, deny: row.accountDeny },
+        apiKey: { allow: row.keyAllow, deny: row.keyDeny },
+      }),
+      ...ownLimits(row),
+    },
+    isSuspended: row.accountDisabled === 1,
+    disabled: row.keyDisabled === 1,
+    expiresAtMs: row.expiresAtMs,
+  }
+  const { hash, previousHash, previousExpiresAtMs: replacedAtMs } = row
+  if (previousHash === null || replacedAtMs === null || replacedAtMs <= nowMs)
+    return [[hash, known]]
+  return [
+    [hash, known],
+    [previousHash, { ...known, replacedAtMs }],
+  ]
 }
 
 function ownLimits({
