@@ -138,7 +138,14 @@ function isOldMark(nowMs: number) {
 }
 
 /** Writes a mark, whether there is one or not. */
-export async function noteMark(db: Kysely<Tables>, { event, mark, nowMs }: NewMark): Promise<void> {
+export async function noteMark(
+  db: Kysely<Tables>,
+  {
+    event,
+    mark,
+    nowMs,
+  }: { readonly event: WebhookEvent; readonly mark: string; readonly nowMs: number },
+): Promise<void> {
   await db
     .insertInto('webhook_conditions')
     .values(WEBHOOK_CONDITIONS.record({ event, subjectId: mark, sinceMs: nowMs }))
@@ -146,12 +153,6 @@ export async function noteMark(db: Kysely<Tables>, { event, mark, nowMs }: NewMa
       conflict.columns(['event', 'subject_id']).doUpdateSet({ since_ms: nowMs }),
     )
     .execute()
-}
-
-interface NewMark {
-  readonly event: WebhookEvent
-  readonly mark: string
-  readonly nowMs: number
 }
 
 interface Marks {

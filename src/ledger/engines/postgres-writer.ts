@@ -25,12 +25,6 @@ export interface Reply {
 /** The reply in place of a statement that is not needed. */
 export const NO_ROWS: Promise<Reply> = Promise.resolve({ rows: [], rowCount: 0 })
 
-/** The parts of a notice or warning of the server that are read. */
-interface ServerNotice {
-  readonly code: string | undefined
-  readonly message: string | undefined
-}
-
 /** SQLSTATE of a notice that is no warning. */
 const NOTICE = '00000'
 
@@ -57,7 +51,9 @@ export class PostgresWriter {
     }
     this.client.once('end', ended)
     this.client.once('error', ended)
-    this.client.on('notice', (notice) => this.#noticed(notice))
+    this.client.on('notice', ({ code, message }) => {
+      if (code !== NOTICE) this.#warning = message ?? 'a warning without a text'
+    })
   }
 
   /** False once the connection was lost or dropped. */
@@ -151,9 +147,5 @@ export class PostgresWriter {
       : `no answer for ${Math.round(this.#answerTimeoutMs / 1_000)} seconds`
     const fault = waits ? 'waitsForStandby' : 'silent'
     return new StoreUnavailable(`${this.serverName}: ${reason}`, { fault })
-  }
-
-  #noticed({ code, message }: ServerNotice): void {
-    if (code !== NOTICE) this.#warning = message ?? 'a warning without a text'
   }
 }
