@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { OPERATORS_GROUPINGS } from '../../usage/read-usage.ts'
+import { moneyOf, OPERATORS_GROUPINGS } from '../../usage/read-usage.ts'
+import type { UsageSums } from '../../usage/sums.ts'
 import { csvLine } from '../csv.ts'
-import { figuresShape as chartFiguresShape, figureCell } from './usage-figures.ts'
+import { figuresShape as chartFiguresShape, figureCell, moneyAnswer } from './usage-figures.ts'
 import { STEPS } from './usage-range.ts'
 
 /** The groupings of a report: those of charts, and time and tags. */
@@ -40,6 +41,21 @@ export const rowShape = z.object({
 
 /** A row of a report. */
 export type ReportRow = z.infer<typeof rowShape>
+
+/** Sums of requests as the figures of a row. */
+export function figuresOf(sums: UsageSums): Figures {
+  return {
+    requests: sums.requests,
+    failed: sums.failed,
+    charge: sums.backed_charge_micros + sums.free_charge_micros,
+    ...moneyAnswer(moneyOf(sums)),
+    input_tokens: sums.input_tokens,
+    cache_read_tokens: sums.cache_read_tokens,
+    cache_write_tokens: sums.cache_write_tokens + sums.cache_write_long_tokens,
+    output_tokens: sums.output_tokens,
+    reasoning_tokens: sums.reasoning_tokens,
+  }
+}
 
 interface CsvColumns {
   /** Undefined: a row is a group, over the whole range. */

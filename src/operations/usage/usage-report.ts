@@ -5,7 +5,7 @@ import type { Reader } from '../../store/page-reads.ts'
 import type { Tables } from '../../store/schema.ts'
 import { inOneView } from '../../store/store.ts'
 import { readPeriods } from '../../usage/read-periods.ts'
-import { moneyOf, USAGE_GROUPINGS } from '../../usage/read-usage.ts'
+import { USAGE_GROUPINGS } from '../../usage/read-usage.ts'
 import type { SumRow } from '../../usage/sum-rows.ts'
 import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../../usage/sums.ts'
 import { isTimeZone } from '../../vocabulary/allowance.ts'
@@ -23,12 +23,12 @@ import {
 import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
-import { CUSTOMERS_FIGURES, moneyAnswer } from './usage-figures.ts'
+import { CUSTOMERS_FIGURES } from './usage-figures.ts'
 import { focusCsv } from './usage-focus.ts'
 import { type KeyOwner, readKeyOwners, readNames } from './usage-names.ts'
 import { placeField, type ReportRange, rangeOf, STEPS, stepsIn } from './usage-range.ts'
 import {
-  type Figures,
+  figuresOf,
   figuresShape,
   GROUPINGS,
   type Grouping,
@@ -198,14 +198,14 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
 
 /** Throws Problem `invalid_parameter` for groups that FOCUS has no columns for. */
 function focusOf(input: ReportInput & ReportRange) {
-  const { by: step, time_zone: zone, model: modelId, upstream, accountId, apiKeyId } = input
+  const { by: step, time_zone: zone } = input
   if (step !== 'day' && step !== 'month') {
     throw invalidParameter('by', '`by` must be day or month with `format=focus`.')
   }
   if (input.sort !== undefined) {
     throw invalidParameter('sort', '`sort` is not for `format=focus`: leave it out.')
   }
-  const query = { accountId, apiKeyId, modelId, upstream }
+  const query = queryOf(input)
   const { fromMs, toMs } = input
   return (view: Kysely<Tables>) => focusCsv(view, { query, fromMs, toMs, step, zone })
 }
@@ -216,39 +216,59 @@ function hasOwners({ by, isForOperators }: Pick<ReportInput, 'by' | 'isForOperat
 }
 
 async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange) {
-  const { by, time_zone, fromMs, toMs, accountId, apiKeyId, model: modelId, upstream } = input
-  const { sort } = input
-  const inOrder = (rows: readonly ReportRow[]) =>
-    sort === undefined ? rows : sortedRows(rows, sort)
-  const step = by === 'day' || by === 'month' ? by : input.step
-  const range = { fromMs, toMs }
-  const steps = step === undefined ? null : stepsIn(range, { step, zone: time_zone })
-  const query = { accountId, apiKeyId, modelId, upstream }
-  const boundsMs = steps?.boundsMs ?? [fromMs, toMs]
-  const head = {
+  const { by, time_zone, fromMs, toMs } = input
+  const { all, rows } =
+    by === 'day' || by === 'month'
+      ? await readSteps(view, { ...input, step: by })
+      : await readGroups(view, { ...input, by })
+  return {
     object: 'usage_report' as const,
     from: timeAnswer(fromMs),
     to: timeAnswer(toMs),
     time_zone,
     by,
+    totals: figuresOf(allOf(all)),
+    data: rows,
   }
-  if (by === 'day' || by === 'month') {
-    const sums = await readPeriods(view, { ...query, by: null, boundsMs })
-    const ofStep = new Map(sums.map((each) => [each.place, each.sums]))
-    const rows = (steps?.dates ?? []).map((date, place) => ({
-      id: date,
-      name: null,
-      figures: figuresOf(ofStep.get(place) ?? NO_USAGE),
-    }))
-    return { ...head, totals: figuresOf(allOf(sums)), data: inOrder(rows) }
-  }
+}
+
+/** The rows of a report, and the sums of all of its requests. */
+interface ReadRows {
+  readonly rows: readonly ReportRow[]
+  readonly all: readonly SumRow[]
+}
+
+/** A row for each day or month. */
+async function readSteps(
+  view: Kysely<Tables>,
+  input: ReportInput & ReportRange & { readonly step: (typeof STEPS)[number] },
+): Promise<ReadRows> {
+  const { dates, boundsMs } = stepsIn(input, { step: input.step, zone: input.time_zone })
+  const all = await readPeriods(view, { ...queryOf(input), by: null, boundsMs })
+  const ofStep = new Map(all.map((each) => [each.place, each.sums]))
+  const rows = dates.map((date, place) => ({
+    id: date,
+    name: null,
+    figures: figuresOf(ofStep.get(place) ?? NO_USAGE),
+  }))
+  return { rows: inOrder(rows, input), all }
+}
+
+/** A row for each group or, with `step`, for each group of each day or month. */
+async function readGroups(
+  view: Kysely<Tables>,
+  input: ReportInput & ReportRange & { readonly by: Exclude<Grouping, (typeof STEPS)[number]> },
+): Promise<ReadRows> {
+  const { by, step, time_zone: zone, fromMs, toMs } = input
+  const steps = step === undefined ? null : stepsIn(input, { step, zone })
+  const read = { ...queryOf(input), boundsMs: steps?.boundsMs ?? [fromMs, toMs] }
   const groupsMax = by === 'tag' ? TAGS_MAX + 1 : ROWS_MAX + 1
-  const groups = await readPeriods(view, { ...query, by, boundsMs, groupsMax })
+  const groups = await readPeriods(view, { ...read, by, groupsMax })
   if (groups.length >= groupsMax) throw by === 'tag' ? tooManyTags() : tooManyRows()
-  const all = by === 'tag' ? await readPeriods(view, { ...query, by: null, boundsMs }) : groups
+  const all = by === 'tag' ? await readPeriods(view, { ...read, by: null }) : groups
   const nameOf = await namesOf(view, by, groups)
   const ownerOfKey = hasOwners(input) ? await ownersOf(view, groups) : () => ({})
-  const rows = boundsMs.slice(1).flatMap((_, place) => {
+  const rows = read.boundsMs.slice(1).flatMap((_, place) => {
     const own = groups.filter((each) => each.place === place)
     const found =
       by === 'tag'
@@ -260,11 +280,22 @@ async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange
             }))
             .toSorted(byCharge)
     const date = steps?.dates[place]
-    const shown = inOrder(found)
+    const shown = inOrder(found, input)
     return date === undefined ? shown : shown.map((row) => ({ date, ...row }))
   })
   if (rows.length > ROWS_MAX) throw tooManyRows()
-  return { ...head, totals: figuresOf(allOf(all)), data: rows }
+  return { rows, all }
+}
+
+function queryOf({ accountId, apiKeyId, model: modelId, upstream }: ReportInput) {
+  return { accountId, apiKeyId, modelId, upstream }
+}
+
+function inOrder(
+  rows: readonly ReportRow[],
+  { sort }: Pick<ReportInput, 'sort'>,
+): readonly ReportRow[] {
+  return sort === undefined ? rows : sortedRows(rows, sort)
 }
 
 function rowOf(
@@ -331,20 +362,6 @@ async function ownersOf(
     keys.flatMap(({ label }) => label ?? []),
   )
   return (label) => owners.get(label ?? '') ?? {}
-}
-
-function figuresOf(sums: UsageSums): Figures {
-  return {
-    requests: sums.requests,
-    failed: sums.failed,
-    charge: sums.backed_charge_micros + sums.free_charge_micros,
-    ...moneyAnswer(moneyOf(sums)),
-    input_tokens: sums.input_tokens,
-    cache_read_tokens: sums.cache_read_tokens,
-    cache_write_tokens: sums.cache_write_tokens + sums.cache_write_long_tokens,
-    output_tokens: sums.output_tokens,
-    reasoning_tokens: sums.reasoning_tokens,
-  }
 }
 
 function byCharge(one: ReportRow, other: ReportRow): number {
