@@ -37,7 +37,7 @@ export async function serve(terminal: Terminal): Promise<void> {
   })
   closing.defer(close)
   // From here on, signals wait: a start that a signal ended would leave its writes in the store's log.
-  const stopping = stopSignal(log, typedName() !== 'tollgate')
+  const stopping = stopSignal({ log, isBelowNpm: typedName() !== 'tollgate' })
   let server: Gateway
   try {
     warnOfMisnomers(log)

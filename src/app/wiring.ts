@@ -63,7 +63,13 @@ export function warning(log: Logger, words: string): (cause: unknown) => void {
 const SAME_SIGNAL_MS = { alone: 200, belowNpm: 1_000 } as const
 
 /** Resolves at the first signal to stop. A later one ends the process at once. */
-export function stopSignal(log: Logger, isBelowNpm: boolean): Promise<void> {
+export function stopSignal({
+  log,
+  isBelowNpm,
+}: {
+  readonly log: Logger
+  readonly isBelowNpm: boolean
+}): Promise<void> {
   const sameMs = isBelowNpm ? SAME_SIGNAL_MS.belowNpm : SAME_SIGNAL_MS.alone
   let parentId = process.ppid
   return new Promise((resolve) => {
