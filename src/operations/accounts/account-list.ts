@@ -204,7 +204,7 @@ const CSV_PAGE_ACCOUNTS = 500
 /** A row of the list as CSV. */
 interface AccountLine extends ReturnType<typeof sumsAnswer> {
   readonly account: AccountRow
-  readonly credit: AccountCredit
+  readonly purses: AccountCredit
   /** Null: it has no requests. */
   readonly lastRequestAtMs: number | null
 }
@@ -216,10 +216,10 @@ const CSV_COLUMNS: CsvColumns<AccountLine> = {
   email: ({ account }) => account.email,
   external_id: ({ account }) => account.externalId,
   state: ({ account }) => (account.disabled ? 'suspended' : 'active'),
-  available: ({ credit }) => dollarsCell(credit.backed.availableMicros),
-  balance: ({ credit }) => dollarsCell(credit.backed.balanceMicros),
-  held: ({ credit }) => dollarsCell(credit.backed.heldMicros + credit.free.heldMicros),
-  free_available: ({ credit }) => dollarsCell(credit.free.availableMicros),
+  available: ({ purses }) => dollarsCell(purses.backed.availableMicros),
+  balance: ({ purses }) => dollarsCell(purses.backed.balanceMicros),
+  held: ({ purses }) => dollarsCell(purses.backed.heldMicros + purses.free.heldMicros),
+  free_available: ({ purses }) => dollarsCell(purses.free.availableMicros),
   charge: ({ charge }) => dollarsCell(charge),
   margin: ({ margin }) => (margin === null ? null : dollarsCell(margin)),
   last_request_at: ({ lastRequestAtMs }) => timeOrNull(lastRequestAtMs),
@@ -239,10 +239,10 @@ function accountCsv(
     const sums = await readAccounts(db, { accountIds, ...listed.days })
     const times = await lastRequestTimes(db, accountIds)
     const rows = accounts.flatMap((account): AccountLine[] => {
-      const credit = credits.get(account.id)
-      if (credit === undefined) return []
+      const purses = credits.get(account.id)
+      if (purses === undefined) return []
       const lastRequestAtMs = times.get(account.id) ?? null
-      return [{ account, credit, ...sumsAnswer(sums.get(account.id)), lastRequestAtMs }]
+      return [{ account, purses, ...sumsAnswer(sums.get(account.id)), lastRequestAtMs }]
     })
     return { rows, next }
   })
