@@ -3,13 +3,16 @@ import type { Page } from 'playwright-core'
 /** The least width and height of a target. */
 export const PIXELS_MIN = { phone: 40, desk: 24 } as const
 
-/** Buttons, fields and links that are too small, apart from words of a text and names in a table. */
-export function smallTargets(page: Page, pixelsMin: number): Promise<readonly string[]> {
+/**
+ * Buttons, fields and links that are too small, apart from words of a text and names in a table; chips of states whose
+ * colour is all that they have; and tabs whose names are wider than they are.
+ */
+export function smallOrUnreadable(page: Page, pixelsMin: number): Promise<readonly string[]> {
   return page.evaluate((leastPixels) => {
-    const all = document.querySelectorAll<HTMLElement>(
+    const targets = document.querySelectorAll<HTMLElement>(
       'button, a, summary, select, input:not([type=checkbox], [type=radio], [type=range], .vh)',
     )
-    return [...all].flatMap((element) => {
+    const small = [...targets].flatMap((element) => {
       // Its label is touched as well as the field itself.
       const target = element.closest<HTMLElement>('label.find') ?? element
       const { height, width } = target.getBoundingClientRect()
@@ -19,5 +22,23 @@ export function smallTargets(page: Page, pixelsMin: number): Promise<readonly st
       const size = `${Math.round(width)} x ${Math.round(height)}`
       return [`${element.className} ${element.textContent} ${size}`]
     })
+    const isShown = (part: Element) => part.checkVisibility({ visibilityProperty: true })
+    // A word that is for screen readers alone is a pixel wide.
+    const hasWords = (part: Element): boolean =>
+      isShown(part) &&
+      part.getBoundingClientRect().width >= 2 &&
+      [...part.childNodes].some((child) =>
+        child instanceof Element ? hasWords(child) : /\S/.test(child.nodeValue ?? ''),
+      )
+    const wordless = [...document.querySelectorAll('.chip')].filter(
+      (chip) => isShown(chip) && !hasWords(chip),
+    )
+    const covered = [...document.querySelectorAll('.tabs a')].filter((tab) => {
+      const range = document.createRange()
+      range.selectNodeContents(tab)
+      return range.getBoundingClientRect().width > tab.getBoundingClientRect().width + 0.5
+    })
+    const unreadable = [...wordless, ...covered]
+    return [...small, ...unreadable.map((each) => `${each.className} ${each.textContent}`)]
   }, pixelsMin)
 }
