@@ -72,7 +72,7 @@ export class KnownRoutes {
     if (has.length > 0 && !client.headersSent) client.setHeader('allow', has.join(', '))
     const isDoubled = /^\/v1\/v1(?:\/|$)/.test(path)
     const why = isDoubled
-      ? 'the path has one /v1 too many. Set the base URL of the client without /v1.'
+      ? 'the path has one /v1 too many. Remove one from the base URL of the client.'
       : has.length > 0
         ? `the path takes ${oneOf(has)}.`
         : this.#adviceOn(path)

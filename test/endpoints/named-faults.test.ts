@@ -167,9 +167,9 @@ test.each([
   [
     'POST',
     '/v1/v1/messages',
-    'the path has one /v1 too many. Set the base URL of the client without /v1.',
+    'the path has one /v1 too many. Remove one from the base URL of the client.',
   ],
-  ['GET', '/v1/v1', 'the path has one /v1 too many. Set the base URL of the client without /v1.'],
+  ['GET', '/v1/v1', 'the path has one /v1 too many. Remove one from the base URL of the client.'],
   ...(
     [
       ['POST', '/chat/completions', '/v1/chat/completions'],
