@@ -5,7 +5,7 @@ import { ALLOWANCE_PERIODS, type AllowancePeriod, periodSpanAt } from '../vocabu
 import { type Micros, micros } from '../vocabulary/money.ts'
 import { periodsBetween, planSums, type SumDetail } from './sum-plan.ts'
 import { isByKey, type RowsQuery, readRolled, readSpan, type SumRow } from './sum-rows.ts'
-import { addSums, NO_USAGE, type SelectedSums, subtractSums } from './sums.ts'
+import { addSums, hasUsage, NO_USAGE, type SelectedSums, subtractSums } from './sums.ts'
 
 /** The requests of a report, and its periods. */
 export interface PeriodQuery extends Omit<RowsQuery, 'columns' | 'labelled'> {
@@ -49,7 +49,7 @@ export async function readPeriods(
     if (into !== null) add(rows.map((row) => ({ ...row, place: into })))
   }
   // A group may have no request in the rest of a day.
-  return [...sums.values()].filter(({ sums: each }) => Object.values(each).some(Boolean))
+  return [...sums.values()].filter((row) => hasUsage(row.sums))
 }
 
 function detailOf({ apiKeyId, by }: RowsQuery): SumDetail {

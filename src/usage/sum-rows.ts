@@ -3,13 +3,7 @@ import type { Tables } from '../store/schema.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import type { Span } from './sum-plan.ts'
-import {
-  GROUPING_COLUMNS,
-  NO_USAGE,
-  type SelectedSums,
-  selectSums,
-  type UsageSums,
-} from './sums.ts'
+import { GROUPING_COLUMNS, type SelectedSums, selectSums, sumsOf, type UsageSums } from './sums.ts'
 
 /** The requests that are added up, and how. */
 export interface RowsQuery {
@@ -93,6 +87,36 @@ export async function readRolled(
   query: RowsQuery,
   { source, places }: RolledPart,
 ): Promise<readonly SumRow[]> {
+  const read: SumRow[] = []
+  for (const slice of slicesOf(places, query)) {
+    read.push(...(await readSlice(view, query, { source, places: slice })))
+    if (read.length >= (query.groupsMax ?? Infinity)) break
+  }
+  return read
+}
+
+// The rows of one statement are read without a pause, in which no other request is served.
+const GROUPED_PERIODS_AT_ONCE = 14
+
+/** Rolled days or hours in parts, where each of them can have many rows. */
+function slicesOf(
+  places: RolledPart['places'],
+  { by }: RowsQuery,
+): readonly RolledPart['places'][] {
+  if (by === null || !isOfSinglePeriods(places)) return [places]
+  const entries = [...places]
+  const length = Math.ceil(entries.length / GROUPED_PERIODS_AT_ONCE)
+  return Array.from({ length }, (_, slice) => {
+    const start = slice * GROUPED_PERIODS_AT_ONCE
+    return new Map(entries.slice(start, start + GROUPED_PERIODS_AT_ONCE))
+  })
+}
+
+async function readSlice(
+  view: Kysely<Tables>,
+  query: RowsQuery,
+  { source, places }: RolledPart,
+): Promise<readonly SumRow[]> {
   const number = source === 'usage_days' ? 'day' : 'hour'
   const numbers = [...places.keys()]
   if (numbers.length === 0) return []
@@ -136,8 +160,8 @@ export async function readSpan(
   return read
 }
 
-function sumRowOf({ group_step: _, group_label, ...sums }: StoredRow, place: number): SumRow {
-  return { place, label: group_label, sums: { ...NO_USAGE, ...sums } }
+function sumRowOf(row: StoredRow, place: number): SumRow {
+  return { place, label: row.group_label, sums: sumsOf(row) }
 }
 
 /**
@@ -148,14 +172,26 @@ function stepOfPeriod(
   number: RawBuilder<unknown>,
   places: ReadonlyMap<number, number>,
 ): RawBuilder<unknown> {
-  const lastOf = new Map<number, number>()
-  for (const [each, place] of places) lastOf.set(place, each)
-  if (lastOf.size * 2 > places.size && lastOf.size > 1) return number
+  if (isOfSinglePeriods(places)) return number
+  const lastOf = lastOfPlaces(places)
   const lasts = [...lastOf.values()]
   const last = sql.lit(lasts.pop() ?? 0)
   if (lasts.length === 0) return last
   const cases = lasts.map((each) => sql`when ${number} <= ${sql.lit(each)} then ${sql.lit(each)}`)
   return sql`case ${sql.join(cases, sql` `)} else ${last} end`
+}
+
+/** Whether most periods are one day or hour, so that each of these is a row for each group. */
+function isOfSinglePeriods(places: RolledPart['places']): boolean {
+  const { size } = lastOfPlaces(places)
+  return size * 2 > places.size && size > 1
+}
+
+/** The last day or hour of each period. */
+function lastOfPlaces(places: RolledPart['places']): ReadonlyMap<number, number> {
+  const lastOf = new Map<number, number>()
+  for (const [each, place] of places) lastOf.set(place, each)
+  return lastOf
 }
 
 function labelOf(

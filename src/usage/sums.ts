@@ -124,6 +124,16 @@ const SELECTED_OF = {
 /** Sums that are all 0. */
 export const NO_USAGE: UsageSums = sumsBy(() => 0)
 
+/** Sums as they are stored, of which some may have been left out: those are 0. */
+export function sumsOf(stored: Partial<UsageSums>): UsageSums {
+  return sumsBy((name) => stored[name] ?? 0)
+}
+
+/** Whether any of the sums is not 0. */
+export function hasUsage(sums: UsageSums): boolean {
+  return SUM_COLUMNS.some((name) => sums[name] !== 0)
+}
+
 /** Adds two sums. Throws RangeError where a result is beyond a safe integer, and so perhaps not exact. */
 export function addSums(one: UsageSums, other: UsageSums): UsageSums {
   return sumsBy((name) => one[name] + other[name])

@@ -1,7 +1,9 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import { moneyOf, OPERATORS_GROUPINGS } from '../../usage/read-usage.ts'
 import type { UsageSums } from '../../usage/sums.ts'
 import { csvLine } from '../csv.ts'
+import { timeField } from '../fields.ts'
 import { figuresShape as chartFiguresShape, figureCell, moneyAnswer } from './usage-figures.ts'
 import { STEPS } from './usage-range.ts'
 
@@ -20,8 +22,7 @@ export const figuresShape = chartFiguresShape.omit({
 /** The figures of a row. */
 export type Figures = z.infer<typeof figuresShape>
 
-/** A row of a report as it is answered. */
-export const rowShape = z.object({
+const rowShape = z.object({
   id: z
     .string()
     .nullable()
@@ -57,6 +58,26 @@ export function figuresOf(sums: UsageSums): Figures {
   }
 }
 
+/** The sums of requests over a range. */
+export const usageReportShape = z
+  .object({
+    object: z.literal('usage_report'),
+    from: timeField,
+    to: timeField,
+    time_zone: z.string(),
+    by: z.enum(GROUPINGS),
+    as_of: timeField,
+    totals: figuresShape.describe(
+      'Each request counts once. By tag, the rows can add up to more, because a request counts under each of its tags.',
+    ),
+    data: z
+      .array(rowShape)
+      .describe(
+        'By `sort`; without it, every day or month in order, or every group, the largest charge first. With `step`: the groups of each day or month, in order.',
+      ),
+  })
+  .meta({ id: 'UsageReport' })
+
 interface CsvColumns {
   /** Undefined: a row is a group, over the whole range. */
   readonly step: (typeof STEPS)[number] | undefined
@@ -65,8 +86,11 @@ interface CsvColumns {
   readonly hasOwners: boolean
 }
 
-/** The lines of a report, and a line of its totals, in exact dollars. */
-export function reportCsv(
+// After so many lines, other requests are served.
+const LINES_AT_ONCE = 500
+
+/** The lines of a report, and a line of its totals, in exact dollars. Each part is written when the client has taken the one before. */
+export async function* reportCsv(
   {
     by,
     data,
@@ -77,7 +101,7 @@ export function reportCsv(
     readonly totals: Figures
   },
   { step, columns, hasOwners }: CsvColumns,
-): string {
+): AsyncGenerator<string> {
   const isNamed = by === 'key' || by === 'account'
   const line = ({ date, id, name, figures, ...owner }: ReportRow): string => {
     const dated = step === undefined ? [] : [date ?? null]
@@ -93,13 +117,16 @@ export function reportCsv(
   }
   const dated = step === undefined ? [] : ['date']
   const owned = hasOwners ? ['account', 'account_name'] : []
-  const head = csvLine([...dated, ...(isNamed ? [by, 'name'] : [by]), ...owned, ...columns])
+  yield csvLine([...dated, ...(isNamed ? [by, 'name'] : [by]), ...owned, ...columns])
   const none = by === 'tag' ? NO_TAGS : NO_UPSTREAM
-  const rows = data.map((row) => line({ ...row, id: row.id ?? none }))
+  for (let from = 0; from < data.length; from += LINES_AT_ONCE) {
+    const part = data.slice(from, from + LINES_AT_ONCE)
+    yield part.map((row) => line({ ...row, id: row.id ?? none })).join('')
+    await turn()
+  }
   const total = { id: 'total', name: null, figures: totals }
   // The first cell says that the line is the total.
-  const last = step === undefined ? line(total) : line({ ...total, id: null, date: 'total' })
-  return [head, ...rows, last].join('')
+  yield step === undefined ? line(total) : line({ ...total, id: null, date: 'total' })
 }
 
 const NO_TAGS = '(without tags, or pruned)'

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { Reader } from '../../store/page-reads.ts'
@@ -12,14 +13,7 @@ import { isTimeZone } from '../../vocabulary/allowance.ts'
 import { RANGE_DAYS_MAX } from '../../vocabulary/date-range.ts'
 import { invalidParameter, type Problem } from '../../vocabulary/problem.ts'
 import { REPORT_ORDERS, type ReportOrder, sortedRows } from '../../vocabulary/report-order.ts'
-import {
-  filterField,
-  formatField,
-  idFilterField,
-  timeAnswer,
-  timeField,
-  wantsCsv,
-} from '../fields.ts'
+import { filterField, formatField, idFilterField, timeAnswer, wantsCsv } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { operation } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
@@ -34,12 +28,18 @@ import {
   type Grouping,
   type ReportRow,
   reportCsv,
-  rowShape,
+  usageReportShape,
 } from './usage-report-row.ts'
 
 // More of them would delay other requests while they are parsed and written.
 const TAGS_MAX = 10_000
 const ROWS_MAX = 50_000
+
+// JSON is written in one piece, in which no other request is served, and customers can ask for it again and again.
+const JSON_ROWS_OF_CUSTOMERS_MAX = 20_000
+
+// After so many rows, other requests are served.
+const ROWS_AT_ONCE = 500
 
 const CUSTOMERS_GROUPINGS = [...STEPS, ...USAGE_GROUPINGS, 'tag'] as const
 
@@ -190,10 +190,10 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
   const report = await inOneView(db, (view) => readReport(view, { ...input, ...range }))
   const body = { ...report, as_of: timeAnswer(nowMs) }
   if (!wantsCsv(input.format, input.acceptsCsv)) return body
-  const all = figuresShape.keyof().options
   const { isForOperators, step } = input
+  const all = figuresShape.keyof().options
   const columns = isForOperators ? all : all.filter((name) => CUSTOMERS_FIGURES.includes(name))
-  return Readable.from([reportCsv(body, { step, columns, hasOwners: hasOwners(input) })])
+  return Readable.from(reportCsv(body, { step, columns, hasOwners: hasOwners(input) }))
 }
 
 /** Throws Problem `invalid_parameter` for groups that FOCUS has no columns for. */
@@ -217,7 +217,7 @@ function hasOwners({ by, isForOperators }: Pick<ReportInput, 'by' | 'isForOperat
 
 async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange) {
   const { by, time_zone, fromMs, toMs } = input
-  const { all, rows } =
+  const { totals, rows } =
     by === 'day' || by === 'month'
       ? await readSteps(view, { ...input, step: by })
       : await readGroups(view, { ...input, by })
@@ -227,7 +227,7 @@ async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange
     to: timeAnswer(toMs),
     time_zone,
     by,
-    totals: figuresOf(allOf(all)),
+    totals: figuresOf(totals),
     data: rows,
   }
 }
@@ -235,7 +235,7 @@ async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange
 /** The rows of a report, and the sums of all of its requests. */
 interface ReadRows {
   readonly rows: readonly ReportRow[]
-  readonly all: readonly SumRow[]
+  readonly totals: UsageSums
 }
 
 /** A row for each day or month. */
@@ -251,7 +251,7 @@ async function readSteps(
     name: null,
     figures: figuresOf(ofStep.get(place) ?? NO_USAGE),
   }))
-  return { rows: inOrder(rows, input), all }
+  return { rows: inOrder(rows, input), totals: allOf(all) }
 }
 
 /** A row for each group or, with `step`, for each group of each day or month. */
@@ -262,17 +262,25 @@ async function readGroups(
   const { by, step, time_zone: zone, fromMs, toMs } = input
   const steps = step === undefined ? null : stepsIn(input, { step, zone })
   const read = { ...queryOf(input), boundsMs: steps?.boundsMs ?? [fromMs, toMs] }
-  const groupsMax = by === 'tag' ? TAGS_MAX + 1 : ROWS_MAX + 1
+  const rowsMax = rowsMaxOf(input)
+  const groupsMax = by === 'tag' ? TAGS_MAX + 1 : rowsMax + 1
   const groups = await readPeriods(view, { ...read, by, groupsMax })
-  if (groups.length >= groupsMax) throw by === 'tag' ? tooManyTags() : tooManyRows()
+  if (groups.length >= groupsMax) throw by === 'tag' ? tooManyTags() : tooManyRows(rowsMax)
   const all = by === 'tag' ? await readPeriods(view, { ...read, by: null }) : groups
   const nameOf = await namesOf(view, by, groups)
   const ownerOfKey = hasOwners(input) ? await ownersOf(view, groups) : () => ({})
-  const rows = read.boundsMs.slice(1).flatMap((_, place) => {
-    const own = groups.filter((each) => each.place === place)
+  const groupsAt = Map.groupBy(groups, ({ place }) => place)
+  const allAt = Map.groupBy(all, ({ place }) => place)
+  const rows: ReportRow[] = []
+  let totals = NO_USAGE
+  let rowsBefore = 0
+  for (const place of read.boundsMs.slice(1).keys()) {
+    const own = groupsAt.get(place) ?? []
+    const ownSums = allOf(allAt.get(place) ?? [])
+    totals = addSums(totals, ownSums)
     const found =
       by === 'tag'
-        ? rowsOfTags(own, allOf(all.filter((each) => each.place === place)))
+        ? await rowsOfTags(own, ownSums)
         : own
             .map(({ label, sums }) => ({
               ...rowOf(label, { name: nameOf(label), sums }),
@@ -281,10 +289,17 @@ async function readGroups(
             .toSorted(byCharge)
     const date = steps?.dates[place]
     const shown = inOrder(found, input)
-    return date === undefined ? shown : shown.map((row) => ({ date, ...row }))
-  })
-  if (rows.length > ROWS_MAX) throw tooManyRows()
-  return { rows, all }
+    rows.push(...(date === undefined ? shown : shown.map((row) => ({ date, ...row }))))
+    if (rows.length > rowsMax) throw tooManyRows(rowsMax)
+    if (rows.length < rowsBefore + ROWS_AT_ONCE) continue
+    rowsBefore = rows.length
+    await turn()
+  }
+  return { rows, totals }
+}
+
+function rowsMaxOf({ format, acceptsCsv, isForOperators }: ReportInput): number {
+  return wantsCsv(format, acceptsCsv) || isForOperators ? ROWS_MAX : JSON_ROWS_OF_CUSTOMERS_MAX
 }
 
 function queryOf({ accountId, apiKeyId, model: modelId, upstream }: ReportInput) {
@@ -316,10 +331,11 @@ function tooManyTags(): Problem {
   )
 }
 
-function tooManyRows(): Problem {
+function tooManyRows(rowsMax: number): Problem {
+  const other = rowsMax < ROWS_MAX ? 'ask for CSV' : 'leave `step` out'
   return invalidParameter(
     'from',
-    `The report has more than ${ROWS_MAX.toLocaleString('en-US')} rows. Choose a shorter range, or leave \`step\` out.`,
+    `The report has more than ${rowsMax.toLocaleString('en-US')} rows. Choose a shorter range, or ${other}.`,
   )
 }
 
@@ -327,9 +343,10 @@ function tooManyRows(): Problem {
  * A request counts in each of its tags. Requests without tags, and pruned ones, are the last row. Throws Problem
  * `invalid_parameter` for more tags than a report can have.
  */
-function rowsOfTags(lists: readonly SumRow[], all: UsageSums): readonly ReportRow[] {
+async function rowsOfTags(lists: readonly SumRow[], all: UsageSums): Promise<readonly ReportRow[]> {
   const tags = new Map<string, UsageSums>()
-  for (const { label, sums } of lists) {
+  for (const [count, { label, sums }] of lists.entries()) {
+    if (count > 0 && count % ROWS_AT_ONCE === 0) await turn()
     const tagged: readonly string[] = JSON.parse(label ?? '[]')
     for (const tag of tagged) tags.set(tag, addSums(tags.get(tag) ?? NO_USAGE, sums))
     if (tags.size > TAGS_MAX) throw tooManyTags()
@@ -371,23 +388,3 @@ function byCharge(one: ReportRow, other: ReportRow): number {
     ((one.id ?? '') < (other.id ?? '') ? -1 : 1)
   )
 }
-
-/** The sums of requests over a range. */
-export const usageReportShape = z
-  .object({
-    object: z.literal('usage_report'),
-    from: timeField,
-    to: timeField,
-    time_zone: z.string(),
-    by: z.enum(GROUPINGS),
-    as_of: timeField,
-    totals: figuresShape.describe(
-      'Each request counts once. By tag, the rows can add up to more, because a request counts under each of its tags.',
-    ),
-    data: z
-      .array(rowShape)
-      .describe(
-        'By `sort`; without it, every day or month in order, or every group, the largest charge first. With `step`: the groups of each day or month, in order.',
-      ),
-  })
-  .meta({ id: 'UsageReport' })
