@@ -46,7 +46,7 @@ const SCOPES: readonly (readonly [RegExp, AdminScope])[] = [
 interface Sender {
   readonly headers: Readonly<Record<string, string>>
   readonly is: 'nobody' | 'key' | 'member' | 'owner' | 'operator' | 'stranger' | 'token'
-  /** A token's scope; null: revoked. For a key, why it is refused. */
+  /** A token's scope; null: revoked or expired. For a key, why it is refused. */
   readonly scope?: AdminScope | null
   readonly refused?: readonly [httpStatus: number, code: string]
 }
@@ -92,11 +92,13 @@ const SENDERS = [
   'a key of a suspended account',
   'a key of another account',
   'a revoked token',
+  'an expired token',
   ...ADMIN_SCOPES.map((scope) => `a token with ${scope}` as const),
   'the token of the settings',
   'a member of another account',
   'an owner of another account',
   'the owner of a suspended account',
+  'a removed member with an open session',
   'a member',
   'an owner',
   'an operator',
@@ -131,6 +133,16 @@ beforeAll(async () => {
   const disabled = await world.account()
   const { json: keys } = await operator.get(`operator/accounts/${disabled.id}/keys`)
   await change(`keys/${Object(keys['data'])[0].id}`, { disabled: true })
+  const expired = await token('everything', Date.now())
+  const removed = await inviteGuest(world, {
+    email: `removed-of@${own.mark}.example`,
+    accountId: own.account.id,
+    role: 'owner',
+  })
+  const removal = { email: `removed-of@${own.mark}.example`, account_id: own.account.id }
+  const path = '/v1/admin/users/remove'
+  const answer = await send({ method: 'POST', path, headers: SETTINGS, body: removal })
+  expect(answer.httpStatus).toBe(200)
   const revoked = await token('read')
   await send({ method: 'DELETE', path: `/v1/admin/tokens/${revoked.id}`, headers: SETTINGS })
   const scoped = Object.fromEntries(
@@ -153,10 +165,12 @@ beforeAll(async () => {
     },
     'a key of another account': key(other.account),
     'a revoked token': { headers: bearer(revoked.text), is: 'token', scope: null },
+    'an expired token': { headers: bearer(expired.text), is: 'token', scope: null },
     'the token of the settings': { headers: SETTINGS, is: 'token', scope: 'everything' },
     'a member of another account': { headers: session(await of(other, 'member')), is: 'stranger' },
     'an owner of another account': { headers: session(await of(other, 'owner')), is: 'stranger' },
     'the owner of a suspended account': { headers: session(suspendedOwner), is: 'stranger' },
+    'a removed member with an open session': { headers: session(removed), is: 'stranger' },
     'a member': { headers: session(await of(own, 'member')), is: 'member' },
     'an owner': { headers: session(await of(own, 'owner')), is: 'owner' },
     'an operator': { headers: session(operator), is: 'operator' },
@@ -200,11 +214,15 @@ async function change(path: string, body: object): Promise<void> {
   expect((await send(sent)).httpStatus).toBe(200)
 }
 
-async function token(scope: AdminScope): Promise<{ readonly id: string; readonly text: string }> {
+/** By position: the scope, and the moment at which it expires; default: never. */
+async function token(
+  scope: AdminScope,
+  expiresAtMs: number | null = null,
+): Promise<{ readonly id: string; readonly text: string }> {
   const { store, ids } = world.gateway
   const { adminToken, text } = await createAdminToken(
     { db: store.db, ids, clock: { nowMs: Date.now } },
-    { name: scope, scopes: [scope], expiresAtMs: null, madeBy: null, by: null },
+    { name: scope, scopes: [scope], expiresAtMs, madeBy: null, by: null },
   )
   return { id: adminToken.id, text }
 }
