@@ -110,7 +110,7 @@ const LAUNCHER = [
 ] as const
 const MOVING = [
   'test/moving-stores.test.ts',
-  'the commands of docs/moving-stores.md move a store, there and back, and back it up',
+  'the commands of docs/moving-stores.md move a store, there and back',
 ] as const
 const CURL = ['test/readme.test.ts', 'the curl line of README answers, with its cost'] as const
 const README = [
