@@ -14,10 +14,10 @@ const NEEDED_MINOR = 11
 const launcherPath = fileURLToPath(import.meta.url)
 const root = dirname(dirname(launcherPath))
 const installedNode = findInstalledNode()
-// A checkout has the sources; the package has what the compiler made of them, because Node erases no types below
-// node_modules.
 // Whether the Node that runs the program in place of this one has been sent a signal to stop.
 let hasForwarded = false
+// A checkout has the sources; the package has what the compiler made of them, because Node erases no types below
+// node_modules.
 const isCheckout = existsSync(join(root, 'src', 'main.ts'))
 
 // npm runs its scripts, and what npx is given, below a shell. A signal that npm passes on ends that shell and

@@ -60,7 +60,12 @@ test.each([
   [
     'an image',
     { ...OPEN, modalities: ['image', 'text'] },
-    'images and audio. Add paid credit, or leave out `modalities`.',
+    'images or audio. Add paid credit, or leave out `modalities`.',
+  ],
+  [
+    'a search and an image',
+    { ...OPEN, ...SEARCH, modalities: ['image', 'text'] },
+    'web search or images or audio. Add paid credit, or leave out the web search and `modalities`.',
   ],
 ])('free credit that does not pay for %s says so', async (_, body, text) => {
   const { id, apiKey } = await world.account({ creditMicros: 0 })

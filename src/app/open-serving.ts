@@ -223,12 +223,12 @@ function openSettler(
 
 /**
  * The cost in a settle whose hold was released before it came, as when this process stood still for longer than the
- * others wait; null: there is none.
+ * others wait; null: there is none, or it is an estimate.
  */
 function billedLateBy({ requestId, resolution }: HeldSettle, settled: Settled): BilledLate | null {
   if (settled.settledNow || settled.state !== 'released' || !('costUsd' in resolution)) return null
   const { costUsd } = resolution
-  return costUsd === null ? null : { requestId, costUsd }
+  return costUsd === null || costUsd.digits === 0n ? null : { requestId, costUsd }
 }
 
 function openForgottenHolds(

@@ -52,6 +52,10 @@ test.each([
   ['remaining connection slots are reserved for roles with SUPERUSER', 'Raise its max_connections'],
   ['The server does not support SSL connections', 'Leave sslmode out of DATABASE_URL'],
   ['self-signed certificate in certificate chain', 'Name the file of the authority'],
+  ['unable to get local issuer certificate', 'Name the file of the authority'],
+  ["Hostname/IP does not match certificate's altnames: IP: 10.0.0.1", 'Name the server in'],
+  ['certificate has expired', 'Renew the certificate'],
+  ['connection requires a valid client certificate', 'Check that the database is running'],
   ['connect ECONNREFUSED 10.0.0.1:5432', 'Check that the database is running'],
 ])('a PostgreSQL server that answers %j is refused with what to correct', (message, advice) => {
   const config = readConfig({ DATABASE_URL: 'postgres://tollgate@db/tollgate' })

@@ -122,7 +122,11 @@ function postgresAdvice(message: string): string {
   if (message.includes('does not support SSL')) {
     return 'Leave sslmode out of DATABASE_URL, or set up TLS at the server.'
   }
-  if (/certificate/i.test(message)) {
+  if (message.includes('altnames')) {
+    return 'Name the server in DATABASE_URL as its certificate does.'
+  }
+  if (message.includes('certificate has expired')) return 'Renew the certificate of the server.'
+  if (/self-signed certificate|unable to (get|verify) .*certificate/.test(message)) {
     return 'Name the file of the authority that signed the certificate of the server: sslrootcert=/path/ca.pem in DATABASE_URL (docs/scale.md).'
   }
   return message.includes('is read-only')

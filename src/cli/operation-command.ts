@@ -128,7 +128,7 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
     const isJson = options['json'] === true
     const { format } = sent.query
     if (isJson && (format === 'csv' || format === 'focus')) {
-      const other = format === 'csv' ? '--csv' : '--format focus'
+      const other = options['csv'] === true ? '--csv' : `--format ${format}`
       throw new UsageFailure(`\`--json\` cannot be given with \`${other}\`.`)
     }
     const begins = row.begins?.(input)

@@ -222,14 +222,19 @@ function othersHold(requests: string, held: string): string {
 function freeCreditMessage({ call, offer }: SizedCall): { readonly message?: string } {
   const mayPay = call.rules.freeCredit !== 'never' && offer.openWeights
   if (!mayPay || offer.outputModalities.size > 1) return {}
-  const [unpaid, remedy] = call.tools.serverTools
-    ? ['web search', 'the web search']
-    : ['images and audio', '`modalities`']
+  const unpaid = [
+    ...(call.tools.serverTools ? [['web search', 'the web search']] : []),
+    ...(call.outputKinds.image || call.outputKinds.audio
+      ? [['images or audio', '`modalities`']]
+      : []),
+  ]
+  const [kinds, remedies] = [0, 1].map((part) => unpaid.map((each) => each[part] ?? ''))
   return {
-    message: `The account has only free credit, which does not pay for ${unpaid}. Add paid credit, or leave out ${remedy}.`,
+    message: `The account has only free credit, which does not pay for ${ONE_OF.format(kinds ?? [])}. Add paid credit, or leave out ${ALL_OF.format(remedies ?? [])}.`,
   }
 }
 
+const ALL_OF = new Intl.ListFormat('en-GB', { type: 'conjunction' })
 const ONE_OF = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 
 /** The ways to a hold that fits. */

@@ -206,7 +206,7 @@ function syntaxMessage(text: string, engineMessage: string): string {
 }
 
 /** A longer text is not searched. */
-const SEARCHED_CHARS_MAX = 256 * 1024
+const SEARCHED_CHARS_MAX = 64 * 1024
 const WORD = /[\t\n\r ]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|-?\d[-+.\deE]*|true|false|null|)/y
 
 /**

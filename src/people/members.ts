@@ -49,6 +49,7 @@ export function changeMember(
     if (ownerId !== null && !isOwner(ownerId)) throw new Problem('owner_required')
     if (isOwner(userId) && role !== 'owner' && owners.length === 1) throw new Problem('last_owner')
     if (!(await setRole(trx, { accountId, userId, role }))) return false
+    if (role === user.role) return true
     const detail = { name: user.name, role }
     const before = { role: user.role }
     await recordAction(trx, { by, accountId, targetId: userId, detail, before, nowMs })

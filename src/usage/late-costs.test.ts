@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import { HOUR_MS } from '../vocabulary/clock.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import { ofEach } from '../vocabulary/testing/of-each.ts'
 import { readPeriods } from './read-periods.ts'
@@ -83,5 +83,24 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await expect(history.audit()).rejects.toThrow('late_costs.cost')
     await sql`update requests set cost_rest_pico = 3`.execute(db)
     await expect(history.audit()).rejects.toThrow('requests.cost_rest_pico')
+  })
+
+  test('a report of as many groups as it can have has all of its days, also where each has a late cost', async () => {
+    const fromMs = history.nowMs
+    const days = 16
+    const requestIds: string[] = []
+    for (let day = 0; day < days; day++) {
+      const requestId = await history.open(0, history.nowMs)
+      await history.settle(requestId, { kind: 'released' })
+      requestIds.push(requestId)
+      history.wait(DAY_MS)
+    }
+    history.wait(2 * DAY_MS)
+    await history.roll()
+    for (const requestId of requestIds) await history.settle(requestId, finalOf(micros(21)))
+    const boundsMs = Array.from({ length: days + 1 }, (_, day) => fromMs + day * DAY_MS)
+    const query = { accountId: null, apiKeyId: null, by: 'key', boundsMs } as const
+    const db = history.bench.store.pages({ owner: 'test' })
+    expect(await readPeriods(db, { ...query, groupsMax: days + 1 })).toHaveLength(days)
   })
 })

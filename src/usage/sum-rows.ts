@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
+import { slicesOf } from '../vocabulary/slices.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import type { Span } from './sum-plan.ts'
 import { GROUPING_COLUMNS, type SelectedSums, selectSums, sumsOf, type UsageSums } from './sums.ts'
@@ -88,9 +89,13 @@ export async function readRolled(
   { source, places }: RolledPart,
 ): Promise<readonly SumRow[]> {
   const read: SumRow[] = []
-  for (const slice of slicesOf(places, query)) {
-    read.push(...(await readSlice(view, query, { source, places: slice })))
-    if (read.length >= (query.groupsMax ?? Infinity)) break
+  const groups = new Set<string>()
+  for (const part of partsOf(places, query)) {
+    for (const row of await readPart(view, query, { source, places: part })) {
+      read.push(row)
+      groups.add(`${row.place} ${row.label}`)
+    }
+    if (groups.size >= (query.groupsMax ?? Infinity)) break
   }
   return read
 }
@@ -99,20 +104,12 @@ export async function readRolled(
 const GROUPED_PERIODS_AT_ONCE = 14
 
 /** Rolled days or hours in parts, where each of them can have many rows. */
-function slicesOf(
-  places: RolledPart['places'],
-  { by }: RowsQuery,
-): readonly RolledPart['places'][] {
+function partsOf(places: RolledPart['places'], { by }: RowsQuery): readonly RolledPart['places'][] {
   if (by === null || !isOfSinglePeriods(places)) return [places]
-  const entries = [...places]
-  const length = Math.ceil(entries.length / GROUPED_PERIODS_AT_ONCE)
-  return Array.from({ length }, (_, slice) => {
-    const start = slice * GROUPED_PERIODS_AT_ONCE
-    return new Map(entries.slice(start, start + GROUPED_PERIODS_AT_ONCE))
-  })
+  return [...slicesOf([...places], GROUPED_PERIODS_AT_ONCE)].map((part) => new Map(part))
 }
 
-async function readSlice(
+async function readPart(
   view: Kysely<Tables>,
   query: RowsQuery,
   { source, places }: RolledPart,

@@ -78,7 +78,12 @@ test('a large report is refused to members as JSON, and has all of its rows as C
 
 test('a report of thirteen times as many rows does not keep other requests waiting longer', async () => {
   await report(DAYS, 'csv')
-  const small = await longestTurn(report(DAYS / 13, 'csv'))
-  const large = await longestTurn(report(DAYS, 'csv'))
-  expect(large).toBeLessThan(small * 8)
+  const small: number[] = []
+  const large: number[] = []
+  // The best of several: garbage is collected in some of them.
+  for (let round = 0; round < 4; round++) {
+    small.push(await longestTurn(report(DAYS / 13, 'csv')))
+    large.push(await longestTurn(report(DAYS, 'csv')))
+  }
+  expect(Math.min(...large)).toBeLessThan(Math.min(...small) * 8)
 })

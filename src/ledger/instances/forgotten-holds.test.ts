@@ -121,7 +121,12 @@ for (const { engine, open } of STORE_BENCHES) {
       await runScript(bench, 'open R2 K 1 by I1')
       await expect.poll(() => states('R2')).toEqual(['unresolved'])
       await holds.stop()
-      await runScript(bench, 'open R3 K 1 by I1')
+      await runScript(bench, 'open R3 K 1 by I1\nopen R4 K 1 by I2')
+      // Its looks take as long as those that were stopped.
+      const others = forgottenHolds({ instanceId: 'I2', intervalMs: 1, onAbandoned: () => {} })
+      others.start()
+      await expect.poll(() => states('R3', 'R4')).toEqual(['open', 'unresolved'])
+      await others.stop()
       expect(await states('R3')).toEqual(['open'])
       expect({ abandoned, failures }).toEqual({ abandoned: [1, 1], failures: [] })
     })

@@ -103,7 +103,8 @@ test.each(['postgres://a,,b/d', 'postgres://a:0/d', 'postgres://a:66000/d', 'pos
 test.each([
   ['postgres://a/d', 5_000, 5_000],
   ['postgres://a,b/d', 2_000, 5_000],
-  ['postgres://a,b/d?connect_timeout=3', 3_000, 5_000],
+  ['postgres://a,b/d?connect_timeout=2', 2_000, 5_000],
+  ['postgres://a,b/d?connect_timeout=10', 10_000, 20_000],
   ['postgres://a/d?connect_timeout=30', 30_000, 30_000],
 ])('%s is waited for %d ms a server, and %d ms in all', (url, connectTimeoutMs, connectTotalMs) => {
   expect(readPostgresUrl(url)).toMatchObject({ connectTimeoutMs, connectTotalMs })

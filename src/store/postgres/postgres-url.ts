@@ -60,7 +60,8 @@ export function readPostgresUrl(url: string): PostgresAddress {
   checkTarget(parameters.get('target_session_attrs'))
   const isShuffled = readBalance(parameters.get('load_balance_hosts'))
   const givenMs = readTimeout(parameters.get('connect_timeout'))
-  const connectTotalMs = Math.max(CONNECT_TOTAL_MS, givenMs ?? 0)
+  // A server that is silent leaves the others their time.
+  const connectTotalMs = Math.max(CONNECT_TOTAL_MS, (givenMs ?? 0) * hosts.length)
   const connectTimeoutMs = givenMs ?? (hosts.length === 1 ? CONNECT_TOTAL_MS : CONNECT_MS)
   for (const name of OWN_PARAMETERS) parameters.delete(name)
   nameFullCheck(parameters)

@@ -54,8 +54,8 @@ test('a change of a member says whose it is, and the removal of a person what is
   expect(words({ name: 'Noor', operator: false, everything: false })).toBe('Member “Noor” removed')
   expect(words({ name: 'Noor', operator: false, everything: true })).toBe('User “Noor” removed')
   expect(words({ operator: true, everything: false })).toBe('Operator removed')
-  // Records of earlier releases have no names.
-  expect(words({})).toBe('Member removed')
+  // An invitation was removed, or the record is of an earlier release.
+  expect(words({})).toBe('Access removed')
   expect(actionWords({ ...change, detail: { role: 'owner' } })).toBe('Role changed')
 })
 

@@ -57,10 +57,11 @@ function quotedName({ detail, before }: Change): string {
   return typeof name === 'string' && name !== '' ? `“${name}” ` : ''
 }
 
-/** The part that a removed person no longer has. Owners of an account read only that of members. */
-function removedAs({ detail: { everything, operator } }: Change): string {
+/** The part that a removed person no longer has. Owners of an account read only the name, which members have. */
+function removedAs({ detail: { everything, operator, name } }: Change): string {
   if (everything === true) return 'User'
-  return operator === true ? 'Operator' : 'Member'
+  if (operator === true) return 'Operator'
+  return name === undefined ? 'Access' : 'Member'
 }
 
 // Total: a new operation without words does not compile.
