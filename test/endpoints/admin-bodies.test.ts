@@ -76,7 +76,7 @@ test.each([...ACCOUNTS, ...CREDIT, ...OTHERS])(
     const { httpStatus, json } = await admin.post(pathOf(name), body)
     const [param = ''] = fields
     expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', param)])
-    const named = [...JSON.stringify(json).matchAll(/`(\w+)` (?=must|is)/g)].map(
+    const named = [...JSON.stringify(json).matchAll(/`(\w+)` (?=must|is|needs)/g)].map(
       ([, field]) => field,
     )
     expect(named).toEqual(fields)

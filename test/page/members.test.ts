@@ -322,6 +322,8 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     const [member, other] = [await guest('member', 'member'), await guest('other', 'member')]
     const nameOf = async (browser: Browser) => Object((await browser.get('me')).json['user']).name
     const [name, otherName] = [await nameOf(member), await nameOf(other)]
+    // A role that they have changes nothing.
+    await setRole(operator, member, 'member')
     await setRole(operator, member, 'owner')
     await remove(operator, member)
     await operator.post('auth/confirm', { password: ADA.password })

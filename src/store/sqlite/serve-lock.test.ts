@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -26,6 +26,11 @@ test('one process serves at a time, and the next after its release', () => {
   expect(() => acquireServeLock(file)).toThrow(/stop it first, or set DATABASE_URL/)
   lock.release()
   acquireServeLock(file).release()
+})
+
+test('only the owner of the lock can open it, and so lock the store', async () => {
+  acquireServeLock(file).release()
+  expect((await stat(`${file}.lock`)).mode & 0o777).toBe(0o600)
 })
 
 test('stores side by side are served side by side', () => {

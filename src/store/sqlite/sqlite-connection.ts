@@ -1,4 +1,4 @@
-import { mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy, NotSent, type StoreUnavailable } from '../store-failure.ts'
@@ -215,6 +215,8 @@ export function acquireServeLock(file: string): ServeLock {
  */
 function lockedFile(lockFile: string): DatabaseSync {
   mkdirSync(dirname(lockFile), { recursive: true })
+  // Other users who could read the file could lock it, too.
+  closeSync(openSync(lockFile, 'a', 0o600))
   const connection = new DatabaseSync(lockFile, { timeout: 0 })
   try {
     // Nothing is ever written, and a journal on disk would remain after a kill.
