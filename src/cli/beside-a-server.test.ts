@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startWorld, type World } from '../../test/world.ts'
-import { DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
+import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../formats/testing/exchange.ts'
 import { backupStore } from '../store/sqlite/backup.ts'
 import { openrouter } from '../upstreams/openrouter/openrouter.ts'
@@ -17,13 +17,9 @@ let world: World
 let storeFile: string
 let line: CommandLine
 
-beforeEach(async () => {
-  world = await startWorld({
-    settings: { ADMIN_API_TOKEN: 'a-token-of-the-settings', TOLLGATE_MAINTENANCE_POLL_MS: '100' },
-  })
-  storeFile = join(world.folder, 'store.db')
-  world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
-  line = openCommandLine({
+/** Commands with these settings of the catalog. */
+function lineWith(catalog: CatalogSettings): CommandLine {
+  return openCommandLine({
     storeUrl: `sqlite:${storeFile}`,
     upstreams: {
       load: async () => ({
@@ -31,11 +27,20 @@ beforeEach(async () => {
         upstreams: [upstreamSettings({ baseUrl: world.simulator.baseUrl })],
         aliases: new Map(),
       }),
-      catalog: DEFAULT_CATALOG_SETTINGS,
+      catalog,
       loadDialect: async () => openrouter,
       publicNames: DEFAULT_PUBLIC_NAMES,
     },
   })
+}
+
+beforeEach(async () => {
+  world = await startWorld({
+    settings: { ADMIN_API_TOKEN: 'a-token-of-the-settings', TOLLGATE_MAINTENANCE_POLL_MS: '100' },
+  })
+  storeFile = join(world.folder, 'store.db')
+  world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+  line = lineWith(DEFAULT_CATALOG_SETTINGS)
 })
 afterEach(async () => {
   line.close()
@@ -224,6 +229,26 @@ test('the catalog is listed with prices per million tokens, and refreshed', asyn
   const listed = await line.json('catalog', 'list')
   expect(listed['data']).toContainEqual(served)
 })
+
+test("models as JSON have the prices with the operator's fee", async () => {
+  await line.run('catalog', 'refresh')
+  const fees = { everyModel: 1_200, models: new Map() }
+  const dear = lineWith({ ...DEFAULT_CATALOG_SETTINGS, fees })
+  const pricesOf = async (commands: CommandLine) => {
+    const { data } = Object(await commands.json('catalog', 'list'))
+    const { pricing, charged_pricing: charged } = data.find(({ id }: Model) => id === 'sim/text')
+    return Number(charged.prompt) / Number(pricing.prompt)
+  }
+  expect([await pricesOf(line), await pricesOf(dear)]).toEqual([
+    expect.closeTo(1.05),
+    expect.closeTo(1.12),
+  ])
+  dear.close()
+})
+
+interface Model {
+  readonly id: string
+}
 
 test('a refresh names each doubted model with what fell, and says what to do', async () => {
   await line.run('catalog', 'refresh')

@@ -56,7 +56,7 @@ export function catalogCommand(input: CommandInput): Command {
     .command('list')
     .description('list the models of the last refresh, with prices in dollars before the fee')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) => withStore(input, (opened) => list(opened, options)))
+    .action((options: JsonOption) => withStore(input, (opened) => list(input, opened, options)))
   addHelp(listCommand, {
     help: 'INPUT/M and OUTPUT/M are dollars for a million tokens.',
     examples: ['tollgate catalog list'],
@@ -64,8 +64,13 @@ export function catalogCommand(input: CommandInput): Command {
   return command.addCommand(operationCommand(input, REFRESH))
 }
 
-async function list({ store, terminal }: CommandContext, options: JsonOption): Promise<void> {
-  const settings = DEFAULT_CATALOG_SETTINGS
+/** By position: the command's inputs, the open store, and the options. */
+async function list(
+  input: CommandInput,
+  { store, terminal }: CommandContext,
+  options: JsonOption,
+): Promise<void> {
+  const settings = input.settings().upstreams?.catalog ?? DEFAULT_CATALOG_SETTINGS
   const lists = await createCatalogStore(store.db).loadAll()
   const byId = new Map<string, CatalogRow>()
   const endpointsById = new Map<string, Set<string>>()

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { OWN_LIMITS, type OwnLimit } from '../ledger/ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, OWN_LIMITS, type OwnLimit } from '../ledger/ledger.ts'
 import type { apiKeyShape } from '../operations/accounts/api-key-answer.ts'
 import { LIMIT_WORDS } from '../operations/accounts/limits.ts'
 import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
@@ -37,12 +37,11 @@ const USUAL_LIMITS: Readonly<
   Record<'account' | 'key', Readonly<Partial<Record<OwnLimit['name'], string>>>>
 > = {
   account: {
-    requests_per_minute:
-      '20 before its first paid credit (TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED), then no limit',
+    requests_per_minute: `${LEDGER_LIMITS_DEFAULT.unbackedAccountRequestsPerMinuteMax} before its first paid credit (TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED), then no limit`,
   },
   key: {
-    requests_per_minute: '300 (TOLLGATE_REQUESTS_PER_MINUTE)',
-    in_flight: '8 (TOLLGATE_REQUESTS_IN_FLIGHT)',
+    requests_per_minute: `${LEDGER_LIMITS_DEFAULT.keyRequestsPerMinuteMax} (TOLLGATE_REQUESTS_PER_MINUTE)`,
+    in_flight: `${LEDGER_LIMITS_DEFAULT.openHoldsMax} (TOLLGATE_REQUESTS_IN_FLIGHT)`,
   },
 }
 

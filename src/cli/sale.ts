@@ -83,10 +83,10 @@ seed by its path.`,
       help: `Exits 0 if all payments agree, 1 if one differs. docs/selling.md says what it
 proves.`,
       examples: ['tollgate sale check --days 7'],
-      progress: (payments) => `compared ${counted(payments, 'purchase')}`,
+      progress: (payments) => `compared ${counted(payments, 'payment')}`,
       show: show(saleCheckShape, ({ checked, differences }) =>
         differences.length === 0
-          ? { out: `the store agrees on ${counted(checked, 'purchase')}` }
+          ? { out: `the store agrees on ${counted(checked, 'payment')}` }
           : {
               out: table(
                 ['PAYMENT', 'STORED', 'FOUND'],

@@ -10,7 +10,7 @@ import type { Wire } from '../upstreams/wire.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { showDollars } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
-import type { Reported } from '../vocabulary/outcome.ts'
+import { promptTokensOf, type Reported } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 
@@ -78,9 +78,7 @@ function isCharged({ usage, costUsd }: Reported): boolean {
 function costWords({ usage, costUsd }: Reported): string {
   if (costUsd !== null) return `answered, at a reported cost of ${showDollars(costUsd)}`
   if (usage === null) return 'answered without counting its tokens: its answers cannot be charged'
-  const { cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
-  const inputTokens = usage.inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens
-  return `answered, and counted ${inputTokens} tokens of input and ${usage.outputTokens} of output`
+  return `answered, and counted ${promptTokensOf(usage)} tokens of input and ${usage.outputTokens} of output`
 }
 
 interface Asked {
@@ -96,7 +94,8 @@ function firstAskable(upstream: Upstream, { models, publicNames }: SpendInput): 
     const endpoints = upstream.endpointsOf(offer, FORMATS)
     for (const [endpoint, bodyOf] of BODIES) {
       const wire = endpoints.includes(endpoint) ? upstream.wires.get(endpoint) : undefined
-      const body = wire && askable({ wire, offer, endpoint, bodyOf, publicNames })
+      const { bodyRules } = upstream
+      const body = wire && askable({ wire, offer, endpoint, bodyOf, bodyRules, publicNames })
       if (wire !== undefined && body) return { endpoint, wire, offer, body }
     }
   }
@@ -119,9 +118,11 @@ function askable({
   offer,
   endpoint,
   bodyOf,
+  bodyRules,
   publicNames,
 }: Pick<Asked, 'wire' | 'offer' | 'endpoint'> &
-  Pick<SpendInput, 'publicNames'> & {
+  Pick<SpendInput, 'publicNames'> &
+  Pick<Upstream, 'bodyRules'> & {
     readonly bodyOf: (offer: Offer) => object
   }): readonly Buffer[] | null {
   const format = FORMATS.find((each) => each.endpoint === endpoint)
@@ -130,13 +131,14 @@ function askable({
   const body = parseJsonBody(Buffer.from(text))
   const call = sizeCall(format.readCall(body, publicNames))
   try {
-    wire.refuse?.({ call, body, offer })
+    wire.refuse?.({ call, body, offer, ...bodyRules })
   } catch (error) {
     if (error instanceof Problem) return null
     throw error
   }
   const accountTag = 'upstream-check'
-  const edits = wire.rewrites({ call, body, offer, outputCapTokens: null, accountTag, publicNames })
+  const given = { call, body, offer, outputCapTokens: null, accountTag, publicNames }
+  const edits = wire.rewrites({ ...given, ...bodyRules })
   return editJson(body, edits)
 }
 

@@ -213,6 +213,21 @@ describe('one token on request', () => {
     expect(uncounted.notes).toContain('answered without counting its tokens')
   })
 
+  test('is asked without the fields that the upstream leaves out', async () => {
+    const vendor = 'openai-compatible'
+    const played = await startSimulator({ vendor })
+    try {
+      const base = upstreamSettings({ name: vendor, baseUrl: played.baseUrl })
+      const { rows } = played.catalog
+      const opened = open({ ...vendorSettings(base, { vendor, rows }), leavesOut: ['user'] })
+      await opened.run('upstream', 'check', vendor, '--spend')
+      const [sent] = played.requests.filter(({ isInference }) => isInference)
+      expect(JSON.parse(sent?.body.toString() ?? '')).not.toHaveProperty('user')
+    } finally {
+      await played.close()
+    }
+  })
+
   test.each(['openai', 'anthropic', 'openai-compatible'] as const)(
     'is asked in the words of %s, which counts it',
     async (vendor) => {

@@ -94,7 +94,6 @@ export function withBareImage(
     case 'imageInline':
       return { ...media, imagesInline: media.imagesInline + 1 }
     case 'videoInline':
-    case 'videoByUrl':
       return { ...media, videosInline: media.videosInline + 1 }
     case 'file':
     case 'videoFile':
@@ -300,7 +299,7 @@ type TypeKind = 'image' | 'video' | 'audio' | 'file'
 function mostExpensiveKind(
   addresses: readonly InlineAddress[],
   own: 'imageInline' | 'videoInline',
-): PartKind {
+): Exclude<PartKind, 'imageByUrl' | 'videoByUrl'> {
   const kinds = addresses.map((address) => {
     const type = mediaType(address)
     // Bare base64 has no type: it is an image or a video, as its part declares.

@@ -12,7 +12,7 @@ import {
 export interface ProviderError {
   /** The HTTP status, or the numeric code in an error object; null if there is neither. */
   readonly httpStatus: number | null
-  /** Machine-readable words: `error.type`, `error.code`, `metadata.error_type`. */
+  /** Machine-readable words: `type`, `code` and `error_type` of the error, and `error_type` beside it and in its `metadata`. */
   readonly kinds: readonly string[]
   /** `error.type`, if the body is an error of the messages format; null: it is not. */
   readonly messagesType: string | null

@@ -157,8 +157,9 @@ function withoutMark(bytes: Buffer): Buffer {
 
 /**
  * The JSON object in an event's data; null for any other text, for one of more values or levels than a client's body
- * may have, and for one that hides an error in a member of the same name. The text and its strings are latin-1. An escaped
- * member name is resolved.
+ * may have, and for one that hides an error in a member of the same name. The text is latin-1, as are
+ * the strings, unless the text has a `\u` escape: read only words of ASCII and numbers from them. An escaped member name is
+ * resolved.
  */
 export function parseEventData(text: string): JsonObject | null {
   const isLarge = text.length > MEASURED_BYTES_MIN

@@ -68,8 +68,8 @@ function answerRoomTokens({ textTokens, media }: Call, { contextTokens }: Offer)
 }
 
 /**
- * The longest answer of responses, which the hold is for, if the client set no cap: the provider may write more without
- * one.
+ * Sends the longest answer that the hold covers as the cap of responses, if the client set none: without a cap, the
+ * provider may write more.
  */
 export function heldCapEdits({
   call,
@@ -94,8 +94,8 @@ export function chatCapEdits(input: RewriteInput): readonly JsonEdit[] {
   const [own] = taken
   if (own === undefined || given.some((name) => taken.includes(name)))
     return withinHeld(given, input)
-  if (given.length === 0) return capEditIn(own, input)
-  const json = String(Math.min(call.outputCapTokens ?? 0, heldAnswerTokens(offer)))
+  if (given.length === 0 || call.outputCapTokens === null) return capEditIn(own, input)
+  const json = String(Math.min(call.outputCapTokens, heldAnswerTokens(offer)))
   return [
     { kind: 'set', path: [own], json },
     ...given.map((name) => ({ kind: 'set', path: [name], json: 'null' }) as const),
@@ -152,23 +152,26 @@ export function refuseCapAbove({ call, offer }: RefusalInput): void {
   )
 }
 
+// Beside the tools themselves.
+const UNCOUNTED_TOOLS = ['web_search_options', 'container'] as const
+
 /**
  * Throws for calls whose cost such a provider does not count, or counts at prices that are not listed: tools that it
  * runs, tiers, other outputs than text.
  */
 export function refuseUncounted(input: RefusalInput): void {
   if (input.call.tools.serverTools) {
-    const isOption = field(input.body.root, 'web_search_options') !== undefined
-    const advice = isOption
-      ? 'Leave `web_search_options` out.'
-      : 'Leave the search tool out of `tools`.'
+    const { root } = input.body
+    const param = UNCOUNTED_TOOLS.find((name) => field(root, name) !== undefined) ?? 'tools'
+    const advice =
+      param === 'tools' ? 'Leave the search tool out of `tools`.' : `Leave \`${param}\` out.`
     throw unsupported(
-      isOption ? 'web_search_options' : 'tools',
+      param,
       `This model runs no tools of the provider, such as web search: their cost is not counted in its answers. ${advice}`,
     )
   }
   refuseTiers(input)
-  refuseUnlisted(input)
+  refuseUnlistedOutputs(input)
 }
 
 /** The fields of a format, and its refusals. By position: the fields, and a further refusal. */
@@ -190,19 +193,21 @@ export function onlyCounted(
 export function refuseTiers({ call, body, offer }: RefusalInput): void {
   const isUnpriced = call.priorityTier && offer.fastPrices === null
   if (!isUnpriced && !CHEAPER_TIERS.has(body.root['service_tier'])) return
+  const param = field(body.root, 'service_tier') === undefined ? 'speed' : 'service_tier'
   throw unsupported(
-    'service_tier',
-    'This model has one price, and no price for tiers. Leave `service_tier` out.',
+    param,
+    `This model has one price, and no price for tiers. Leave \`${param}\` out.`,
   )
 }
 
 const CHEAPER_TIERS = new Set<unknown>(['flex', 'batch'])
 
 /** Throws for outputs that the model does not list. */
-export function refuseUnlisted({ call, offer }: RefusalInput): void {
-  const { image, audio } = call.outputKinds
-  const { outputModalities } = offer
-  if ((image && !outputModalities.has('image')) || (audio && !outputModalities.has('audio'))) {
-    throw unsupported('modalities', 'This model writes only text. Leave `modalities` out.')
-  }
+export function refuseUnlistedOutputs({ call, offer }: RefusalInput): void {
+  const unlisted = (['image', 'audio'] as const).find(
+    (kind) => call.outputKinds[kind] && !offer.outputModalities.has(kind),
+  )
+  if (unlisted === undefined) return
+  const message = `This model does not write ${unlisted}. Leave \`${unlisted}\` out of \`modalities\`.`
+  throw unsupported('modalities', message)
 }

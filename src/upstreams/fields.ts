@@ -205,7 +205,8 @@ export function refusedTypes<Type extends string>(
   return Object.fromEntries(types.map((type) => [type, row])) as Record<Type, FieldRow>
 }
 
-function checked(judge: FieldRow['judge']): FieldRow {
+/** A row whose values are judged. */
+export function checked(judge: FieldRow['judge']): FieldRow {
   return { use: 'checked', vouchFault: LISTED, judge }
 }
 

@@ -18,10 +18,9 @@ interface Name {
 }
 
 /**
- * A lookup of names for connections, which all connections share. The system asks about two names at a time, on threads
- * that wait for seconds if the DNS servers do not answer. So a name is asked about once at a time, however many
- * connections need it: the servers of one upstream's name must not keep the names of others waiting. And where the
- * servers fail or take longer than `slowMs`, the addresses of their last answer are used, for up to `knownForMs`.
+ * One DNS lookup that all connections share. The system resolves only two names at a time, and blocks for seconds if the
+ * DNS servers do not answer, so each name has at most one lookup in progress. If that fails, or takes longer than
+ * `slowMs`, the last known addresses are used, for up to `knownForMs`.
  */
 export function sharedLookup({
   ask = systemLookup,

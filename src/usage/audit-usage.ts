@@ -32,15 +32,15 @@ export async function auditUsage(view: Kysely<Tables>, findings: AuditFindings):
   const charges = new KeyCharges()
   for (const [day, requests] of days) {
     const rows = await rowsOf(view, { step: 'day', number: day })
-    for (const row of rows) if (row.api_key_id !== '') charges.add(row)
+    for (const row of rows) if (row.api_key_id !== '') charges.addCharted(row)
     // Requests that were pruned before there were roll-ups have no hours.
     if (day >= 0) findings.found(await auditDay(view, { day, requests, rows }))
     findings.read(rows.length)
   }
   for (const ids of notRolled([...days.keys()])) {
-    for (const row of await requestCharges(view, ids)) charges.add(row)
+    for (const row of await requestCharges(view, ids)) charges.addCharted(row)
   }
-  for (const row of await entryCharges(view)) charges.subtract(row)
+  for (const row of await entryCharges(view)) charges.setPosted(row)
   findings.found(charges.differences())
   findings.found(await auditLateCosts(view))
 }
@@ -196,14 +196,14 @@ const CHARGES = ['backed_charge_micros', 'free_charge_micros', 'written_off_micr
 class KeyCharges {
   readonly #keys = new Map<string, { charted: number[]; posted: number[] }>()
 
-  add(row: ChargesRow): void {
+  addCharted(row: ChargesRow): void {
     CHARGES.forEach((name, place) => {
       const { charted } = this.#of(row.api_key_id ?? '')
       charted[place] = (charted[place] ?? 0) + row[name]
     })
   }
 
-  subtract(row: ChargesRow): void {
+  setPosted(row: ChargesRow): void {
     const { posted } = this.#of(row.api_key_id ?? '')
     CHARGES.forEach((name, place) => {
       posted[place] = row[name]

@@ -78,7 +78,7 @@ async function readView(
   return { openingMicros, closingMicros, lines }
 }
 
-/** The charges of a day are its last line. */
+/** The charges of a day come before its other lines, as if they were booked at its end. */
 function newestFirst(one: StatementChange, other: StatementChange): number {
   return (
     other.dayMs - one.dayMs ||

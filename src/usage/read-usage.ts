@@ -76,7 +76,7 @@ export interface UsageMoney {
 /** The sums of the requests of one group. */
 export interface UsageGroupFigures {
   /**
-   * A model id, key id or endpoint. Empty: requests by key and hour that were pruned, whose keys are known
+   * The ID of an account, key or model, or an endpoint or upstream. Empty: requests by key and hour that were pruned, whose keys are known
    * only by day.
    */
   readonly id: string

@@ -153,6 +153,21 @@ test("@anthropic-ai/sdk shows the replacement of a vendor's tool that the client
   }
 })
 
+test.each([
+  [{ speed: 'fast' }, 'Leave `speed` out.'],
+  [{ service_tier: 'priority' }, 'Leave `service_tier` out.'],
+  [{ modalities: ['audio', 'text'] }, 'does not write audio. Leave `audio` out of `modalities`.'],
+  [{ container: 'container_1' }, 'Leave `container` out.'],
+])('@anthropic-ai/sdk shows which field of %j has no price', async (fields, advice) => {
+  const world = await startWorld({ vendor: 'openai-compatible' })
+  try {
+    const { apiKey } = await world.account()
+    expect(await anthropicText(world, apiKey, fields)).toContain(advice)
+  } finally {
+    await world.close()
+  }
+})
+
 test('@anthropic-ai/sdk shows that `max_tokens` is missing, not that it can be left out', async () => {
   const world = await startWorld({ vendor: 'anthropic' })
   try {

@@ -44,15 +44,18 @@ export async function checkServer(url: string): Promise<readonly Finding[]> {
   return [{ check: 'server', state: 'ok', message: `${url} can take requests` }, ...findings]
 }
 
+function anotherProgramAt(url: string): string {
+  return `another program answers at ${url}: set HOST and PORT as the server has them`
+}
+
 /** The readiness of the server, or why it is not known. */
 async function readinessOf(url: string): Promise<z.output<typeof readinessShape> | string> {
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(SERVER_TIMEOUT_MS) })
     const { success, data } = readinessShape.safeParse(await answer.json())
-    return success
-      ? data
-      : `another program answers at ${url}: set HOST and PORT as the server has them`
+    return success ? data : anotherProgramAt(url)
   } catch (error) {
+    if (error instanceof SyntaxError) return anotherProgramAt(url)
     const isLate = error instanceof Error && error.name === 'TimeoutError'
     return isLate
       ? `the server at ${url} did not answer within ${SERVER_TIMEOUT_MS / 1_000} s: its process may hang; see its log`

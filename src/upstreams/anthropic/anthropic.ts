@@ -9,8 +9,8 @@ import { type CountedStreams, counted, ofAccount, REPORTS_NO_COST } from '../cou
 import {
   refuseCapAbove,
   refuseTiers,
-  refuseUnlisted,
   refuseUnlistedFields,
+  refuseUnlistedOutputs,
 } from '../counted-calls.ts'
 import { loadKnownPrices, undated } from '../listing/known-prices.ts'
 import { type ModelFacts, vendorCatalog } from '../listing/vendor-list.ts'
@@ -53,7 +53,7 @@ const messages: Wire = {
   refuse(input) {
     const hasSearch = input.offer.prices.search > 0n
     refuseTiers(input)
-    refuseUnlisted(input)
+    refuseUnlistedOutputs(input)
     refuseUnlistedFields(input, hasSearch ? SEARCHING_MESSAGE_FIELDS : MESSAGE_FIELDS)
     refuseUnpricedSearch(input)
     refuseCapAbove(input)

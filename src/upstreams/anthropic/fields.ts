@@ -1,6 +1,7 @@
 import {
   byType,
   CACHE_MARK,
+  checked,
   type FieldRow,
   type FieldTable,
   HELD,
@@ -196,19 +197,15 @@ function messageFields(blocks: FieldTable) {
   } as const satisfies FieldTable
 }
 
-const CLEARING_EDIT: FieldRow = {
-  use: 'checked',
-  vouchFault: 'is listed already',
-  judge(edit) {
-    const type = typeof edit === 'object' && 'type' in edit ? edit.type : null
-    if (typeof type === 'string' && type.startsWith('clear_')) return null
-    return {
-      path: '.type',
-      message: (param) =>
-        `\`${param}\` must begin with \`clear_\`: the answer does not count summaries of the conversation.`,
-    }
-  },
-}
+const CLEARING_EDIT = checked((edit) => {
+  const type = typeof edit === 'object' && 'type' in edit ? edit.type : null
+  if (typeof type === 'string' && type.startsWith('clear_')) return null
+  return {
+    path: '.type',
+    message: (param) =>
+      `\`${param}\` must begin with \`clear_\`: the answer does not count summaries of the conversation.`,
+  }
+})
 
 /** Messages, to a model without a price for searches. */
 export const MESSAGE_FIELDS = messageFields(WRITTEN_BLOCKS)

@@ -187,14 +187,14 @@ const TOKEN_PRICES = new Set(['prompt', 'completion', 'input_cache_read', 'input
 function withUplift(pricing: KnownModel['pricing']): KnownModel['pricing'] {
   const prices = Object.entries(pricing).map(([name, price]) => [
     name,
-    TOKEN_PRICES.has(name) ? tenPercentMore(price) : price,
+    TOKEN_PRICES.has(name) ? uplifted(price) : price,
   ])
   const { overrides } = pricing
   if (!Array.isArray(overrides)) return Object.fromEntries(prices)
   return { ...Object.fromEntries(prices), overrides: overrides.map(withUplift) }
 }
 
-function tenPercentMore(price: unknown): unknown {
+function uplifted(price: unknown): unknown {
   const text = decimalText(price)
   const decimal = text === null ? null : parseDecimal(text)
   if (decimal === null) return price

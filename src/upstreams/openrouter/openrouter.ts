@@ -130,7 +130,10 @@ function readUsage(record: JsonObject): TokenUsage | null {
   })
 }
 
-/** Like in an answer's usage: with the account's own provider keys, the provider's share is a separate field. */
+/**
+ * With the account's own provider keys, the provider's share is a separate field. Null without the share, unlike in an
+ * answer: a part of the cost must not become the final charge.
+ */
 function readCost(body: JsonBody, record: JsonObject): Decimal | null {
   const costUsd = decimalAt(body, ['data', 'total_cost'])
   if (record['is_byok'] !== true || costUsd === null) return costUsd

@@ -36,8 +36,8 @@ export function generationIdOf(headers: IncomingHttpHeaders): string | null {
 
 /**
  * The reported cost in dollars, from its digits in the answer. If the upstream account runs on its own provider
- * keys, the reported cost is OpenRouter's fee alone and the provider's share is a separate field. Null if no
- * cost, or a negative one, is reported.
+ * keys, the reported cost is OpenRouter's fee alone and the provider's share is a separate field; without the share, it
+ * is the fee. Null if no cost, or a negative one, is reported.
  */
 export function readCost(body: JsonBody, usagePath: readonly string[]): Decimal | null {
   const cost = decimalAt(body, [...usagePath, 'cost'])

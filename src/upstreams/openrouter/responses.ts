@@ -68,13 +68,13 @@ const TERMINAL_TYPES = new Set<JsonValue | undefined>([
   'response.completed',
   'response.incomplete',
   'response.cancelled',
-  // OpenRouter's former name for both.
+  // OpenRouter's former name of the terminal event.
   'response.done',
 ])
 
 /** Reads usage, cost, generation id and errors from the events of responses. */
 class ResponsesObserver extends TallyObserver {
-  /** Whether the stream has had its terminal event. */
+  /** Whether the stream has had its terminal event, or an error. */
   #hasEnded = false
 
   constructor() {
