@@ -126,6 +126,27 @@ describe('a new key', () => {
     await page.getByLabel('The new key').waitFor({ state: 'detached' })
   })
 
+  test('that was not copied stays below the next one, and each is closed by itself', async ({
+    page,
+    server,
+  }) => {
+    server.answer('POST /keys', json(MADE))
+    await create(page, server.address)
+    server.answer('POST /keys', json({ ...MADE, id: 'key_2', name: 'cd', key: 'sk-tollgate-def' }))
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('cd')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    const first = page.getByRole('region', { name: 'Key “ci” is ready' })
+    const second = page.getByRole('region', { name: 'Key “cd” is ready' })
+    expect(await second.getByLabel('The new key').inputValue()).toBe('sk-tollgate-def')
+    expect(await first.getByLabel('The new key').inputValue()).toBe('sk-tollgate-abc')
+    await second.getByRole('button', { name: 'Done' }).click()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await second.waitFor({ state: 'detached' })
+    expect(await first.getByLabel('The new key').inputValue()).toBe('sk-tollgate-abc')
+  })
+
   test.for(['Copy the key', 'Copy the lines'])(
     'that was copied by “%s” is closed at once',
     async (label, { ownPage: page, server }) => {

@@ -3,7 +3,7 @@ import { answeredScreens, press, type Screen, testScreens } from './each-screen.
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
-import { ACTIONS } from './stand-in-desk.ts'
+import { ACTIONS, OPERATOR_INVITATIONS } from './stand-in-desk.ts'
 import { ACCOUNTS, AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
 
 /** The operator's pages in addition to accounts: unsettled requests, the ledger's health, and codes. */
@@ -329,4 +329,21 @@ test('a request is settled with the typed cost, with the keyboard alone', async 
   expect(server.asked.filter((call) => call.startsWith('POST'))).toEqual([
     'POST operator/requests/req_01kbh2x9q4e7m0v6rt3z8yc009/settle',
   ])
+})
+
+test('the link of an invitation stays below that of the next one', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/operator/operators`)
+  const links = [1, 2].map((number) => `${server.address}/app/invite#token${number}`)
+  for (const [place, url] of links.entries()) {
+    const email = `operator${place}@tidewater.example`
+    server.answer('POST /invitations', json({ ...OPERATOR_INVITATIONS[0], email, url }))
+    await page.getByRole('button', { name: 'Invite an operator' }).click()
+    await page.getByRole('dialog').getByLabel('Email').fill(email)
+    await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
+    await page.getByRole('region', { name: `An invitation for ${email} is ready` }).waitFor()
+  }
+  const shown = page.getByLabel('The new link')
+  expect(
+    await shown.evaluateAll((fields) => fields.map((field) => field.getAttribute('value'))),
+  ).toEqual(links.toReversed())
 })

@@ -1,5 +1,5 @@
 import { useBlocker } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import { CopyButton } from './copy-button.tsx'
 import { FormDialog } from './form-dialog.tsx'
 import { Icon } from './icon.tsx'
@@ -28,6 +28,7 @@ export function MadeSecret({
   onDone,
 }: MadeSecretProps) {
   const ref = useRef<HTMLInputElement>(null)
+  const titleId = useId()
   const [isItselfCopied, setCopied] = useState(false)
   const isCopied = isItselfCopied || wasCopied
   const [isEnding, setEnding] = useState(false)
@@ -35,10 +36,10 @@ export function MadeSecret({
     ref.current?.focus()
   }, [])
   return (
-    <section className="made" aria-labelledby="made-title">
+    <section className="made" aria-labelledby={titleId}>
       <Icon name="check" />
       <div>
-        <h2 id="made-title">{title}</h2>
+        <h2 id={titleId}>{title}</h2>
         <p>{words}</p>
       </div>
       <div className="secret">

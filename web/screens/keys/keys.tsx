@@ -9,6 +9,7 @@ import { ListCard, Older } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { useMade } from '../../parts/use-made.ts'
 import { useSettled } from '../../parts/use-settled.ts'
 import type { KeysSearch } from '../../searches.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
@@ -23,9 +24,16 @@ const FIND_AFTER_MS = 200
 export function KeysScreen() {
   const { search, change } = useScreenSearch<KeysSearch>()
   const { create = false, find = '' } = search
-  // Only in the memory of this page, until it is left.
-  const [made, setMade] = useState<CreatedApiKey | null>(null)
-  const [copied, setCopied] = useState<string | null>(null)
+  const made = useMade<CreatedApiKey>()
+  const [newest = null] = made.things
+  // With the lines below.
+  const [copied, setCopied] = useState<readonly string[]>([])
+  const end = (keyId: string) => made.end(({ id }) => id === keyId)
+  const show = (key: CreatedApiKey) => {
+    // Rotated again, it has only its last text.
+    end(key.id)
+    made.add(key)
+  }
   const setCreating = (isCreating: boolean) =>
     // Back closes the form.
     change(({ create: _, ...rest }) => (isCreating ? { ...rest, create: true } : rest), {
@@ -39,16 +47,16 @@ export function KeysScreen() {
           Create key
         </button>
       </ScreenTop>
-      {made !== null && (
+      {made.things.map(({ id, name, key }) => (
         <MadeSecret
-          key={made.key}
-          title={`Key “${made.name}” is ready`}
-          text={made.key}
+          key={key}
+          title={`Key “${name}” is ready`}
+          text={key}
           noun="key"
-          wasCopied={copied === made.key}
-          onDone={() => setMade(null)}
+          wasCopied={copied.includes(key)}
+          onDone={() => end(id)}
         />
-      )}
+      ))}
       <KeyTable
         find={find}
         onFind={(text) =>
@@ -57,20 +65,20 @@ export function KeysScreen() {
             resetScroll: false,
           })
         }
-        onRotated={setMade}
-        onDeleted={(keyId) => setMade((shown) => (shown?.id === keyId ? null : shown))}
+        onRotated={show}
+        onDeleted={end}
       />
       <Snippet
         title="Use it"
-        apiKey={made?.key ?? null}
-        lists={made?.models ?? null}
-        onKeyCopied={() => setCopied(made?.key ?? null)}
+        apiKey={newest?.key ?? null}
+        lists={newest?.models ?? null}
+        onKeyCopied={() => newest !== null && setCopied([...copied, newest.key])}
       />
       {create && (
         <CreateKey
           onClose={() => setCreating(false)}
           onMade={(key) => {
-            setMade(key)
+            show(key)
             setCreating(false)
           }}
         />

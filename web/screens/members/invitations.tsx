@@ -6,6 +6,7 @@ import { useFindRows } from '../../parts/find-rows.tsx'
 import { type Head, ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Time } from '../../parts/time.tsx'
+import type { Made } from '../../parts/use-made.ts'
 import { useMe } from '../../shell/use-account.ts'
 
 interface InvitationTableProps {
@@ -83,16 +84,31 @@ export function InvitationTable({ query, column, withdraw }: InvitationTableProp
   )
 }
 
-interface MadeInvitationProps {
-  /** The email address of the invited person. */
+/** A person who was just invited. */
+export interface Invited {
   readonly email: string
   /** The link to send; null: it was sent by email. */
   readonly url: string | null
+}
+
+/** Invitations that were just made: that the newest was sent, and the links for the person who invites to send. */
+export function MadeInvitations({ made }: { made: Made<Invited> }) {
+  return made.things
+    .filter(({ url }, at) => url !== null || at === 0)
+    .map((invited) => (
+      <MadeInvitation
+        key={invited.url ?? invited.email}
+        {...invited}
+        onDone={() => made.end((one) => one === invited)}
+      />
+    ))
+}
+
+interface MadeInvitationProps extends Invited {
   readonly onDone: () => void
 }
 
-/** An invitation that was just made: that it was sent, or its link for the person who invites to send. */
-export function MadeInvitation({ email, url, onDone }: MadeInvitationProps) {
+function MadeInvitation({ email, url, onDone }: MadeInvitationProps) {
   const { user } = useMe()
   if (url === null) {
     return (

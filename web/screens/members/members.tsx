@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Member, NewInvitation } from '../../api/answers.ts'
+import type { Member } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { invitationsQuery, membersQuery } from '../../api/queries.ts'
 import { roleLabel } from '../../format/roles.ts'
@@ -12,11 +12,12 @@ import { Problem } from '../../parts/problem.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { showToast } from '../../parts/toast.ts'
+import { useMade } from '../../parts/use-made.ts'
 import type { MembersSearch } from '../../searches.ts'
 import { ScreenTop, useAccountCaller, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { ChangesByOperators } from './changes-by-operators.tsx'
-import { InvitationTable, MadeInvitation } from './invitations.tsx'
+import { InvitationTable, type Invited, MadeInvitations } from './invitations.tsx'
 import {
   BecomeMember,
   InviteMember,
@@ -33,8 +34,7 @@ export function MembersScreen() {
   const setInviting = (isInviting: boolean) =>
     // Back closes the form.
     change(() => (isInviting ? { invite: true } : {}), { replace: !isInviting })
-  // Only in the memory of this page, until it is left.
-  const [made, setMade] = useState<NewInvitation | null>(null)
+  const made = useMade<Invited>()
   return (
     <>
       <ScreenTop title="Members">
@@ -43,13 +43,11 @@ export function MembersScreen() {
           Invite
         </button>
       </ScreenTop>
-      {made !== null && (
-        <MadeInvitation email={made.email} url={made.url ?? null} onDone={() => setMade(null)} />
-      )}
+      <MadeInvitations made={made} />
       <div className="grid gap-4">
         <MemberTable />
         <AccountInvitations
-          onWithdrawn={(email) => setMade((shown) => (shown?.email === email ? null : shown))}
+          onWithdrawn={(email) => made.end((invited) => invited.email === email)}
         />
         {/* Operators have the whole audit log. */}
         {isCustomers && <ChangesByOperators />}
@@ -57,8 +55,8 @@ export function MembersScreen() {
       {search.invite === true && (
         <InviteMember
           onClose={() => setInviting(false)}
-          onMade={(link) => {
-            setMade(link)
+          onMade={({ email, url = null }) => {
+            made.add({ email, url })
             setInviting(false)
           }}
         />

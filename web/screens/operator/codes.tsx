@@ -13,6 +13,7 @@ import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { showToast } from '../../parts/toast.ts'
+import { useMade } from '../../parts/use-made.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { CreateCode } from './create-code.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
@@ -20,8 +21,8 @@ import { useOperatorWrite } from './use-operator-write.ts'
 /** Credit codes: making, listing and revoking them, for operators. */
 export function CodesScreen() {
   const [isCreating, setCreating] = useState(false)
-  // Only in the memory of this page, until it is left.
-  const [made, setMade] = useState<CreatedCode | null>(null)
+  const made = useMade<CreatedCode>()
+  const end = (codeId: string) => made.end(({ id }) => id === codeId)
   return (
     <>
       <ScreenTop title="Credit codes">
@@ -30,22 +31,21 @@ export function CodesScreen() {
           Create code
         </button>
       </ScreenTop>
-      {made !== null && (
+      {made.things.map(({ id, amount, code }) => (
         <MadeSecret
-          title={`A code of ${money(made.amount)} is ready`}
-          text={made.code}
+          key={id}
+          title={`A code of ${money(amount)} is ready`}
+          text={code}
           noun="code"
-          onDone={() => setMade(null)}
+          onDone={() => end(id)}
         />
-      )}
-      <CodeTable
-        onRevoked={(codeId) => setMade((shown) => (shown?.id === codeId ? null : shown))}
-      />
+      ))}
+      <CodeTable onRevoked={end} />
       {isCreating && (
         <CreateCode
           onClose={() => setCreating(false)}
           onMade={(code) => {
-            setMade(code)
+            made.add(code)
             setCreating(false)
           }}
         />

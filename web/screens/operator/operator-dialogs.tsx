@@ -6,14 +6,8 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { InvitedEmail } from '../../parts/invited-email.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { showToast } from '../../parts/toast.ts'
+import type { Invited } from '../members/invitations.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
-
-/** An operator who was just invited. */
-export interface Invited {
-  readonly email: string
-  /** The link; null: the gateway has emailed it. */
-  readonly url: string | null
-}
 
 interface InviteOperatorProps {
   readonly onClose: () => void

@@ -5,21 +5,16 @@ import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useMade } from '../../parts/use-made.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useMe } from '../../shell/use-account.ts'
-import { InvitationTable, MadeInvitation } from '../members/invitations.tsx'
-import {
-  type Invited,
-  InviteOperator,
-  RemoveOperator,
-  WithdrawOperatorInvitation,
-} from './operator-dialogs.tsx'
+import { InvitationTable, type Invited, MadeInvitations } from '../members/invitations.tsx'
+import { InviteOperator, RemoveOperator, WithdrawOperatorInvitation } from './operator-dialogs.tsx'
 
 /** The operators of the gateway: inviting and removing them. */
 export function OperatorsScreen() {
   const [isInviting, setInviting] = useState(false)
-  // Only in the memory of this page, until it is left.
-  const [made, setMade] = useState<Invited | null>(null)
+  const made = useMade<Invited>()
   return (
     <>
       <ScreenTop title="Operators">
@@ -28,18 +23,18 @@ export function OperatorsScreen() {
           Invite an operator
         </button>
       </ScreenTop>
-      {made !== null && <MadeInvitation {...made} onDone={() => setMade(null)} />}
+      <MadeInvitations made={made} />
       <div className="grid gap-4">
         <OperatorTable />
         <OperatorInvitations
-          onWithdrawn={(email) => setMade((shown) => (shown?.email === email ? null : shown))}
+          onWithdrawn={(email) => made.end((invited) => invited.email === email)}
         />
       </div>
       {isInviting && (
         <InviteOperator
           onClose={() => setInviting(false)}
           onMade={(invited) => {
-            setMade(invited)
+            made.add(invited)
             setInviting(false)
           }}
         />

@@ -9,6 +9,7 @@ import { MadeSecret } from '../../parts/made-secret.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useMade } from '../../parts/use-made.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { CreateWebhook } from './webhook-form.tsx'
 import { failingWords, WebhookChip } from './webhook-state.tsx'
@@ -16,8 +17,7 @@ import { failingWords, WebhookChip } from './webhook-state.tsx'
 /** The webhooks, to which events are posted, and the form for a new one. */
 export function WebhooksScreen() {
   const [isCreating, setCreating] = useState(false)
-  // Only in the memory of this page, until it is left.
-  const [made, setMade] = useState<CreatedWebhook | null>(null)
+  const made = useMade<CreatedWebhook>()
   return (
     <>
       <ScreenTop title="Webhooks">
@@ -26,21 +26,22 @@ export function WebhooksScreen() {
           Create webhook
         </button>
       </ScreenTop>
-      {made !== null && (
+      {made.things.map(({ id, url, secret }) => (
         <MadeSecret
-          title={`The secret of the webhook at ${new URL(made.url).host}`}
-          text={made.secret}
+          key={id}
+          title={`The secret of the webhook at ${new URL(url).host}`}
+          text={secret}
           noun="secret"
           words="Copy it now: it is shown only once. With it the receiver verifies that messages are from this gateway."
-          onDone={() => setMade(null)}
+          onDone={() => made.end((one) => one.id === id)}
         />
-      )}
+      ))}
       <WebhookTable />
       {isCreating && (
         <CreateWebhook
           onClose={() => setCreating(false)}
           onMade={(webhook) => {
-            setMade(webhook)
+            made.add(webhook)
             setCreating(false)
           }}
         />
