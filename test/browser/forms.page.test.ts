@@ -55,6 +55,26 @@ describe('a form', () => {
     expect(await dialog.getByText('Choose a time that is still to come.').count()).toBe(0)
   })
 
+  test('of a key that has expired takes another name, and leaves the expiry as it is', async ({
+    page,
+    server,
+  }) => {
+    const expired = { ...KEYS[0], state: 'expired', expires_at: '2026-11-01T12:00:00.000Z' }
+    server.answer('/keys', json({ ...EMPTY, data: [expired] }))
+    server.answer(`PATCH /keys/${expired.id}`, json(expired))
+    await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+    await page.getByRole('button', { name: `Actions for ${expired.name}` }).click()
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('retired')
+    const [sent] = await Promise.all([
+      page.waitForRequest((request) => request.method() === 'PATCH'),
+      dialog.getByRole('button', { name: 'Save' }).click(),
+    ])
+    expect(sent.postDataJSON()).toEqual({ name: 'retired' })
+    await page.getByText('Key changed.').waitFor()
+  })
+
   test('says that an email address is invalid when its field is left', async ({ page, server }) => {
     await page.goto(`${server.address}/app/${HELIX.id}/members`)
     await page.getByRole('button', { name: 'Invite' }).click()

@@ -42,6 +42,7 @@ export function ExpiryField({
   const now = useNow()
   const hintId = useId()
   const [fault, setFault] = useState<string | null>(null)
+  const [first] = useState(value)
   const wrong = error ?? fault
   const at = momentOf(value, now)
   const pick = (expiry: Expiry) => {
@@ -76,7 +77,8 @@ export function ExpiryField({
           type="datetime-local"
           aria-label="Date and time of the expiry"
           value={localText(value.at)}
-          min={localText(now)}
+          // One that has passed stays as it is until another is picked.
+          min={value === first ? undefined : localText(now)}
           required
           onChange={(event) => {
             const picked = new Date(event.target.value)
