@@ -105,6 +105,30 @@ test('a new request appears in the list without a reload, unless the list is pau
   await page.getByRole('button', { name: 'Paused' }).waitFor()
 })
 
+test('older requests stay when the page is returned to, and the newest are not read again', async ({
+  page,
+  server,
+}) => {
+  let cursors = 0
+  const old = { ...REQUESTS[4], id: 'req_old', model: 'acme/long-ago' }
+  server.answer('/requests', {
+    kind: 'by',
+    of: (query) =>
+      query.has('cursor')
+        ? listed([old])
+        : { ...listed(REQUESTS), has_more: true, next_cursor: `cursor_${++cursors}` },
+  })
+  await page.getByRole('button', { name: 'Older requests' }).click()
+  await page.getByText('acme/long-ago').waitFor()
+  const before = polls(server).length
+  const others = () => server.asked.filter((one) => one.includes('/refusals?')).length
+  const othersBefore = others()
+  await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+  await expect.poll(others).toBeGreaterThan(othersBefore)
+  expect(polls(server).length).toBe(before)
+  expect(await page.getByText('acme/long-ago').count()).toBe(1)
+})
+
 test('a hidden page asks for nothing', async ({ page, ownPage, server }) => {
   await page.goto('about:blank')
   let underWay = 0

@@ -56,7 +56,7 @@ export function ActivityScreen() {
             onOpen={open}
             onOlder={() => {
               setLive(false)
-              void activity.older.fetchNextPage()
+              void activity.fetchOlder()
             }}
             onRange={look}
             onClear={() => change(() => activityRangeSearch(rangeOf(search)))}

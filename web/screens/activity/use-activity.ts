@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { HOUR_MS, MINUTE_MS } from '../../../src/vocabulary/clock.ts'
@@ -75,8 +75,10 @@ export function useActivity(source: RequestSource, search: ActivitySearch, isLiv
   const spanOf = useSpanOf()
   const range = rangeOf(search)
   const name = JSON.stringify([source, range, filters])
+  const queries = useQueryClient()
+  const newestKey = ['requests', name]
   const newest = useQuery({
-    queryKey: ['requests', name],
+    queryKey: newestKey,
     queryFn: async ({ signal }) => {
       try {
         const query = { limit: ROWS, ...listBounds(range, spanOf), ...filters }
@@ -84,12 +86,15 @@ export function useActivity(source: RequestSource, search: ActivitySearch, isLiv
         failing.delete(name)
         return page
       } catch (error) {
+        if (signal.aborted) throw error
         const { errors, sinceMs } = failing.get(name) ?? { errors: 0, sinceMs: currentMs() }
         failing.set(name, { errors: errors + 1, sinceMs })
         throw error
       }
     },
     refetchInterval: isLive ? () => pollDelayMs(failing.get(name)?.errors ?? 0) : false,
+    refetchOnWindowFocus: isLive,
+    refetchOnReconnect: isLive,
     // Another try would come between two polls.
     retry: false,
     structuralSharing: false,
@@ -111,6 +116,11 @@ export function useActivity(source: RequestSource, search: ActivitySearch, isLiv
   return {
     newest,
     older,
+    async fetchOlder() {
+      // A poll under way would move the cursor, from which the older pages continue.
+      await queries.cancelQueries({ queryKey: newestKey, exact: true })
+      await older.fetchNextPage()
+    },
     // Each failed poll draws the list again.
     following: followingOf((newest.errorUpdateCount > 0 && failing.get(name)) || NO_FAILURE),
     hasOlder,
