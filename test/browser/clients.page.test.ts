@@ -193,6 +193,42 @@ test('each answer of a chat keeps its charge when the next one comes', async ({ 
   expect(await second?.textContent()).not.toContain('Charged')
 })
 
+test('a charge whose cost is not known yet appears once it is', async ({
+  ownPage: page,
+  server,
+}) => {
+  server.answer('/playground/chat', ANSWERED)
+  server.answer(`/requests/${ANSWER_ID}`, json({ ...REQUESTS[5], id: ANSWER_ID }))
+  await page.clock.install({ time: NOW })
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await ask(page)
+  await page.getByText('$0.0502 is held until its cost is known').waitFor()
+  answerChat(server, ANSWERED)
+  await page.clock.runFor(10_000)
+  await page.getByText('Charged $0.0185').waitFor()
+})
+
+test('a message that is edited while an answer is under way keeps the edit', async ({
+  page,
+  server,
+}) => {
+  answerChat(server, ANSWERED)
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await ask(page)
+  await page.getByText('Charged $0.0185').waitFor()
+  await page.getByRole('button', { name: 'Edit the message' }).first().click()
+  await page.getByLabel('Message of You').fill('Which gates take tolls in Norway?')
+  server.answer('/playground/chat', { kind: 'silence' })
+  await sendByKeys(page, 'And from a fence?')
+  await page.getByText('Answering').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('Stopped before the answer started.').waitFor()
+  await page.getByText('Which gates take tolls in Norway?').waitFor()
+  expect(await page.getByText('What tells a toll gate from a turnstile?').count()).toBe(0)
+  await page.getByText('And from a fence?').waitFor()
+})
+
 test('nothing of a prompt or an answer is in the address or the storage of the browser', async ({
   ownPage: page,
   server,

@@ -140,6 +140,9 @@ async function ask(before: readonly Message[], settings: ChatSettings): Promise<
   const show = (part: Partial<Chat>) => {
     if (stopping === controller && chat.accountId === accountId) change(part)
   }
+  // Of the messages as they are by then: an earlier one may be edited meanwhile.
+  const showAnswer = () =>
+    show({ messages: chat.messages.map((one) => (one.id === answer.id ? answer : one)) })
   show({ messages: [...before, answer], run: { kind: 'running' } })
   try {
     const { format } = settings.model
@@ -150,7 +153,7 @@ async function ask(before: readonly Message[], settings: ChatSettings): Promise<
       if (piece.kind === 'end') reason = piece.reason
       else {
         answer = { ...answer, content: answer.content + piece.text }
-        show({ messages: [...before, answer] })
+        showAnswer()
       }
     }
     show({ run: { kind: 'ended', requestId: answer.requestId, reason } })
@@ -160,7 +163,8 @@ async function ask(before: readonly Message[], settings: ChatSettings): Promise<
     if (controller.signal.aborted) show({ run: { kind: 'stopped', requestId } })
     else show({ run: { kind: 'failed', requestId: requestId ?? requestIdOf(error), error } })
   }
-  show({ messages: answer.content === '' ? before : [...before, answer] })
+  if (answer.content === '') show({ messages: chat.messages.filter(({ id }) => id !== answer.id) })
+  else showAnswer()
 }
 
 function requestIdOf(error: Error): string | null {

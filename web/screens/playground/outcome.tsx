@@ -10,7 +10,7 @@ import { duration } from '../../format/time.ts'
 import { Prose } from '../../parts/prose.tsx'
 import { SignInElsewhere } from '../../parts/sign-in-elsewhere.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { takenMs } from '../activity/request-words.ts'
+import { isUnsettled, takenMs } from '../activity/request-words.ts'
 import type { Run } from './chat-store.ts'
 import { refusalWords } from './refusal-words.ts'
 
@@ -58,10 +58,10 @@ export function Outcome({ run }: { run: Run }) {
 }
 
 const ASK_AGAIN_MS = 700
-const ASK_AGAIN_OF_EARLIER_MS = 10_000
+const ASK_AGAIN_LATER_MS = 10_000
 
 function isSettling(request: ActivityRequest | undefined): boolean {
-  return request === undefined || request.state === 'open' || request.state === 'provisional'
+  return request === undefined || isUnsettled(request)
 }
 
 function Cost({ requestId }: { requestId: string | null }) {
@@ -83,7 +83,10 @@ export function Charge({ requestId, isLatest = false }: ChargeProps) {
     staleTime: ({ state: { data: request } }) =>
       isSettling(request) ? 0 : Number.POSITIVE_INFINITY,
     refetchInterval: ({ state: { data: request } }) =>
-      isSettling(request) && (isLatest ? ASK_AGAIN_MS : ASK_AGAIN_OF_EARLIER_MS),
+      isSettling(request) &&
+      (isLatest && (request === undefined || request.state === 'open')
+        ? ASK_AGAIN_MS
+        : ASK_AGAIN_LATER_MS),
   })
   const queries = useQueryClient()
   const isCharged = isLatest && data !== undefined && data.state !== 'open'
