@@ -2,8 +2,9 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { resize } from './chromium.ts'
 import { test } from './page-test.ts'
-import type { StandIn } from './stand-in.ts'
+import { json, type StandIn } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
+import { USAGE_COMPARED } from './stand-in-usage.ts'
 
 /** How a range of dates is picked, typed and kept in the address; today is 21 November 2026. */
 
@@ -153,6 +154,23 @@ test('a column opens its day in Activity, by Enter and by a click with its group
   await page.goto(usage)
   await page.locator('.column path').first().click()
   await page.waitForURL(/activity\?from=2026-10-23&to=2026-10-23&model=/)
+})
+
+test('a step of a chart is read with the value that it is compared with', async ({
+  page,
+  server,
+}) => {
+  server.answer('/usage', json(USAGE_COMPARED))
+  await page.goto(`${server.address}/app/${HELIX.id}/usage?compare=before`)
+  const slider = page.getByRole('slider', { name: 'Spend by day and model' })
+  await slider.focus()
+  const tip = page.locator('.tip')
+  const [name, value] = [
+    await tip.locator('dt').last().textContent(),
+    await tip.locator('dd').last().textContent(),
+  ]
+  expect(name).toBe('Spend in the 30 days before')
+  expect(await slider.getAttribute('aria-valuetext')).toMatch(new RegExp(`, ${name} \\${value}$`))
 })
 
 test('a chosen range stays from section to section, also over one that has none', async ({

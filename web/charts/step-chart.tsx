@@ -372,14 +372,15 @@ function columnPath({ left, width, top, bottom, isTop }: Box): string {
 }
 
 function describe(
-  { steps, series, totals, showStep, showValue }: StepChartProps,
+  { steps, series, totals, compared = null, showStep, showValue }: StepChartProps,
   at: number,
 ): string {
   const step = steps[at]
   if (step === undefined) return ''
-  const parts = series
-    .filter(({ values }) => (values[at] ?? 0) > 0)
-    .map(({ name, values }) => `${name} ${textOf(values[at], showValue)}`)
+  const isShown = ({ values }: ChartSeries) => (values[at] ?? 0) > 0
+  const parts = [...series.filter(isShown), ...(compared === null ? [] : [compared])].map(
+    ({ name, values }) => `${name} ${textOf(values[at], showValue)}`,
+  )
   return [`${showStep(step)}: ${textOf(totals[at], showValue)}`, ...parts].join(', ')
 }
 
