@@ -39,6 +39,18 @@ test('Credit says how much was removed, and that credit is not sold if the opera
   expect(server.asked.slice(before)).not.toContain('GET /v1/credit')
 })
 
+test('whole cents of an entry have two places, as in the statement, and charges have four', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('credit')}?list=entries`)
+  const amountOf = (text: string) =>
+    page.getByRole('row').filter({ hasText: text }).first().locator('td.num.hide-s').textContent()
+  await page.getByText('invoice-1042').filter({ visible: true }).waitFor()
+  expect(await amountOf('invoice-1042')).toBe('+\u2060$150.00')
+  expect(await amountOf('Charge')).toMatch(/^−\u2060?\$\d+\.\d{4}$/)
+})
+
 test('Credit says that emails are sent only to an owner to whom they are sent', async ({
   page,
   server,

@@ -309,6 +309,16 @@ test('on a tablet, a change of the audit log names its account and its person wh
   await page.locator('tbody a', { hasText: HELIX.name }).filter({ visible: true }).first().waitFor()
 })
 
+test('on a tablet, the warnings of a model are whole', async ({ pages, server }) => {
+  const { page } = await pages.of('tablet')
+  await page.goto(`${server.address}/app/operator/models`)
+  const warnings = page.locator('td.model .two').filter({ hasText: /doubted price|prices too old/ })
+  await warnings.first().waitFor()
+  expect(await warnings.count()).toBe(2)
+  expect(await cutOff(warnings)).toEqual([])
+  await expectFits(page)
+})
+
 test('on a phone, each sum of Unsettled has its line', async ({ pages, server }) => {
   const { page } = await pages.of('phone')
   await page.goto(`${server.address}/app/operator/unsettled`)

@@ -29,11 +29,17 @@ export function Timeline({ request }: { request: ActivityRequest }) {
       </div>
       <div className="ticks">
         <Time at={request.opened_at} show={exactTime} />
-        <span>{firstByteMs === null ? 'no byte yet' : `first byte ${duration(firstByteMs)}`}</span>
+        <span>
+          {firstByteMs === null ? noByteText(request) : `first byte ${duration(firstByteMs)}`}
+        </span>
         <span>{duration(wholeMs)}</span>
       </div>
     </>
   )
+}
+
+function noByteText({ ended_at: endedAt }: ActivityRequest): string {
+  return endedAt === null ? 'no first byte yet' : 'no first byte'
 }
 
 /** The exact hold and charge; for operators, also the parts of the charge. */

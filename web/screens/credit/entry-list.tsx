@@ -2,7 +2,6 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import type { StatementLine } from '../../api/answers.ts'
 import { callAs } from '../../api/calls.ts'
 import { BY_CURSOR } from '../../api/queries.ts'
-import { money, signedMoney } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
 import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
@@ -10,6 +9,7 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountCaller } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
+import { balanceText, changeText } from './change-text.ts'
 import { EntryWord, Origin, ReceiptLink, Reference } from './entry-words.tsx'
 import { ListHeader, type ListProps } from './list-header.tsx'
 
@@ -66,7 +66,7 @@ export function EntryList(list: ListProps) {
 
 function EntryRow({ entry }: { entry: StatementLine }) {
   const time = <Time at={entry.created_at} show={listTime} />
-  const amount = signedMoney(entry.amount, 4)
+  const amount = changeText(entry)
   return (
     <tr>
       <td className="nowrap">
@@ -93,7 +93,7 @@ function EntryRow({ entry }: { entry: StatementLine }) {
       <td className="num hide-s">{amount}</td>
       <td className="num text-ink-2">
         <span className="only-s dimmed">balance </span>
-        {money(entry.balance, 4)}
+        {balanceText(entry)}
       </td>
     </tr>
   )

@@ -6,7 +6,7 @@ import { dateOf } from '../../../src/vocabulary/date-range.ts'
 import type { Statement } from '../../api/answers.ts'
 import { currentTime } from '../../api/clock.ts'
 import { usageQuery } from '../../api/queries.ts'
-import { money, signedMoney } from '../../format/money.ts'
+import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dateText } from '../../format/ranges.ts'
 import { chartWeekday, listTime } from '../../format/time.ts'
@@ -19,6 +19,7 @@ import { Time } from '../../parts/time.tsx'
 import { useAccountPaths, useIsTab } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { isSpend, isTopUp, sumOf } from './balance-days.ts'
+import { balanceText, type Changed, changeText, spendText } from './change-text.ts'
 import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
 import { ListHeader, type ListProps } from './list-header.tsx'
 import { ReversalChip } from './reversal-chip.tsx'
@@ -131,27 +132,14 @@ function dayText(date: string): string {
   return isThisYear ? chartWeekday(new Date(date)) : dateText(date)
 }
 
-const CENT_MICROS = 10_000
-
-function amountText(amountMicros: number): string {
-  const places = amountMicros > 0 && amountMicros % CENT_MICROS === 0 ? 2 : 4
-  return signedMoney(amountMicros, places)
-}
-
-/** With the places of the amount beside it, or more, so that each balance follows from the one before. */
-function balanceText({ kind, balance }: Pick<Line, 'kind' | 'balance'>): string {
-  return money(balance, isSpend({ kind }) || balance % CENT_MICROS !== 0 ? 4 : 2)
-}
-
 interface CellsProps {
-  readonly line: Pick<Line, 'kind' | 'amount' | 'balance'>
+  readonly line: Changed
   readonly of: ReactNode
 }
 
 function Cells({ line, of }: CellsProps) {
   const { amount: amountMicros, balance: balanceMicros } = line
-  const isWhole = !isSpend(line) && amountMicros % CENT_MICROS === 0
-  const amount = isWhole ? signedMoney(amountMicros) : amountText(amountMicros)
+  const amount = changeText(line)
   const tone = amountMicros > 0 ? 'plus-amt' : ''
   return (
     <>
@@ -253,7 +241,7 @@ function ModelRows({ line }: { line: Line }) {
 }
 
 function SubCells({ amountMicros, of }: { amountMicros: number; of: string }) {
-  const amount = amountText(amountMicros)
+  const amount = spendText(amountMicros)
   return (
     <>
       <td className="num only-s">{amount}</td>

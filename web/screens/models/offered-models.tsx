@@ -196,21 +196,22 @@ function Row({ model, search, onOpen }: RowProps) {
         >
           <ModelName id={id} />
         </Link>
-        <small className="two">
-          {name}
-          {doubted && <span className="text-wait">{name !== null && ' · '}doubted price</span>}
-          {stale && (
-            <span className="text-bad">{(name !== null || doubted) && ' · '}prices too old</span>
-          )}
-        </small>
+        {name !== null && <small className="two">{name}</small>}
+        {(doubted || stale) && (
+          // Never cut, unlike the names.
+          <small className="two wrap-anywhere">
+            {doubted && <span className="text-wait">doubted price</span>}
+            {stale && <span className="text-bad">{doubted && ' · '}prices too old</span>}
+          </small>
+        )}
         <small className="two only-t">
           {upstream}, fee {percentOf(feeBasisPoints)}
         </small>
       </td>
       <td className="beside hide-s hide-t text-ink-2">{upstream}</td>
-      <td className="num nowrap hide-s">{pricesText({ pricing, architecture })}</td>
+      <td className="num hide-s">{pricesText({ pricing, architecture })}</td>
       <td className="beside num hide-s hide-t">{percentOf(feeBasisPoints)}</td>
-      <td className="num nowrap">{pricesText(model)}</td>
+      <td className="num max-[820px]:whitespace-nowrap">{pricesText(model)}</td>
       <td className="only-s wide dimmed">
         {upstream} · {pricesText({ pricing, architecture })}, fee {percentOf(feeBasisPoints)}
       </td>
