@@ -132,6 +132,14 @@ function answerModels(server: StandIn, endpoint: string): void {
   server.answer('/models', json({ data: [{ ...model, endpoints: [endpoint] }] }))
 }
 
+test('names in the notes of Connect are code', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${at('connect')}?client=openai-python`)
+  await page
+    .getByRole('listitem')
+    .locator('code', { hasText: /^store$/ })
+    .waitFor()
+})
+
 test('Connect shows only the clients that work with the chosen model', async ({ page, server }) => {
   answerModels(server, 'messages')
   await page.goto(`${server.address}/app/${at('connect')}?client=codex`)

@@ -80,7 +80,7 @@ describe('a form', () => {
     await page.getByRole('button', { name: 'Invite' }).click()
     await page.getByLabel('Email').fill('grace')
     await page.keyboard.press('Tab')
-    await page.getByText('Type an email address, such as ada@example.com.').waitFor()
+    await page.getByText('Enter an email address, such as ada@example.com.').waitFor()
   })
 
   test('moves to the field that the server refuses, which does not repeat its name in the API', async ({
@@ -345,6 +345,20 @@ test('a save of settings undoes no change that another operator has made meanwhi
   const terms = await save('Save models, allowance and limits')
   expect(terms).toEqual({ limits: { requests_per_minute: 90 } })
 })
+
+test.for([
+  ['with', true, 'You then sign in with your password alone.'],
+  ['without', false, 'You then sign in by email or at your provider alone.'],
+] as const)(
+  'a user %s a password reads what is left to sign in with before the last second factor is removed',
+  async ([_, has_password, text], { page, server }) => {
+    server.answer('/me', json({ ...ME, user: { ...ME.user, has_password } }))
+    server.answer('/auth/factors', json({ ...FACTORS, data: FACTORS.data.slice(0, 1) }))
+    await page.goto(`${server.address}/app/profile`)
+    await page.getByRole('button', { name: 'Remove the authenticator app' }).click()
+    await page.getByRole('dialog').getByText(text).waitFor()
+  },
+)
 
 test('recovery codes that were not copied are left only after a question', async ({
   page,

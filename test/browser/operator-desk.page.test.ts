@@ -4,7 +4,7 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { ACTIONS, OPERATOR_INVITATIONS } from './stand-in-desk.ts'
-import { ACCOUNTS, AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
+import { ACCOUNTS, AUDIT, CODES, HEALTH, TOKENS, UNSETTLED } from './stand-in-operator.ts'
 
 /** The operator's pages in addition to accounts: unsettled requests, the ledger's health, and codes. */
 
@@ -346,4 +346,15 @@ test('the link of an invitation stays below that of the next one', async ({ page
   expect(
     await shown.evaluateAll((fields) => fields.map((field) => field.getAttribute('value'))),
   ).toEqual(links.toReversed())
+})
+
+test('a request whose upstream can’t be asked is not said to lack an ID', async ({
+  page,
+  server,
+}) => {
+  const data = UNSETTLED.slice(0, 1).map((one) => ({ ...one, next_lookup_by: null }))
+  server.answer('/operator/unsettled', json({ ...EMPTY, data }))
+  await page.goto(`${server.address}/app/${at('unsettled')}`)
+  await page.getByText('Cost can’t be looked up at its upstream now').waitFor()
+  expect(await page.getByText('returned no ID').count()).toBe(0)
 })

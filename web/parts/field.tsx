@@ -1,4 +1,5 @@
 import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { dateText } from '../format/ranges.ts'
 import { Prose } from './prose.tsx'
 
 interface FieldProps extends ComponentProps<'input'> {
@@ -63,14 +64,14 @@ export function Field({
   )
 }
 
-/** The fault of the text of an input, and what to type instead. */
+/** The fault of the text of an input, and what to enter instead. */
 function faultOf({ validity, type, minLength, min }: HTMLInputElement): string {
   if (validity.valueMissing) return 'Fill in this field.'
-  if (validity.tooShort) return `Type at least ${minLength} characters.`
-  if (validity.rangeUnderflow) return `Choose ${min} or a later day.`
-  if (validity.patternMismatch) return 'Type the six digits.'
-  if (type === 'email') return 'Type an email address, such as ada@example.com.'
-  return type === 'url' ? 'Type an address that begins with https://.' : 'Type a whole date.'
+  if (validity.tooShort) return `Enter at least ${minLength} characters.`
+  if (validity.rangeUnderflow) return `Choose ${dateText(min)} or a later day.`
+  if (validity.patternMismatch) return 'Enter the six digits.'
+  if (type === 'email') return 'Enter an email address, such as ada@example.com.'
+  return type === 'url' ? 'Enter an address that begins with https://.' : 'Enter a whole date.'
 }
 
 /** A field for an amount in dollars. */

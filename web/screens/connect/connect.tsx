@@ -9,6 +9,7 @@ import {
 import { CodeLines } from '../../parts/code-lines.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ModelPicker } from '../../parts/model-picker.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { type Endpoint, useExampleModel, useModels } from '../../parts/use-models.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
@@ -163,7 +164,9 @@ function LinesStep({ client, model, missingModel }: LinesStepProps) {
       <CodeLines lines={lines} />
       <ul className="pager-notes">
         {client.notes.map((note) => (
-          <li key={note}>{note}</li>
+          <li key={note}>
+            <Prose text={note} />
+          </li>
         ))}
       </ul>
     </section>

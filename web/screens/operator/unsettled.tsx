@@ -180,9 +180,11 @@ function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
   const otherwise = nextBy === null ? 'The' : 'Otherwise the'
   return (
     <>
-      {nextBy === null
-        ? 'Cost can’t be looked up: the provider returned no ID'
-        : `Asked again within ${within(new Date(nextBy), now)}`}
+      {nextBy !== null
+        ? `Asked again within ${within(new Date(nextBy), now)}`
+        : request.generation_id === null
+          ? 'Cost can’t be looked up: the provider returned no ID'
+          : 'Cost can’t be looked up at its upstream now'}
       <span className="two">
         {stands > now
           ? `${otherwise} ${end} on ${dayAndShortMinute(stands, now)}`

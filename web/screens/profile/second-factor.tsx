@@ -147,7 +147,7 @@ function NoFactor({ factors }: { factors: Factors }) {
         ? 'Your password alone signs you in. With a passkey or an authenticator app, a stolen password is not enough.'
         : 'Your email or provider alone signs you in. With a passkey or an authenticator app, that is not enough.'}
       {factors.needs_proof && (
-        <> Prove your email address first: sign out, then sign in by email or at a provider.</>
+        <> Confirm your email address first: sign out, then sign in by email or at a provider.</>
       )}
       {factors.passkey_host === null && !factors.needs_proof && <NeedsHostName />}
     </p>
@@ -165,6 +165,7 @@ interface RemoveFactorProps extends ChangeProps<() => void> {
 }
 
 function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
+  const { user } = useMe()
   const remove = useSend({
     mutationFn: () => asBrowser('removeFactor', { factor_id: factor.id }),
     onSuccess: onDone,
@@ -180,7 +181,7 @@ function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
     >
       <p>
         {isLast
-          ? 'You then sign in with your password alone. The recovery codes are removed too.'
+          ? `You then sign in ${user.has_password ? 'with your password' : 'by email or at your provider'} alone. The recovery codes are removed too.`
           : 'You can no longer sign in with it. Other second factors are unchanged.'}
       </p>
     </FormDialog>
