@@ -130,7 +130,7 @@ export function signInLetter({
       ...(endsPassword
         ? [
             words(
-              `You have not proved this address by email before. Signing in this way ends all sessions and removes the password${endsFactors ? ' and the second factors that were set before' : ' that was set before'}. To set a new password, choose "Forgot your password?" on the sign-in page.`,
+              `You have not confirmed this address by email before. Signing in this way ends all sessions and removes the password${endsFactors ? ' and the second factors that were set before' : ' that was set before'}. To set a new password, choose "Forgot your password?" on the sign-in page.`,
             ),
           ]
         : []),
@@ -183,7 +183,7 @@ export function resetLetter({
       ...(endsFactors
         ? [
             words(
-              'You have not proved this address by email before. Choosing a new password also removes the second factors that were set before.',
+              'You have not confirmed this address by email before. Choosing a new password also removes the second factors that were set before.',
             ),
           ]
         : []),

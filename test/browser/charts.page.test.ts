@@ -149,7 +149,7 @@ const SCREENS: readonly Screen[] = [
     name: 'usage-menu',
     path: `${at('usage')}?range=7d`,
     act: press('Measure'),
-    text: 'First byte, p95',
+    text: 'First byte, 95%',
   },
   ...answeredScreens({ path: at('usage'), pathEnd: '/usage' }, [
     ['usage-empty', json(NO_USAGE), 'No requests in this period.'],
@@ -257,7 +257,7 @@ test('the first byte of one request is an approximate figure on Overview and in 
   server.answer('/overview', json({ ...OVERVIEW, figures: { ...OVERVIEW.figures, ...one } }))
   await page.goto(`${server.address}/app/${at('overview')}`)
   await page.getByText('about 25 ms', { exact: true }).waitFor()
-  await page.getByText('p50; too few requests for p95').waitFor()
+  await page.getByText('median; too few requests for 95%').waitFor()
   const groups = USAGE_BY_HOUR.groups.map((group) => ({
     ...group,
     figures: { ...group.figures, ...one },

@@ -130,7 +130,7 @@ test('dates are typed, and an invalid date or a too long range is refused with a
   await open(page, server, 'usage')
   await page.getByRole('textbox', { name: 'From' }).fill('the 3rd')
   await page.getByRole('button', { name: 'Apply' }).click()
-  await page.getByText('Type a date such as 31 Oct or 2026-10-31.').waitFor()
+  await page.getByText('Enter a date such as 31 Oct or 2026-10-31.').waitFor()
   await page.getByRole('textbox', { name: 'From' }).fill('2024-01-01')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.getByText('Choose at most 400 days.').waitFor()

@@ -69,6 +69,9 @@ export function moneyTick(amountMicros: number, stepMicros: number): string {
 // `1234,567` and `0,500` may have a decimal comma.
 const TYPED_AMOUNT = /^\$?(\d{1,9}|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.(\d{0,6}))?$/
 
+/** The fault of a field whose text {@link readMoney} can't read. */
+export const AMOUNT_FAULT = 'Enter an amount in dollars, such as 25 or 12.50.'
+
 /** Typed dollars, in micro-dollars; null: the text is not an amount. */
 export function readMoney(text: string): number | null {
   const match = TYPED_AMOUNT.exec(text.trim())

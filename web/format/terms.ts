@@ -1,5 +1,5 @@
 import type { ApiKey } from '../api/answers.ts'
-import { readMoney, typedMoney } from './money.ts'
+import { AMOUNT_FAULT, readMoney, typedMoney } from './money.ts'
 
 /** Over which time an allowance lasts. */
 type Period = NonNullable<ApiKey['allowance']>['period']
@@ -119,7 +119,7 @@ export function readTerms(typed: TypedTerms): ReadTerms {
   const models = { allow: list('allow'), deny: list('deny') }
   const amount = typed.amount.trim() === '' ? null : readMoney(typed.amount)
   if (amount === null && typed.amount.trim() !== '') {
-    faults.amount = 'Type an amount in dollars, such as 20 or 0.50.'
+    faults.amount = AMOUNT_FAULT
   }
   if (Object.keys(faults).length > 0) return { terms: null, faults }
   const { period, timeZone } = typed

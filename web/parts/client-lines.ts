@@ -103,7 +103,7 @@ const message = await client.messages
   .stream({ model: '${model}', max_tokens: 1000, messages: [{ role: 'user', content: 'Say hello.' }] })
   .on('text', (text) => process.stdout.write(text))
   .finalMessage()`,
-    notes: ['The address has no /v1. Counting tokens is answered 404.'],
+    notes: ['The address has no /v1. Counting tokens is not supported: it returns 404.'],
   },
   {
     id: 'anthropic-python',
@@ -122,7 +122,7 @@ message = client.messages.create(
     messages=[{"role": "user", "content": "Say hello."}],
 )
 print(message.content[0].text)`,
-    notes: ['The address has no /v1. Counting tokens is answered 404.'],
+    notes: ['The address has no /v1. Counting tokens is not supported: it returns 404.'],
   },
   {
     id: 'ai-sdk',

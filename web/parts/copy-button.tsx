@@ -34,7 +34,7 @@ export function CopyButton(props: CopyButtonProps) {
       () => setState('refused'),
     )
   }
-  const said = state === 'copied' ? 'Copied' : state === 'refused' ? 'Press Ctrl+C' : 'Copy'
+  const said = state === 'copied' ? 'Copied' : state === 'refused' ? 'Select and copy' : 'Copy'
   return (
     <button
       type="button"

@@ -337,7 +337,7 @@ function isSame(one: DateRange, other: DateRange): boolean {
 /** The typed range, or the error in it. */
 function readTyped({ from, to }: Typed, nowMs: number): DateRange | string {
   const [first, last] = [readTypedDate(from, nowMs), readTypedDate(to, nowMs)]
-  if (first === null || last === null) return 'Type a date such as 31 Oct or 2026-10-31.'
+  if (first === null || last === null) return 'Enter a date such as 31 Oct or 2026-10-31.'
   if (first > last) return 'The first day must not be after the last one.'
   return { kind: 'dates', from: first, to: last }
 }

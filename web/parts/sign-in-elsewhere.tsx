@@ -5,7 +5,7 @@ export function SignInElsewhere() {
       <a className="link" href="/app/sign-in" target="_blank" rel="noreferrer">
         Sign in in another tab
       </a>
-      , then go on here: what you wrote is kept.
+      , then continue here. Your text is kept.
     </p>
   )
 }

@@ -23,7 +23,7 @@ const TABS = [
   { value: 'curl', text: 'curl' },
   { value: 'openai-python', text: 'Python' },
   { value: 'openai-js', text: 'TypeScript' },
-  { value: 'claude-code', text: 'Agents' },
+  { value: 'claude-code', text: 'Claude Code' },
 ] as const
 
 type Tab = (typeof TABS)[number]['value']

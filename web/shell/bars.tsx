@@ -5,6 +5,7 @@ import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import { accountsQuery, purchasesQuery, unsettledQuery } from '../api/operator.ts'
 import { keysQuery } from '../api/queries.ts'
 import { roleLabel } from '../format/roles.ts'
+import { commandKey } from '../parts/command-key.ts'
 import { Count } from '../parts/count.tsx'
 import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
@@ -34,7 +35,7 @@ export function SideBar({ navigation, onHelp, onSearch }: BarProps) {
       <button type="button" className="find jump" onClick={onSearch}>
         <Icon name="search" small />
         <span>Search or jump to</span>
-        <kbd>{isApple() ? '⌘K' : 'Ctrl K'}</kbd>
+        <kbd>{commandKey()} K</kbd>
       </button>
       {accountId === null ? (
         user.is_operator && <OperatorSections />
@@ -117,10 +118,6 @@ function HomeLink({ accountId }: { accountId: string | null }) {
       <Brand />
     </Link>
   )
-}
-
-function isApple(): boolean {
-  return /mac|iphone|ipad/i.test(navigator.userAgent)
 }
 
 function ThemeButton() {

@@ -1,3 +1,4 @@
+import { commandKey } from '../parts/command-key.ts'
 import { CloseFooter, Dialog } from '../parts/dialog.tsx'
 import type { Navigation } from './section-links.tsx'
 
@@ -6,7 +7,6 @@ const KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
   [['j', 'k'], 'Next, previous request'],
   [['Enter'], 'Open the request'],
   [['Esc'], 'Close'],
-  [['Ctrl', 'K'], 'Search or jump to'],
 ]
 
 interface ShortcutHelpProps extends Pick<Navigation, 'sections'> {
@@ -17,6 +17,7 @@ interface ShortcutHelpProps extends Pick<Navigation, 'sections'> {
 export function ShortcutHelp({ sections, onClose }: ShortcutHelpProps) {
   const keys = [
     ...KEYS,
+    [[commandKey(), 'K'], 'Search or jump to'] as const,
     ...sections.map(({ key, text }) => [['g', key], text] as const),
     [['?'], 'This list'] as const,
   ]

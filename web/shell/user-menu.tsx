@@ -11,7 +11,7 @@ const THEMES: readonly { readonly theme: Theme; readonly text: string; readonly 
     { theme: 'system', text: 'System', icon: 'screen' },
   ]
 
-/** The theme, the list of keys, and signing out. */
+/** The profile, the theme, the shortcuts, the API reference, the contact, and signing out. */
 export function UserMenu({ onPick, onHelp }: { onPick: () => void; onHelp: () => void }) {
   const theme = useTheme()
   const signOut = useSignOut()

@@ -12,7 +12,7 @@ import { type RequestSource, useIsAllAccounts } from './use-activity.ts'
 
 interface DrawerProps {
   readonly requestId: string
-  /** The request as the list has it. It is read again anyway; undefined: it is not in the list. */
+  /** The request as the list has it; undefined: it is not in the list. */
   readonly row: ActivityRequest | undefined
   readonly source: RequestSource
   readonly keyNameOf: KeyNameOf

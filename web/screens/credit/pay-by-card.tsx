@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { MICROS_PER_DOLLAR, showDollarText } from '../../../src/vocabulary/money.ts'
 import { beginPayment, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { useSend } from '../../api/use-write.ts'
-import { money, readMoney } from '../../format/money.ts'
+import { AMOUNT_FAULT, money, readMoney } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { DollarField } from '../../parts/field.tsx'
 import { DialogForm } from '../../parts/form-dialog.tsx'
@@ -113,8 +113,8 @@ function amountFault(
   amountMicros: number | null,
   { minimum, maximum }: PayByCardProps['method'],
 ): string | null {
-  if (amountMicros === null) return 'Type an amount in dollars, such as 25 or 12.50.'
-  if (amountMicros % CENT_MICROS !== 0) return 'Type whole cents, such as 12.50.'
+  if (amountMicros === null) return AMOUNT_FAULT
+  if (amountMicros % CENT_MICROS !== 0) return 'Enter whole cents, such as 12.50.'
   if (amountMicros < minimum) return `At least ${money(minimum)}.`
   if (amountMicros > maximum) return `At most ${money(maximum)} at a time.`
   return null

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import { currentTime } from '../../api/clock.ts'
 import { accountQuery, keysQuery, modelsQuery } from '../../api/queries.ts'
-import { money, readMoney, typedMoney } from '../../format/money.ts'
+import { AMOUNT_FAULT, money, readMoney, typedMoney } from '../../format/money.ts'
 import type { Terms } from '../../format/terms.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -84,11 +84,7 @@ export function KeyForm(props: KeyFormProps) {
         name="credit_limit"
         value={limit}
         onChange={(event) => setLimit(event.target.value)}
-        error={
-          isLimitWrong
-            ? 'Type an amount in dollars, such as 50 or 0.25.'
-            : refusal.at('credit_limit')
-        }
+        error={isLimitWrong ? AMOUNT_FAULT : refusal.at('credit_limit')}
         hint={<LimitHint spentMicros={props.spentMicros} />}
       />
       <ExpiryField value={expiry} onChange={setExpiry} error={refusal.at('expires_at')} />

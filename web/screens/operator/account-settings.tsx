@@ -1,11 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ChangeEvent, useId } from 'react'
+import { LOW_BALANCE_MICROS_DEFAULT } from '../../../src/vocabulary/money.ts'
 import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
 import { readMetadata, typedMetadata } from '../../format/metadata.ts'
-import { readMoney, typedMoney } from '../../format/money.ts'
+import { AMOUNT_FAULT, readMoney, typedMoney } from '../../format/money.ts'
 import { readPercent, typedPercent } from '../../format/numbers.ts'
 import { changedTerms } from '../../format/terms.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
@@ -138,15 +139,11 @@ function Money({ account }: { readonly account: Account }) {
       />
       <DollarField
         label="Low-credit alert"
-        placeholder="5.00"
+        placeholder={typedMoney(LOW_BALANCE_MICROS_DEFAULT)}
         value={low}
         onChange={({ target }) => type('low', target.value)}
         hint="Webhooks report low credit when paid credit falls below this amount."
-        error={
-          lowMicros === undefined
-            ? 'Type an amount in dollars, such as 50 or 0.25.'
-            : refusal.at('low_balance')
-        }
+        error={lowMicros === undefined ? AMOUNT_FAULT : refusal.at('low_balance')}
       />
     </SettingsCard>
   )
@@ -212,7 +209,7 @@ function Metadata({ account }: { readonly account: Account }) {
   const { texts, isChanged, type, forget } = useTyped({ notes: typedMetadata(account.metadata) })
   const metadata = readMetadata(texts.notes)
   const error =
-    metadata === null ? 'Type a name, a colon and a text on each line.' : refusal.at('metadata')
+    metadata === null ? 'Enter a name, a colon and a text on each line.' : refusal.at('metadata')
   return (
     <SettingsCard
       {...card}

@@ -1,4 +1,4 @@
-import { showDollarText } from '../../../src/vocabulary/money.ts'
+import { LOW_BALANCE_MICROS_DEFAULT, showDollarText } from '../../../src/vocabulary/money.ts'
 import {
   COMMAND_LINE,
   GATEWAY,
@@ -229,7 +229,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   note: { word: 'Note' },
   provider_cost: { word: 'Provider cost', show: (value) => showDollarText(String(value)) },
   credit_limit: { word: 'Limit' },
-  low_balance: { word: 'Low-credit alert', none: '$5.00' },
+  low_balance: { word: 'Low-credit alert', none: money(LOW_BALANCE_MICROS_DEFAULT) },
   allowance: { word: 'Allowance' },
   allowance_period: { word: 'Period' },
   ...Object.fromEntries(

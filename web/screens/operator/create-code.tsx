@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { currentTime } from '../../api/clock.ts'
 import type { CreatedCode } from '../../api/operator.ts'
-import { money, readMoney } from '../../format/money.ts'
+import { AMOUNT_FAULT, money, readMoney } from '../../format/money.ts'
 import { DollarField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
@@ -44,7 +44,7 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
         required
         value={amount}
         onChange={(event) => setAmount(event.target.value)}
-        error={isWrong ? 'Type an amount in dollars, such as 5 or 0.25.' : refusal.at('amount')}
+        error={isWrong ? AMOUNT_FAULT : refusal.at('amount')}
         hint="Paid credit for the account that redeems it, once."
       />
       <ExpiryField

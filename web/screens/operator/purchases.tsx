@@ -55,8 +55,8 @@ export function PurchasesScreen() {
       </ScreenTop>
       {rows?.length !== 0 && (
         <p className="note mb-3.5">
-          To refund a payment by card, refund it at the card provider, where it has the ID that is
-          shown below. The gateway then removes the credit within a minute.
+          To refund a card payment, use its payment ID below at the card provider. tollgate then
+          removes the credit within a minute.
         </p>
       )}
       <ListCard

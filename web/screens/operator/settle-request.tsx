@@ -38,7 +38,7 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
   return (
     <FormDialog
       title="Settle the request"
-      submit={`Charge ${chargeMicros === null ? 'it' : money(chargeMicros, 6)}`}
+      submit={chargeMicros === null ? 'Settle request' : `Charge ${money(chargeMicros, 6)}`}
       write={settle}
       problem={refusal.rest}
       onSubmit={() => {
@@ -64,7 +64,9 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
         required
         value={cost}
         onChange={(event) => setCost(event.target.value)}
-        error={isWrong ? 'Type the exact amount in dollars, such as 0.017648.' : refusal.at('cost')}
+        error={
+          isWrong ? 'Enter the exact amount in dollars, such as 0.017648.' : refusal.at('cost')
+        }
         hint="In dollars, with every decimal that the provider lists. 0 if it billed nothing."
       />
       <SettlePreview request={request} chargeMicros={chargeMicros} />

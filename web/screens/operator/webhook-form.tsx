@@ -1,8 +1,10 @@
 import { useState } from 'react'
+import { LOW_BALANCE_MICROS_DEFAULT } from '../../../src/vocabulary/money.ts'
 import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../src/vocabulary/webhook-event.ts'
 import { asOperator } from '../../api/calls.ts'
 import type { CreatedWebhook, Webhook } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
@@ -10,8 +12,7 @@ import { showToast } from '../../parts/toast.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
-  'balance.low':
-    'The paid credit of an account falls below its low-credit alert, $5.00 unless changed.',
+  'balance.low': `The paid credit of an account falls below its low-credit alert, ${money(LOW_BALANCE_MICROS_DEFAULT)} unless changed.`,
   'key.limit_near': 'A key has spent 90% of its credit limit or of its allowance.',
   'request.unresolved': 'The charge of a request is still unknown a minute after its end.',
   'purchase.reversed':

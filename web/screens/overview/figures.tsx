@@ -94,7 +94,7 @@ function figuresOf({ sums, compare }: FiguresProps): readonly Figure[] {
 function firstByte(figures: UsageFigures): Figure {
   const { p50, p95 } = firstByteTexts(figures)
   if (p50 === null) return { title: 'First byte', value: '–', note: 'no answer yet' }
-  const note = p95 === null ? 'p50; too few requests for p95' : `p50; p95 ${p95}`
+  const note = p95 === null ? 'median; too few requests for 95%' : `median; 95% within ${p95}`
   return { title: 'First byte', value: p50, note }
 }
 

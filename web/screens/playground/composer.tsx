@@ -1,4 +1,5 @@
 import type { FormEvent, KeyboardEvent, ReactNode } from 'react'
+import { commandKey } from '../../parts/command-key.ts'
 import { Icon } from '../../parts/icon.tsx'
 import type { Role } from './chat-store.ts'
 
@@ -67,7 +68,7 @@ export function Composer(props: ComposerProps) {
           </>
         )}
         <span className="note hide-s">
-          <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends
+          <kbd>{commandKey()}</kbd> <kbd>Enter</kbd> sends
         </span>
         {isRunning ? (
           // Its own element: one that turned into Send under the click would send.

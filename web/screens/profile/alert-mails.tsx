@@ -39,7 +39,7 @@ export function AlertMails() {
         <p className="note">
           {user.email_verified || user.email_vouched_for
             ? `One email for each, to ${user.email}, about the accounts that you own.`
-            : `Alerts begin once you have proved that ${user.email} is yours: sign in by email once.`}
+            : `Alerts start once you confirm ${user.email}: sign in by email once.`}
         </p>
         <Problem text={change.error?.message} />
       </div>

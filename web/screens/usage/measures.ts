@@ -37,14 +37,14 @@ export const MEASURE_RULES: Readonly<Record<Measure, MeasureRules>> = {
     axis: countTick,
   },
   p50: {
-    text: 'First byte, p50',
+    text: 'First byte, median',
     form: 'lines',
     of: ({ first_byte_ms_p50 }) => first_byte_ms_p50,
     show: duration,
     axis: durationTick,
   },
   p95: {
-    text: 'First byte, p95',
+    text: 'First byte, 95%',
     form: 'lines',
     of: ({ first_byte_ms_p95 }) => first_byte_ms_p95,
     show: duration,

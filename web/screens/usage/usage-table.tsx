@@ -30,8 +30,8 @@ interface UsageTableProps {
 
 const HEADS = { model: 'Model', key: 'Key', endpoint: 'Endpoint' } as const
 const FIRST_BYTE_HEADS = [
-  { text: 'First byte p50', className: 'num hide-m' },
-  { text: 'p95', className: 'num hide-m' },
+  { text: 'First byte, median', className: 'num hide-m' },
+  { text: '95% within', className: 'num hide-m' },
 ] as const
 
 // A tablet has no room for all columns.
