@@ -55,8 +55,8 @@ test('Credit says that emails are sent only to an owner to whom they are sent', 
   page,
   server,
 }) => {
-  const mailed = page.getByText('You get an email at 75%, 90% and 100%.')
-  const unproved = { ...ME.user, email_verified: false, email_vouched_for: false }
+  const mailed = page.getByText('You get an email when 75%, 90% and 100% of it is spent.')
+  const unconfirmed = { ...ME.user, email_verified: false, email_vouched_for: false }
   const open = async (me: object) => {
     server.answer('/me', json({ ...ME, ...me }))
     await page.goto(`${server.address}/app/${at('credit')}`)
@@ -67,12 +67,12 @@ test('Credit says that emails are sent only to an owner to whom they are sent', 
   server.answer('/start', json({ ...WITH_MAIL, signed_in: true }))
   await open({})
   await mailed.waitFor()
-  await open({ user: unproved })
-  await page.getByText('Emails about credit begin once you have proved your address.').waitFor()
+  await open({ user: unconfirmed })
+  await page.getByText('Emails about credit start once you confirm your email address.').waitFor()
   await open({ user: { ...ME.user, alert_mails: false } })
   await page.getByText('Your emails about credit are off.').waitFor()
   await open({ accounts: [{ ...ME.accounts[0], role: 'member' }] })
-  expect(await page.getByText(/emails? (about|at)/i).count()).toBe(0)
+  expect(await page.getByText(/emails? (about|when)/i).count()).toBe(0)
 })
 
 test('a buyer who has come back from the payment page is not asked to pay again while the payment is checked', async ({
@@ -107,6 +107,8 @@ test('the page has the name of the service, and says how to reach its operator',
   server.answer('/start', json({ ...START, service_name: 'Corner Models', contact }))
   await page.goto(`${server.address}/app/${at('credit')}?receipt=${BOUGHT_ID}`)
   const receipt = page.getByRole('dialog', { name: 'Invoice' })
+  await receipt.getByRole('button', { name: 'Close' }).and(page.locator(':focus')).waitFor()
+  await receipt.getByText('To correct this invoice').waitFor()
   expect(await receipt.getByRole('link', { name: 'ask the operator' }).getAttribute('href')).toBe(
     contact,
   )

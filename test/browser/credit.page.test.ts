@@ -166,7 +166,7 @@ const SALE_SCREENS: readonly Screen[] = [
     name: 'credit-deposit',
     path: buy,
     act: deposit,
-    text: 'Send only USDC on Base to this address.',
+    text: '25.00 USDC, for $1.00 of credit',
   },
   {
     name: 'credit-deposit-fee',
@@ -174,7 +174,7 @@ const SALE_SCREENS: readonly Screen[] = [
     before(server) {
       const methods = METHODS.map((one) => ({ ...one, fee_bps: 300 }))
       server.answer('/v1/credit', json({ ...OFFERS, methods }))
-      const pay = { currency: 'USDC', amount: '1.030928', units: '1030928' }
+      const pay = { currency: 'USDC', amount: '1.030928000000000000', units: '1030928000000000000' }
       server.answer('/v1/credit/quote', json({ ...QUOTE, credit: 1_000_000, pay, fee_bps: 300 }))
     },
     act: deposit,

@@ -125,7 +125,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: 'Remove credit' }).click()
       await page.getByLabel('Amount').fill('200')
     },
-    text: /Balance: \$187.06 now, −\u2060\$12.94 after this; \$2.79 is held. Nothing is available then/,
+    text: /Balance: \$187.06 now, −\u2060\$12.94 after this; \$2.79 is held. No paid credit is available then. Requests that need paid credit are refused/,
   },
   { name: 'op-account-menu', path: ONE, act: press('More actions'), text: 'Give free credit' },
   {
@@ -221,7 +221,10 @@ test('Credit of a tab opens receipts, and has no buttons of customers', async ({
 }) => {
   await page.goto(`${server.address}/app/${ONE}/credit?list=top-ups`)
   await page.getByRole('link', { name: 'Receipt' }).filter({ visible: true }).first().click()
-  await page.getByRole('dialog', { name: 'Invoice' }).getByText('DE 318 204 517').waitFor()
+  const invoice = page.getByRole('dialog', { name: 'Invoice' })
+  await invoice.getByText('DE 318 204 517').waitFor()
+  await invoice.locator(`a[href="/app/${ONE}/settings"]`).waitFor()
+  expect(await invoice.getByText('ask the operator').count()).toBe(0)
   await expect.poll(() => page.url()).toContain(`/app/${ONE}/credit?list=top-ups&receipt=pur_`)
   await page.getByRole('button', { name: 'Close', exact: true }).last().click()
   await page.waitForURL(`${server.address}/app/${ONE}/credit?list=top-ups`)

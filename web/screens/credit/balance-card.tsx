@@ -226,14 +226,14 @@ function AlertWords() {
   const { data: start } = useQuery(startQuery)
   const { user } = useMe()
   if (useAccountName().role !== 'owner' || start?.mail !== true) return null
-  const isProved = user.email_verified || user.email_vouched_for
+  const isConfirmed = user.email_verified || user.email_vouched_for
   return (
     <>
       {!user.alert_mails
         ? 'Your emails about credit are off.'
-        : isProved
-          ? 'You get an email at 75%, 90% and 100%.'
-          : 'Emails about credit begin once you have proved your address.'}{' '}
+        : isConfirmed
+          ? 'You get an email when 75%, 90% and 100% of it is spent.'
+          : 'Emails about credit start once you confirm your email address.'}{' '}
       <Link className="link" to="/profile">
         Alerts
       </Link>

@@ -72,8 +72,9 @@ export function Deposit({ method, onClose }: DepositProps) {
 /** The least deposit, in tokens: the fee and the rate are in its quote. */
 function Terms({ method }: { method: DepositMethod }) {
   const quote = useQuery(quoteQuery(method.id, method.minimum))
-  const least =
-    quote.data && `${quote.data.pay.amount.replace(/0{1,4}$/, '')} ${method.token}, for `
+  // A token has up to 18 decimal places: zeros after the second are left out.
+  const amount = quote.data?.pay.amount.replace(/(\.\d\d\d*?)0+$/, '$1')
+  const least = amount && `${amount} ${method.token}, for `
   return (
     <dl className="kv">
       <dt>At least</dt>

@@ -76,8 +76,8 @@ export function Origin({ entry }: { entry: Origins }) {
       params={{ account }}
       search={{ range: 'all', request }}
     >
-      <span className="hide-t">{request}</span>
-      <span className="only-t whitespace-nowrap">{shortId(request)}</span>
+      <span className="max-[960px]:hidden">{request}</span>
+      <span className="whitespace-nowrap min-[961px]:hidden">{shortId(request)}</span>
     </Link>
   )
 }

@@ -8,6 +8,7 @@ import { dayAndMinute } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { ContactLink } from '../../parts/service-name.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
+import { useIsTab } from '../../shell/account-screen.tsx'
 import { useAccountId, useNameOf } from '../../shell/use-account.ts'
 import { methodName, paidText } from './purchase-words.ts'
 import { ReversalChip } from './reversal-chip.tsx'
@@ -20,8 +21,9 @@ interface ReceiptProps {
 /** The receipt of a purchase, with its seller and its buyer, for printing. */
 export function Receipt({ purchaseId, onClose }: ReceiptProps) {
   const query = useQuery(receiptQuery(useAccountId(), purchaseId))
+  const title = titleOf(query.data)
   return (
-    <Dialog title={titleOf(query.data)} onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       {query.data !== undefined ? (
         <Lines receipt={query.data} />
       ) : query.isError ? (
@@ -29,10 +31,6 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
       ) : (
         <GreyForm />
       )}
-      <p className="note no-print">
-        <LaterBuyer />
-        To correct this receipt, <ContactLink>ask the operator</ContactLink>.
-      </p>
       <footer className="no-print">
         <button type="button" className="btn ghost" onClick={onClose}>
           Close
@@ -46,27 +44,42 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
           Print
         </button>
       </footer>
+      {/* Below the buttons, so that the first of them is focused, not a link in the small print. */}
+      <p className="note no-print">
+        <Corrections title={title} />
+      </p>
     </Dialog>
   )
 }
 
-/** Where an owner changes the buyer on later receipts; nothing for members. */
-function LaterBuyer() {
+/** Where an owner or an operator changes the buyer on later receipts, and who corrects this one. */
+function Corrections({ title }: { readonly title: string }) {
   const account = useAccountId()
-  if (useNameOf(account).role === 'member') return null
+  const { role } = useNameOf(account)
+  const isTab = useIsTab()
+  const noun = title.toLowerCase()
   return (
     <>
-      Later receipts have the buyer of the{' '}
-      <Link
-        className="link"
-        to="/$account/credit"
-        params={{ account }}
-        search={{ open: 'billing' }}
-      >
-        billing details
-      </Link>
-      .{' '}
+      {(isTab || role !== 'member') && (
+        <>
+          Later {noun}s have the buyer of the <BillingLink isTab={isTab} account={account} />.
+        </>
+      )}{' '}
+      {!isTab && (
+        <>
+          To correct this {noun}, <ContactLink>ask the operator</ContactLink>.
+        </>
+      )}
     </>
+  )
+}
+
+function BillingLink({ isTab, account }: { readonly isTab: boolean; readonly account: string }) {
+  const shared = { className: 'link', params: { account }, children: 'billing details' }
+  return isTab ? (
+    <Link {...shared} to="/operator/accounts/$account/settings" />
+  ) : (
+    <Link {...shared} to="/$account/credit" search={{ open: 'billing' }} />
   )
 }
 

@@ -3,7 +3,8 @@ import { DAY_MS } from '../../../src/vocabulary/clock.ts'
 import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
-import { money, readMoney } from '../../format/money.ts'
+import { refusedWithoutCredit } from '../../format/debt.ts'
+import { AMOUNT_FAULT, money, readMoney } from '../../format/money.ts'
 import { dayOf, ownTimeZone } from '../../format/time.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -73,7 +74,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
         required
         value={amount.typed}
         onChange={(event) => setAmount(event.target.value)}
-        error={amount.isWrong ? WRONG_AMOUNT : refusal.at('amount')}
+        error={amount.isWrong ? AMOUNT_FAULT : refusal.at('amount')}
       />
       {move === 'free' && <EndField day={day} onChange={setDay} error={refusal.at('expires_at')} />}
       <Field
@@ -89,8 +90,6 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
     </FormDialog>
   )
 }
-
-const WRONG_AMOUNT = 'Type an amount in dollars, such as 50 or 0.25.'
 
 function useMove({ account, first }: Omit<MoveCreditProps, 'onClose'>, onClose: () => void) {
   const now = useNow()
@@ -187,7 +186,7 @@ function MovePreview({ account, move, amountMicros, day }: MovePreviewProps) {
           Balance: {money(backed.balance)} now, <b>{money(left)}</b> after this;{' '}
           {money(backed.held)} is held.{' '}
           {left <= backed.held
-            ? 'Nothing is available then: requests are refused until credit is added.'
+            ? `No paid credit is available then. ${refusedWithoutCredit(credit)}`
             : `Available: ${money(backed.available)} now, ${money(left - backed.held)} after this.`}
         </p>
       )
