@@ -106,7 +106,7 @@ export function ExpiryField({
 function faultOf({ validity }: HTMLInputElement): string {
   return validity.rangeUnderflow
     ? 'Choose a time that is still to come.'
-    : 'Type a whole date and time.'
+    : 'Enter a whole date and time.'
 }
 
 function momentOf(expiry: Expiry, now: Date): Date | null {
