@@ -157,7 +157,7 @@ test('the status of the sale has purchases by state, and a check of play money f
   )
   expect(await line.run('sale', 'check')).toMatchObject({
     exitCode: 0,
-    out: 'the store agrees on 0 purchases\n',
+    out: 'the store agrees on 0 payments\n',
   })
   expect((await line.run('sale', 'check', '--days', '0')).notes).toContain('`--days` must be')
 })

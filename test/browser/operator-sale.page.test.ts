@@ -58,7 +58,7 @@ test('Purchases begins with those on hold, else with all, and shows where a paym
   const list = (name: string) => page.getByRole('button', { name, exact: true, pressed: true })
   await page.goto(`${server.address}/app/${PATH}`)
   await list('On hold').waitFor()
-  const howToRefund = page.getByText('To refund a payment by card, refund it at the card provider')
+  const howToRefund = page.getByText('To refund a card payment, use its payment ID')
   await howToRefund.waitFor()
   await page.getByText(`paid as ${FIRST?.payment_ref}`).waitFor()
   server.answer('/operator/purchases', json(EMPTY))

@@ -79,7 +79,7 @@ test('a rescan from the command line credits deposits since a restored backup on
   server = await start(restored)
   await server.stop('SIGTERM')
   expect(await balances()).toEqual([3_000_000, 4_000_000])
-  expect(await sale('check')).toBe('the store agrees on 2 purchases\n')
+  expect(await sale('check')).toBe('the store agrees on 2 payments\n')
   expect(await sale('addresses')).toContain(toBob)
   expect((await ofBackup.run('audit')).out).toMatch(/^exact: /m)
 })
