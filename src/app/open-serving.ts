@@ -51,7 +51,7 @@ export async function openServing(wiring: Wiring, served: ServingParts) {
     authenticate: (arrival) => authenticator.authenticate(arrival),
     hasPostedCredit: (accountId) =>
       hasPostedCredit(served.store.db, { accountId, nowMs: served.storeClock.nowMs() }),
-    offerFor: (modelName, endpoint) => catalog.offerFor(modelName, endpoint),
+    offerFor: (...named) => catalog.offerFor(...named),
     holdOffer: (offer) => upstreams.get(offer.upstream)?.endpoints?.holdOffer(offer) ?? offer,
     ledger: whileAlive(served.ledger, served.isAlive),
     takeVerdicts: () => served.ledger.takeVerdicts(),

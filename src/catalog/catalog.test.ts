@@ -66,6 +66,7 @@ describe('a name', () => {
       ['sage', 'acme/sage-pro'],
       ['ACME/Other', 'acme/sage-pro'],
       ['lost', 'acme/nowhere'],
+      ['workhorse', 'acme/other'],
     ]),
   })
 
@@ -107,16 +108,17 @@ describe('a name', () => {
     ['with a date', 'sage-pro-20260101', 'acme/sage-pro'],
     ['with other punctuation', 'acme/Sage_Pro', 'acme/sage-pro'],
     ['with the mark of a long window', 'sage-pro[1m]', 'acme/sage-pro'],
+    ['as an alias with a slip', 'workhorze', 'workhorse'],
   ])('that is written %s is refused with the id', (_, name, modelId) => {
     expect(() => catalog.offerFor(name, 'chat')).toThrow(
       `is not in the catalog. Did you mean "${modelId}"? GET /v1/models lists all models.`,
     )
   })
 
-  test.each(['acme/nothing', '', '/', '[1m]', 'sage', 'sage-pro:online'])(
+  test.each(['acme/nothing', '', '/', '[1m]', 'sagg', 'sage-pro:online'])(
     'that is near to no model has no suggestion: %j',
     (name) => {
-      expect(catalog.notFound(name).message).toMatch(/lists the models\.$/)
+      expect(catalog.notFound(name, null).message).toMatch(/lists the models\.$/)
     },
   )
 

@@ -2,6 +2,7 @@ import type { ListingSettings } from '../upstreams/listing/listing.ts'
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import type { Claimant } from '../upstreams/upstream-settings.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
+import type { ModelChoice } from '../vocabulary/model-lists.ts'
 import { FEE_BASIS_POINTS_DEFAULT } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
@@ -102,13 +103,14 @@ export class Catalog {
 
   /**
    * The model that a request names, at its price, from the upstream that answers it in this format; where none
-   * does, from the first that has it. One trailing `[1m]` of the name is ignored. By position: the name, the format's.
+   * does, from the first that has it. One trailing `[1m]` of the name is ignored. By position: the name, the format's,
+   * and the models that a refusal may suggest; null: all.
    *
    * Throws Problem: `model_not_found`; `model_prices_stale` where its prices are too old to size a
    * hold with; `service_unavailable` while no list was ever loaded, because it is then unknown
    * whether the model exists.
    */
-  offerFor(modelName: string, endpoint: string): Offer {
+  offerFor(modelName: string, endpoint: string, access: ModelChoice | null = null): Offer {
     if (this.#index === null) {
       throw new Problem('service_unavailable', {
         message: 'The model catalog is not loaded yet. Try again in a few seconds.',
@@ -116,7 +118,7 @@ export class Catalog {
     }
     const model = resolve(this.#index, modelName)
     const row = model === null ? null : rowFor(model, endpoint)
-    if (row === null) throw this.notFound(modelName, { param: 'model' })
+    if (row === null) throw this.notFound(modelName, access, { param: 'model' })
     if (this.isStale(row)) {
       this.#onStale(row.offer.upstream)
       throw new Problem('model_prices_stale')
@@ -142,11 +144,14 @@ export class Catalog {
     return this.#index === null ? null : (resolve(this.#index, modelName)?.modelId ?? null)
   }
 
-  /** The 404 of a name that no model has, with the models that may have been meant. */
-  notFound(modelName: string, input: ProblemInput = {}): Problem {
+  /**
+   * The 404 of a name that no model has, with the models that may have been meant. By position: the name, and which
+   * models its sender may use; null: all.
+   */
+  notFound(modelName: string, access: ModelChoice | null, input: ProblemInput = {}): Problem {
     const shown = echoed(modelName)
     const named = shown === null ? 'This model' : `Model "${shown}"`
-    const near = shown === null ? [] : this.#nearModels().find(modelName)
+    const near = shown === null ? [] : this.#nearModels().find(modelName, access)
     const message =
       near.length === 0
         ? `${named} is not in the catalog; GET /v1/models lists the models.`
@@ -155,7 +160,10 @@ export class Catalog {
   }
 
   #nearModels(): NearModels {
-    this.#near ??= new NearModels([...(this.#index?.byId.keys() ?? [])])
+    this.#near ??= new NearModels([
+      ...Array.from(this.modelIds, (modelId) => [modelId, modelId] as const),
+      ...[...this.#settings.aliases].filter(([name, modelId]) => this.idOf(name) === modelId),
+    ])
     return this.#near
   }
 

@@ -1,5 +1,6 @@
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import { areNear, editsBetween } from '../vocabulary/edits.ts'
+import type { ModelChoice } from '../vocabulary/model-lists.ts'
 
 /** Shorter names are near to many others. */
 const CHARS_MIN = 6
@@ -10,6 +11,8 @@ const SHOWN_MAX = 3
 const LETTERS_CHANGED_MAX = 4
 
 interface SpelledModel {
+  /** The model's ID, or an alias of it. */
+  readonly name: string
   readonly modelId: string
   readonly whole: Spelling
   /** Without the author, whom clients of other gateways may leave out. */
@@ -22,28 +25,26 @@ interface Spelling {
   readonly letters: number
 }
 
-/** The model IDs of a catalog by their spelling, to find the ones that an unknown name may mean. */
+/** The names of a catalog's models by their spelling, to find the ones that an unknown name may mean. */
 export class NearModels {
   readonly #models: readonly SpelledModel[]
-  /** The first model ID of each plain name. */
-  readonly #idByPlainName = new Map<string, string>()
 
-  constructor(modelIds: readonly string[]) {
-    this.#models = modelIds.map((modelId) => ({ modelId, ...spell(modelId) }))
-    for (const { modelId, plain } of this.#models.toReversed()) {
-      if (plain.text !== '') this.#idByPlainName.set(plain.text, modelId)
-    }
+  /** Names with the ID of their model. */
+  constructor(names: Iterable<readonly [name: string, modelId: string]>) {
+    this.#models = Array.from(names, ([name, modelId]) => ({ name, modelId, ...spell(name) }))
   }
 
   /**
-   * The ID with the same plain name; if there is none, up to three that differ from the name in one letter, else in
-   * two.
+   * The name with the same plain name; if there is none, up to three that differ from it in one letter, else in two.
+   * By position: the unknown name, and which models its sender may use; null: all.
    */
-  find(modelName: string): readonly string[] {
+  find(modelName: string, access: ModelChoice | null): readonly string[] {
+    const mayUse = (model: SpelledModel): boolean => access?.mayUse(model.modelId) !== false
     const { whole, plain } = spell(modelName)
-    const same = this.#idByPlainName.get(plain.text)
-    if (same !== undefined) return [same]
-    let near: string[] = []
+    const isSame = (model: SpelledModel) => model.plain.text === plain.text && mayUse(model)
+    const same = plain.text === '' ? undefined : this.#models.find(isSame)
+    if (same !== undefined) return [same.name]
+    let near: SpelledModel[] = []
     let fewest = Number.POSITIVE_INFINITY
     let lettersLeft = COMPARED_LETTERS_MAX
     for (const model of this.#models) {
@@ -53,15 +54,16 @@ export class NearModels {
       ] as const
       for (const pair of pairs.filter(areAlike)) {
         lettersLeft -= pair[0].text.length * pair[1].text.length
-        if (lettersLeft < 0) return near
+        if (lettersLeft < 0) return near.map(({ name }) => name)
         const edits = editsIfNear(pair)
-        if (edits === null || edits > fewest) continue
+        if (edits === null || edits > fewest || !mayUse(model)) continue
         if (edits < fewest) near = []
         fewest = edits
-        if (near.length < SHOWN_MAX && near.at(-1) !== model.modelId) near.push(model.modelId)
+        const isShown = near.some(({ modelId }) => modelId === model.modelId)
+        if (near.length < SHOWN_MAX && !isShown) near.push(model)
       }
     }
-    return near
+    return near.map(({ name }) => name)
   }
 }
 

@@ -77,8 +77,8 @@ function registerModels(app: FastifyInstance, { catalog, callerOf }: PublicRoute
     const name = request.params['*']
     if (name === '') throw new UnknownRoute()
     const modelId = catalog.idOf(name)
+    const caller = await callerOf(arrivalOf(request))
     if (modelId !== null) {
-      const caller = await callerOf(arrivalOf(request))
       caller?.models?.require(modelId)
       const bytes = catalog.served(caller?.feeBasisPoints ?? null).bytesById.get(modelId)
       if (bytes !== undefined) {
@@ -90,7 +90,7 @@ function registerModels(app: FastifyInstance, { catalog, callerOf }: PublicRoute
     answerProblem({
       clientRequest: request.raw,
       client: reply.raw,
-      problem: catalog.notFound(name),
+      problem: catalog.notFound(name, caller?.models ?? null),
       family: 'openai',
       requestId: null,
     })

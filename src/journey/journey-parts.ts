@@ -11,7 +11,7 @@ import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { RateLimit } from '../vocabulary/request-window.ts'
 import type { ByteBudget, ByteReservation } from './gate/byte-budget.ts'
-import type { Caller } from './gate/caller.ts'
+import type { Caller, ModelAccess } from './gate/caller.ts'
 import type { Gate } from './gate/gate.ts'
 import type { ThreadShare, Turn } from './gate/thread-share.ts'
 import type { Settler } from './settle/settler.ts'
@@ -31,8 +31,11 @@ export interface JourneyParts {
   readonly threadShare: ThreadShare
   /** The turns in which compressed bodies are inflated, separate from other turns, which take much longer. */
   readonly inflateShare: ThreadShare
-  /** The model at its upstream for this format, or at its first if none answers it. By position: model, format. */
-  readonly offerFor: (modelName: string, endpoint: string) => Offer
+  /**
+   * The model at its upstream for this format, or at its first if none answers it. By position: the model, the format, and
+   * the models that a refusal may suggest; null: all.
+   */
+  readonly offerFor: (modelName: string, endpoint: string, access?: ModelAccess | null) => Offer
   /** Raises an offer to the highest prices that a call can have: holds are sized by them. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger

@@ -55,7 +55,7 @@ export async function sizeRequest(
   const call = rest === null ? sizeCall(unsized) : await sizeCallInParts(unsized, rest)
   record.stream = call.stream
 
-  const listed = parts.offerFor(call.modelName, format.endpoint) // 404, 503
+  const listed = parts.offerFor(call.modelName, format.endpoint, caller.models) // 404, 503
   const offer = offerAtFee(listed, caller.feeBasisPoints)
   record.modelId = offer.modelId
   caller.models?.require(offer.modelId) // 403

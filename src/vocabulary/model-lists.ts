@@ -5,6 +5,11 @@ export interface ModelLists {
   readonly deny: ReadonlySet<string>
 }
 
+/** Decides which models a caller may use, by their catalog IDs. */
+export interface ModelChoice {
+  mayUse(modelId: string): boolean
+}
+
 /** Makes lists of patterns in any case. */
 export function modelLists({
   allow,

@@ -217,6 +217,24 @@ describe('GET /v1/models', () => {
     expect((await list({ ...headers, 'if-none-match': etag })).httpStatus).toBe(200)
   })
 
+  test('a name that no model has is refused with a near model only if the key may use it', async () => {
+    const [first] = ROWS
+    if (first === undefined) throw new TypeError('the contract has rows')
+    const slip = `${own}x`
+    for (const [models, isNamed] of [
+      [{ allow: [own] }, true],
+      [{ deny: [own] }, false],
+    ] as const) {
+      const { apiKey } = await payer({ key: models })
+      const headers = { 'x-api-key': apiKey }
+      const unknown = await list(headers, `/v1/models/${slip}`)
+      const { text } = await bench.send(first, { apiKey, body: { ...first.body, model: slip } })
+      for (const message of [JSON.stringify(unknown.json), text]) {
+        expect(message.includes(`Did you mean \\"${own}\\"`)).toBe(isNamed)
+      }
+    }
+  })
+
   test('one model that the key may not use is a 403 by any of its names', async () => {
     const { apiKey } = await payer({ key: { deny: [own] } })
     for (const name of [own, own.toUpperCase(), `${own}[1m]`]) {
