@@ -33,9 +33,15 @@ const ABSENT_PATHS = [
   [/^\/v1\/credit(?:\/quote)?\/?$/, 'this gateway does not sell credit.'],
 ] as const
 
+interface Route {
+  readonly method: string
+  readonly url: string
+  readonly path: RegExp
+}
+
 /** The paths of the server and their methods, so that a refusal can name the methods of its path. */
 export class KnownRoutes {
-  readonly #routes: { readonly method: string; readonly url: string; readonly path: RegExp }[] = []
+  readonly #routes: Route[] = []
 
   /** Adds a route; parameters of the path begin with a colon, and a star is any rest of it that is not empty. */
   add({ method, url }: { readonly method: string; readonly url: string }): void {
@@ -75,11 +81,11 @@ export class KnownRoutes {
       ? 'the path has one /v1 too many. Remove one from the base URL of the client.'
       : has.length > 0
         ? `the path takes ${oneOf(has)}.`
-        : this.#adviceOn(path)
+        : this.#adviceOn(path, method)
     return new Problem('not_found', { message: `${named} does not exist: ${why}` })
   }
 
-  #adviceOn(path: string): string {
+  #adviceOn(path: string, method: string): string {
     const isAdminPath = /^\/v1\/admin(?:\/|$)/.test(path)
     if (isAdminPath && !this.#routes.some(({ url }) => url.startsWith('/v1/admin/'))) {
       return 'the admin API is off. The setting ADMIN_API_TOKEN turns it on.'
@@ -87,23 +93,29 @@ export class KnownRoutes {
     const absent = ABSENT_PATHS.find(([pattern]) => pattern.test(path))
     if (absent !== undefined) return absent[1]
     // What follows the start of an admin's path names no endpoint of keys.
-    const meant = isAdminPath ? null : this.#meantBy(path)
+    const meant = isAdminPath ? null : this.#meantBy(path, method)
     if (meant === null) return '/docs lists the endpoints.'
     return `${meant}/` === path
       ? `the endpoint is ${meant}: leave out the slash at the end.`
       : `the endpoint is ${meant}. Correct the base URL of the client.`
   }
 
-  /** The endpoint below `/v1` that a path ends with, as with a base URL that lacks `/v1` or has more; null: none. */
-  #meantBy(path: string): string | null {
+  /**
+   * The endpoint below `/v1` that a path ends with, as with a base URL that lacks `/v1` or has more; null: none. By
+   * position: the path, and the method that an endpoint with parameters must have.
+   */
+  #meantBy(path: string, method: string): string | null {
     const parts = path.split('/').filter((part) => part !== '')
     if (parts.length > PARTS_MAX) return null
     for (let from = 0; from < parts.length; from++) {
-      const tail = `/${parts.slice(from).join('/')}`.toLowerCase()
-      const endpoint = /^\/v1(?:\/|$)/.test(tail) ? tail : `/v1${tail}`
+      const tail = `/${parts.slice(from).join('/')}`
+      const written = /^\/v1(?:\/|$)/i.test(tail) ? tail : `/v1${tail}`
+      const endpoint = written.toLowerCase()
       // Strangers do not learn which paths admins have.
       if (endpoint.startsWith('/v1/admin')) continue
       if (this.#routes.some(({ url }) => url === endpoint)) return endpoint
+      const fits = (route: Route) => route.method === method && route.path.test(written)
+      if (this.#routes.some(fits)) return echoed(written)
     }
     return null
   }
