@@ -9,7 +9,14 @@ import { wholeRequest } from './raw-server.ts'
 /** A settler of the usual ledger that tells of each settle as it is asked for and once it is durable. */
 function watchedSettler(
   { ledger }: JourneyParts,
-  steps: { readonly asked?: () => void; readonly durable?: () => void },
+  steps: {
+    readonly asked?: () => void
+    readonly durable?: () => void
+    /** How long an answer waits. Default: longer than any test. */
+    readonly waitMs?: number
+    /** The store takes no settle before. */
+    readonly from?: Promise<void>
+  },
 ): Settler {
   return new Settler({
     ledger: {
@@ -18,12 +25,13 @@ function watchedSettler(
       noteGeneration: (input) => ledger.noteGeneration(input),
       async settle(input) {
         steps.asked?.()
+        await steps.from
         const settled = await ledger.settle(input)
         steps.durable?.()
         return settled
       },
     },
-    waitMs: 60_000,
+    waitMs: steps.waitMs ?? 60_000,
     onFailure: (_, cause) => {
       throw cause
     },
@@ -79,6 +87,28 @@ function watchedGate({ gate }: JourneyParts, steps: (what: string) => void): Jou
     },
   }
 }
+
+test('the log has a hold as open whose answer was sent before its charge was durable', async () => {
+  const from = Promise.withResolvers<void>()
+  const durable = Promise.withResolvers<void>()
+  const answer = '{"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}'
+  const world: JourneyWorld = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
+    },
+    replace: (parts) => ({
+      settler: watchedSettler(parts, { durable: durable.resolve, waitMs: 0, from: from.promise }),
+    }),
+  })
+  const { body, headers } = await request(world.url, { method: 'POST', body: CHAT_BODY })
+  await body.dump()
+  expect(headers['x-service-cost']).toBe('1050')
+  await expect.poll(() => world.ended).toHaveLength(1)
+  expect(world.ended[0]?.record).toMatchObject({ state: 'open', settledAtMs: null })
+  from.resolve()
+  await durable.promise
+})
 
 test('a stream is settled and its place is free before its last event is written', async () => {
   const steps: [string, number | undefined][] = []

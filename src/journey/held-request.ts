@@ -5,6 +5,7 @@ import {
   refusesOwnCap,
 } from '../formats/provider-error.ts'
 import { NOTHING_SENT, type SentFacts } from '../formats/sent-facts.ts'
+import type { Settled } from '../ledger/ledger.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
 import type { StreamObserver, Wire } from '../upstreams/wire.ts'
@@ -76,7 +77,6 @@ export class HeldRequest {
   sent: SentFacts = NOTHING_SENT
   readonly #parts: JourneyParts
   readonly #held: HeldRequestInput
-  #firstByteAtMs: number | null = null
   /** When the headers arrived, on the steady clock of the process, which no change of the system's clock moves. */
   #headersSteadyMs: number | null = null
   #leftEarly = false
@@ -154,9 +154,8 @@ export class HeldRequest {
 
   /** Records that the first byte of the provider's answer has arrived. */
   firstByte(): void {
-    this.#firstByteAtMs = this.#parts.clock.nowMs()
+    this.request.record.firstByteAtMs = this.#parts.clock.nowMs()
     this.#headersSteadyMs = performance.now()
-    this.request.record.firstByteAtMs = this.#firstByteAtMs
   }
 
   /**
@@ -260,16 +259,14 @@ export class HeldRequest {
         return
       case 'answered': {
         const input = this.#settleInput(ending.outcome, ANSWERED_OK)
-        const settled = await this.#parts.settler.settleInTime(input)
-        this.request.record.settledAtMs = this.#parts.clock.nowMs()
+        const settled = await this.#settleInTime(input)
         this.#held.slot.leave()
         await this.#deliver(ending, settled?.chargedMicros ?? chargeOf(input.resolution))
         return
       }
       case 'failed': {
         const problem = this.#leftEarly ? clientLeft() : ending.problem
-        await this.#parts.settler.settleInTime(this.#settleInput(ending.outcome, problem))
-        this.request.record.settledAtMs = this.#parts.clock.nowMs()
+        await this.#settleInTime(this.#settleInput(ending.outcome, problem))
         this.#returnHeaders(ending.upstreamHeaders)
         throw problem
       }
@@ -295,19 +292,25 @@ export class HeldRequest {
 
   #returnHeaders(upstreamHeaders: IncomingHttpHeaders): void {
     const { client, format } = this.request
-    const returned = returnedHeaders(upstreamHeaders, {
-      format,
-      publicNames: this.#parts.publicNames,
-    })
+    const { publicNames } = this.#parts
+    const returned = returnedHeaders(upstreamHeaders, { format, publicNames })
     for (const [name, value] of Object.entries(returned)) {
       if (value !== undefined) client.setHeader(name, value)
     }
   }
 
   #settle(outcome: Outcome, answer: ClientAnswer): void {
-    const input = this.#settleInput(outcome, answer)
     // Never rejects: it is retried until the store answers.
-    void this.#parts.settler.settle(input)
+    void this.#parts.settler.settle(this.#settleInput(outcome, answer))
+  }
+
+  /** Settles an answer that is not a stream. Null: it takes too long, and the hold is still open. */
+  async #settleInTime(input: HeldSettle): Promise<Settled | null> {
+    const settled = await this.#parts.settler.settleInTime(input)
+    const { record } = this.request
+    if (settled === null) record.state = 'open'
+    else record.settledAtMs = this.#parts.clock.nowMs()
+    return settled
   }
 
   // Even a fault in the money rule ends the hold: unresolved, with its credit held until reconciliation.
@@ -372,7 +375,7 @@ export class HeldRequest {
         errorCode,
         usage: record.usage,
         generationId: record.generationId,
-        firstByteAtMs: this.#firstByteAtMs,
+        firstByteAtMs: record.firstByteAtMs,
       },
     }
   }

@@ -109,14 +109,14 @@ export interface JourneyRecord {
   /** The limits of a minute that apply to it; null: it was refused before they were checked. */
   rateLimits: readonly RateLimit[] | null
   holdMicros: number | null
-  /** Null: no hold was opened. */
-  state: Resolution['kind'] | null
+  /** Null: no hold was opened. `open`: the store has not taken the settle of a whole answer in time, and takes it later. */
+  state: Resolution['kind'] | 'open' | null
   chargeMicros: number | null
   /** When the hold was requested, and when the ledger had answered. */
   holdAskedAtMs: number | null
   holdOpenedAtMs: number | null
   firstByteAtMs: number | null
-  /** When the outcome was known, and when the charge of a whole answer was durable. */
+  /** When the outcome was known, and when the charge of a whole answer was durable; null: it was not in time. */
   outcomeAtMs: number | null
   settledAtMs: number | null
   /** The provider's counts; null: none were reported. */

@@ -3,8 +3,10 @@ import type { EndedRequest } from '../http/inference.ts'
 /** HTTP statuses by their first digit: the values of a label. */
 export const STATUS_CLASSES = ['2xx', '4xx', '5xx'] as const
 
-/** How the holds of requests ended; `none`: no hold was opened. */
-export const CHARGE_STATES = ['none', 'final', 'provisional', 'released', 'unresolved'] as const
+/** How the holds of requests ended; `none`: no hold was opened; `open`: its end was not durable in time. */
+export const CHARGE_STATES = [
+  ...(['none', 'open', 'final', 'provisional', 'released', 'unresolved'] as const),
+] as const
 
 type StatusClass = (typeof STATUS_CLASSES)[number]
 type ChargeState = (typeof CHARGE_STATES)[number]
@@ -93,7 +95,7 @@ function emptyTally(of: Pick<Tally, 'endpoint' | 'modelId' | 'upstream'>): Tally
 }
 
 function noRequests(): Record<ChargeState, number> {
-  return { none: 0, final: 0, provisional: 0, released: 0, unresolved: 0 }
+  return { none: 0, open: 0, final: 0, provisional: 0, released: 0, unresolved: 0 }
 }
 
 function statusClassOf(httpStatus: number): StatusClass {
