@@ -1,14 +1,12 @@
 import { beforeEach, expect, test } from 'vitest'
-import { chat } from '../formats/chat.ts'
 import { images } from '../formats/images.ts'
 import { responses } from '../formats/responses.ts'
-import type { EndedRequest } from '../http/inference.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { micros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import { METRICS } from './metric-table.ts'
 import { type MetricSources, Metrics } from './metrics.ts'
+import { ended } from './testing/ended-request.ts'
 
 const SOURCES: MetricSources = {
   clock: { nowMs: () => 100_000 },
@@ -48,49 +46,10 @@ const SOURCES: MetricSources = {
   accountsRefused: () => new Map([['openrouter', true]]),
 }
 
-const USAGE = usageOf('10 in, 20 read, 30 written, 5 written long, 40 out, 15 reasoning')
-
 let metrics: Metrics
 beforeEach(() => {
   metrics = new Metrics({ version: '1', mode: 'live' })
 })
-
-function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequest> = {}) {
-  const whole: EndedRequest = {
-    requestId: 'req_1',
-    format: chat,
-    problem: null,
-    httpStatus: 200,
-    startedAtMs: 1_000,
-    endedAtMs: 3_000,
-    traceparent: undefined,
-    ...input,
-    record: {
-      accountId: 'acct_1',
-      apiKeyId: 'key_1',
-      modelId: 'acme/kept',
-      upstream: 'router',
-      stream: false,
-      rateLimits: null,
-      holdMicros: 100,
-      state: 'final',
-      chargeMicros: 60,
-      holdAskedAtMs: 1_000,
-      holdOpenedAtMs: 1_001,
-      firstByteAtMs: 1_500,
-      outcomeAtMs: 2_900,
-      settledAtMs: 2_950,
-      usage: USAGE,
-      generationId: 'gen-1',
-      isUncounted: false,
-      leftEarly: null,
-      errorCode: null,
-      fault: null,
-      ...record,
-    },
-  }
-  return whole
-}
 
 async function linesOf(name: string): Promise<string[]> {
   const lines = (await metrics.render()).split('\n')

@@ -43,7 +43,9 @@ export class Telemetry {
     const call =
       record.upstream === null ? null : { upstream: record.upstream, asker: 'request' as const }
     if (problem === null) {
-      if (record.state !== null && call !== null) this.#accountAccepted(call)
+      // A stream can report after its 200 that our account is refused.
+      const isAccepted = record.state !== null && record.errorCode !== 'service_unavailable'
+      if (isAccepted && call !== null) this.#accountAccepted(call)
     } else if (problem.cause instanceof StoreUnavailable) {
       // With one account's rows locked or one right missing, the store works.
       if (!(problem.cause instanceof NotDone)) {
