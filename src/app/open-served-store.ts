@@ -13,6 +13,7 @@ import { findCopyAside } from '../store/sqlite/backup.ts'
 import { BeatFile } from '../store/sqlite/beat-file.ts'
 import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Store } from '../store/store.ts'
+import { storeFaultOf } from '../store/store-failure.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { type Clock, DAY_MS } from '../vocabulary/clock.ts'
 import { countInWords } from '../vocabulary/count-in-words.ts'
@@ -82,14 +83,14 @@ export async function openServedStore(
       log.warn({ swept }, 'requests of a dead process were in flight and are unresolved now')
       onAbandoned()
     },
-    isStoreDown: () => telemetry.isStoreDown,
+    isStoreDown: () => telemetry.readiness.isStoreDown,
     onBeat(beatAtMs) {
-      telemetry.heartbeatStored()
+      telemetry.readiness.storeCommitted()
       beatFile?.write({ instanceId, beatAtMs })
     },
     onFailure: (cause) => {
       log.error({ cause: String(cause) }, 'the heartbeat could not be stored')
-      telemetry.heartbeatFailed(cause)
+      telemetry.readiness.storeFailed(storeFaultOf(cause))
     },
   })
   closing.defer(() => instance.close())
@@ -161,7 +162,8 @@ class StoreGapReporter {
     const { clock, telemetry } = this.#wiring
     const [newest] = await listStoreGaps(this.#store.db, clock.nowMs() - DAY_MS)
     if (newest !== undefined) {
-      telemetry.storeHadGone(wordsOf({ ...newest, isAtLeast: false }), newest.foundAtMs + DAY_MS)
+      const words = wordsOf({ ...newest, isAtLeast: false })
+      telemetry.readiness.warnOfStore(words, newest.foundAtMs + DAY_MS)
     }
   }
 
@@ -173,7 +175,7 @@ class StoreGapReporter {
     const row = { id: ids.next('gap'), instanceId: this.#instanceId, foundAtMs, ...figures }
     log.error({ ...row }, wordsOf(gap))
     telemetry.metrics?.storeWentBack(gap)
-    telemetry.storeHadGone(wordsOf(gap), foundAtMs + DAY_MS)
+    telemetry.readiness.warnOfStore(wordsOf(gap), foundAtMs + DAY_MS)
     void this.#record(row)
   }
 

@@ -271,7 +271,7 @@ function openAddresses({ config, log, telemetry }: Wiring): (arrival: Arrival) =
       log.warn(
         `${peerAddress} sends x-forwarded-for and is not in TOLLGATE_TRUSTED_PROXIES: all its clients count as one`,
       )
-      telemetry.unnamedProxyFound()
+      telemetry.readiness.warnOfProxy()
     },
   })
   return (arrival) => addresses.of(arrival)

@@ -3,7 +3,7 @@ import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { accountRefusal, type RefusedFor } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
-import { NotDone, StoreUnavailable, storeFaultOf } from '../store/store-failure.ts'
+import { NotDone, StoreUnavailable } from '../store/store-failure.ts'
 import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/provider-records.ts'
 import type { Metrics } from './metrics.ts'
 import type { RequestExport } from './otlp-export.ts'
@@ -27,10 +27,12 @@ interface TelemetryParts {
 export class Telemetry {
   /** Null: metrics are off. */
   readonly metrics: Metrics | null
+  readonly readiness: Readiness
   readonly #parts: TelemetryParts
 
   constructor(parts: TelemetryParts) {
     this.metrics = parts.metrics
+    this.readiness = parts.readiness
     this.#parts = parts
   }
 
@@ -49,7 +51,7 @@ export class Telemetry {
     } else if (problem.cause instanceof StoreUnavailable) {
       // With one account's rows locked or one right missing, the store works.
       if (!(problem.cause instanceof NotDone)) {
-        this.#parts.readiness.storeFailed(problem.cause.fault)
+        this.readiness.storeFailed(problem.cause.fault)
       }
     } else if (call !== null) {
       const refusal = accountRefusal(problem)
@@ -61,37 +63,12 @@ export class Telemetry {
     }
   }
 
-  /** The store has taken a heartbeat. */
-  heartbeatStored(): void {
-    this.#parts.readiness.storeCommitted()
-  }
-
-  /** The store has not taken a heartbeat. */
-  heartbeatFailed(cause: unknown): void {
-    this.#parts.readiness.storeFailed(storeFaultOf(cause))
-  }
-
-  /** Whether the store has taken nothing since it failed. */
-  get isStoreDown(): boolean {
-    return this.#parts.readiness.isStoreDown
-  }
-
   /** The ledger has tried to commit a batch. */
   committed(report: CommitReport): void {
     this.metrics?.committed(report)
     // A refused command proves nothing, nor does a commit without a write: a server that takes no writes does both.
-    if (report.failure !== null) this.#parts.readiness.storeFailed(report.failure.fault)
-    else if (report.outcome === 'committed') this.#parts.readiness.storeCommitted()
-  }
-
-  /** By position: the warning to operators about the store, and when it ends. */
-  storeHadGone(words: string, untilMs: number): void {
-    this.#parts.readiness.warnOfStore(words, untilMs)
-  }
-
-  /** A peer that is not named as a proxy has sent the address of another. */
-  unnamedProxyFound(): void {
-    this.#parts.readiness.warnOfProxy()
+    if (report.failure !== null) this.readiness.storeFailed(report.failure.fault)
+    else if (report.outcome === 'committed') this.readiness.storeCommitted()
   }
 
   /** A refresh of an upstream's models has ended, and the catalog has its result. */
@@ -112,12 +89,12 @@ export class Telemetry {
   }
 
   #accountRefused(call: AccountRefused): void {
-    if (!this.#parts.readiness.accountRefused(call)) return
+    if (!this.readiness.accountRefused(call)) return
     this.#parts.log.error(call, `the provider refuses the gateway: ${ADVICE[call.refusedFor]}`)
   }
 
   #accountAccepted(call: AccountCall): void {
-    if (!this.#parts.readiness.accountAccepted(call)) return
+    if (!this.readiness.accountAccepted(call)) return
     this.#parts.log.info(call, 'the provider accepts the gateway again')
   }
 }
