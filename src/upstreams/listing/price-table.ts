@@ -16,12 +16,15 @@ type FlatPriceName = Exclude<keyof PriceTable, keyof TokenPrices | 'tiers'>
  * cheaper than a lower one, and a tier without effect is left out, so that equal prices make equal tables.
  */
 export function buildPriceTable(thresholds: Iterable<number>, read: PriceReading): PriceTable {
-  const base = readTokenPrices(null, read)
+  const base = tokenPricesOf((name) => read(name, null))
   const tiers: PriceTier[] = []
   let below = base
   for (const inputTokensAbove of [...new Set(thresholds)].sort((a, b) => a - b)) {
-    const step = highestOf(below, readTokenPrices(inputTokensAbove, read))
-    if (equalTokenPrices(step, below)) continue
+    const step = highestOf(
+      below,
+      tokenPricesOf((name) => read(name, inputTokensAbove)),
+    )
+    if (TOKEN_PRICE_NAMES.every((name) => step[name] === below[name])) continue
     tiers.push({ inputTokensAbove, ...step })
     below = step
   }
@@ -40,13 +43,16 @@ export function buildPriceTable(thresholds: Iterable<number>, read: PriceReading
   }
 }
 
-function readTokenPrices(step: number | null, read: PriceReading): TokenPrices {
+const TOKEN_PRICE_NAMES = ['input', 'output', 'cacheRead', 'cacheWrite', 'cacheWriteLong'] as const
+
+/** Makes each price of a token. */
+function tokenPricesOf(make: (name: keyof TokenPrices) => Picos): TokenPrices {
   return {
-    input: read('input', step),
-    output: read('output', step),
-    cacheRead: read('cacheRead', step),
-    cacheWrite: read('cacheWrite', step),
-    cacheWriteLong: read('cacheWriteLong', step),
+    input: make('input'),
+    output: make('output'),
+    cacheRead: make('cacheRead'),
+    cacheWrite: make('cacheWrite'),
+    cacheWriteLong: make('cacheWriteLong'),
   }
 }
 
@@ -91,16 +97,6 @@ function writesUnasked({ tiers, ...base }: PriceTable): boolean {
   )
 }
 
-function equalTokenPrices(a: TokenPrices, b: TokenPrices): boolean {
-  return (
-    a.input === b.input &&
-    a.output === b.output &&
-    a.cacheRead === b.cacheRead &&
-    a.cacheWrite === b.cacheWrite &&
-    a.cacheWriteLong === b.cacheWriteLong
-  )
-}
-
 /** Reads a table's prices at any threshold. */
 export function priceReadingOf(prices: PriceTable): PriceReading {
   return priceReading(
@@ -114,18 +110,11 @@ export function priceReading(
   flat: Omit<PriceTable, 'tiers' | keyof TokenPrices>,
   tokenPrice: (name: keyof TokenPrices, step: number | null) => Picos,
 ): PriceReading {
-  return (name, step) => {
-    switch (name) {
-      case 'input':
-      case 'output':
-      case 'cacheRead':
-      case 'cacheWrite':
-      case 'cacheWriteLong':
-        return tokenPrice(name, step)
-      default:
-        return flat[name]
-    }
-  }
+  return (name, step) => (isOfTokens(name) ? tokenPrice(name, step) : flat[name])
+}
+
+function isOfTokens(name: Parameters<PriceReading>[0]): name is keyof TokenPrices {
+  return TOKEN_PRICE_NAMES.some((one) => one === name)
 }
 
 /** The token prices of a whole request whose prompt has this many tokens, cached ones included. */
@@ -166,42 +155,25 @@ export function pricesAtTier(
   if (!priorityTier) return prices
   if (fastPrices !== null) return highestTable(prices, fastPrices)
   return {
-    ...prices,
-    ...tokensAtTier(prices),
+    ...withTokenPrices(prices, (price) => price * TIER_FACTOR),
     reasoning: prices.reasoning * TIER_FACTOR,
     imageOutput: prices.imageOutput * TIER_FACTOR,
     audioOutput: prices.audioOutput * TIER_FACTOR,
     imageInputToken: prices.imageInputToken * TIER_FACTOR,
     audioInput: prices.audioInput * TIER_FACTOR,
-    tiers: prices.tiers.map((tier) => ({ ...tier, ...tokensAtTier(tier) })),
   }
 }
 
-function tokensAtTier(prices: TokenPrices): TokenPrices {
-  return {
-    input: prices.input * TIER_FACTOR,
-    output: prices.output * TIER_FACTOR,
-    cacheRead: prices.cacheRead * TIER_FACTOR,
-    cacheWrite: prices.cacheWrite * TIER_FACTOR,
-    cacheWriteLong: prices.cacheWriteLong * TIER_FACTOR,
-  }
+/** The table with each price of a token changed. */
+function withTokenPrices(prices: PriceTable, change: (price: Picos) => Picos): PriceTable {
+  const changed = (table: TokenPrices) => tokenPricesOf((name) => change(table[name]))
+  const tiers = prices.tiers.map((tier) => ({ ...tier, ...changed(tier) }))
+  return { ...prices, ...changed(prices), tiers }
 }
 
 /** The table with token prices of 1.1 times. A tenth of a pico-dollar goes up. */
 export function tenPercentMore(prices: PriceTable): PriceTable {
-  const more = (price: Picos): Picos => (price * 11n + 9n) / 10n
-  const tokens = (table: TokenPrices): TokenPrices => ({
-    input: more(table.input),
-    output: more(table.output),
-    cacheRead: more(table.cacheRead),
-    cacheWrite: more(table.cacheWrite),
-    cacheWriteLong: more(table.cacheWriteLong),
-  })
-  return {
-    ...prices,
-    ...tokens(prices),
-    tiers: prices.tiers.map((tier) => ({ ...tier, ...tokens(tier) })),
-  }
+  return withTokenPrices(prices, (price) => (price * 11n + 9n) / 10n)
 }
 
 /** A price table as JSON text, with each price as a decimal string of pico-dollars. Equal tables make equal texts. */
