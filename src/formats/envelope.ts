@@ -31,7 +31,8 @@ export function openAiError(problem: Problem): {
   error: { message: string; type: string; code: string; param: string | null }
 } {
   const { message, code, param, httpStatus } = problem
-  return { error: { message, type: openAiType(httpStatus), code, param } }
+  const [type] = TYPES[httpStatus] ?? OTHER_TYPES
+  return { error: { message, type, code, param } }
 }
 
 /** The messages envelope, which has the type but not the code. */
@@ -39,61 +40,28 @@ export function messagesError(
   problem: Problem,
   requestId: string | null,
 ): { type: 'error'; error: { type: string; message: string }; request_id: string | null } {
-  const type = problem.messagesType ?? messagesType(problem.httpStatus)
+  const [, ofStatus] = TYPES[problem.httpStatus] ?? OTHER_TYPES
+  const type = problem.messagesType ?? ofStatus
   return { type: 'error', error: { type, message: problem.message }, request_id: requestId }
 }
 
-function openAiType(httpStatus: number): string {
-  switch (httpStatus) {
-    case 401:
-      return 'authentication_error'
-    case 402:
-      return 'insufficient_credit'
-    case 403:
-      return 'permission_error'
-    case 429:
-      return 'rate_limit_error'
-    case 400:
-    case 404:
-    case 408:
-    case 413:
-    case 422:
-    case 431:
-      return 'invalid_request_error'
-    default:
-      return 'api_error'
-  }
+/** By status, the `error.type` in the layout of OpenAI, and in that of messages. Every other status has `api_error`. */
+const TYPES: Readonly<Record<number, readonly [openAi: string, messages: string]>> = {
+  400: ['invalid_request_error', 'invalid_request_error'],
+  401: ['authentication_error', 'authentication_error'],
+  402: ['insufficient_credit', 'billing_error'],
+  403: ['permission_error', 'permission_error'],
+  404: ['invalid_request_error', 'not_found_error'],
+  408: ['invalid_request_error', 'invalid_request_error'],
+  409: ['api_error', 'conflict_error'],
+  413: ['invalid_request_error', 'request_too_large'],
+  422: ['invalid_request_error', 'invalid_request_error'],
+  429: ['rate_limit_error', 'rate_limit_error'],
+  431: ['invalid_request_error', 'invalid_request_error'],
+  503: ['api_error', 'overloaded_error'],
+  504: ['api_error', 'timeout_error'],
 }
-
-function messagesType(httpStatus: number): string {
-  switch (httpStatus) {
-    case 401:
-      return 'authentication_error'
-    case 402:
-      return 'billing_error'
-    case 403:
-      return 'permission_error'
-    case 404:
-      return 'not_found_error'
-    case 409:
-      return 'conflict_error'
-    case 413:
-      return 'request_too_large'
-    case 429:
-      return 'rate_limit_error'
-    case 503:
-      return 'overloaded_error'
-    case 504:
-      return 'timeout_error'
-    case 400:
-    case 408:
-    case 422:
-    case 431:
-      return 'invalid_request_error'
-    default:
-      return 'api_error'
-  }
-}
+const OTHER_TYPES = ['api_error', 'api_error'] as const
 
 /**
  * An error event in the form of a chunk. It keeps the provider's id, model and time, so that accumulating clients

@@ -121,18 +121,15 @@ function expected({ takesParts }: TextsRules): string {
 }
 
 function elementExpected(first: ElementKind | null): string {
-  switch (first) {
-    case 'text':
-      return 'a string, as the elements before it are'
-    case 'tokenId':
-      return 'a token ID, as the elements before it are'
-    case 'tokenIds':
-      return 'an array of token IDs, as the elements before it are'
-    case 'parts':
-      return 'an object with an array as its `content`, as the elements before it are'
-    case null:
-      return 'a string, a token ID or an array of token IDs'
-  }
+  if (first === null) return 'a string, a token ID or an array of token IDs'
+  return `${ELEMENTS[first]}, as the elements before it are`
+}
+
+const ELEMENTS: Readonly<Record<ElementKind, string>> = {
+  text: 'a string',
+  tokenId: 'a token ID',
+  tokenIds: 'an array of token IDs',
+  parts: 'an object with an array as its `content`',
 }
 
 /** The name of a tool, as it may be shown; null: it has none. */

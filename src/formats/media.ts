@@ -293,7 +293,8 @@ function declaredType(source: JsonObject): string | null {
   return typeof type === 'string' ? type : null
 }
 
-type TypeKind = 'image' | 'video' | 'audio' | 'file'
+const TYPE_KINDS = ['image', 'video', 'audio'] as const
+type TypeKind = (typeof TYPE_KINDS)[number] | 'file'
 
 /** The kind of part by its bytes, even against the part's own type. */
 function mostExpensiveKind(
@@ -311,17 +312,8 @@ function mostExpensiveKind(
 }
 
 function kindOfType(type: string | null): TypeKind {
-  const [kind] = /^(?:image|video|audio)(?=\/)/i.exec(type ?? '') ?? []
-  switch (kind?.toLowerCase()) {
-    case 'image':
-      return 'image'
-    case 'video':
-      return 'video'
-    case 'audio':
-      return 'audio'
-    default:
-      return 'file'
-  }
+  const start = type?.slice(0, 'image/'.length).toLowerCase()
+  return TYPE_KINDS.find((kind) => start === `${kind}/`) ?? 'file'
 }
 
 // A data URL without a type is text.
