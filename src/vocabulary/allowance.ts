@@ -1,4 +1,5 @@
 import { DAY_MS } from './clock.ts'
+import { monthStart } from './date-range.ts'
 
 /** How often an allowance resets. Weeks begin on Monday. */
 export type AllowancePeriod = (typeof ALLOWANCE_PERIODS)[number]
@@ -51,7 +52,7 @@ export function periodSpanAt(calendar: AllowanceCalendar, atMs: number): PeriodS
   const { allowanceTimeZone: timeZone, allowancePeriod: period } = calendar
   let firstDay = firstDayOf(period, wallMsAt(timeZone, atMs))
   for (;;) {
-    const nextDay = firstDayAfter(period, firstDay)
+    const nextDay = firstDayOf(period, firstDay, 1)
     const endsAtMs = startOfDay(timeZone, nextDay)
     // A clock that goes back over midnight shows the end of a date twice: the second time belongs to the new date.
     if (atMs < endsAtMs) return { startsAtMs: startOfDay(timeZone, firstDay), endsAtMs }
@@ -59,31 +60,18 @@ export function periodSpanAt(calendar: AllowanceCalendar, atMs: number): PeriodS
   }
 }
 
-/** Dates are named by their midnight in UTC. */
-function firstDayOf(period: AllowancePeriod, wallMs: number): number {
+/** The first date of a period, or of one so many periods later. Dates are named by their midnight in UTC. */
+function firstDayOf(period: AllowancePeriod, wallMs: number, periodsLater = 0): number {
   const days = Math.floor(wallMs / DAY_MS)
   switch (period) {
     case 'day':
-      return days * DAY_MS
-    case 'week':
-      return (days - remainder(days + DAYS_SINCE_MONDAY, { of: WEEK_DAYS })) * DAY_MS
-    case 'month': {
-      const date = new Date(wallMs)
-      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
+      return (days + periodsLater) * DAY_MS
+    case 'week': {
+      const monday = days - remainder(days + DAYS_SINCE_MONDAY, { of: WEEK_DAYS })
+      return (monday + periodsLater * WEEK_DAYS) * DAY_MS
     }
-  }
-}
-
-function firstDayAfter(period: AllowancePeriod, firstDay: number): number {
-  switch (period) {
-    case 'day':
-      return firstDay + DAY_MS
-    case 'week':
-      return firstDay + WEEK_DAYS * DAY_MS
-    case 'month': {
-      const date = new Date(firstDay)
-      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
-    }
+    case 'month':
+      return monthStart(wallMs, periodsLater)
   }
 }
 

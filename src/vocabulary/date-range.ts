@@ -73,11 +73,9 @@ export function spanOf(
   const days = LAST_DAYS[range.range]
   if (days !== undefined) return lastDays(days, { nowMs })
   const { toMs } = lastDays(1, { nowMs })
-  const { year, month } = monthAt(nowMs)
-  if (range.range === 'month') return { fromMs: Date.UTC(year, month), toMs }
-  if (range.range === 'year') return { fromMs: Date.UTC(year, 0), toMs }
-  const first = monthAt(Math.min(firstMs, nowMs))
-  return { fromMs: Date.UTC(first.year, first.month), toMs }
+  if (range.range === 'month') return { fromMs: monthStart(nowMs), toMs }
+  if (range.range === 'year') return { fromMs: Date.UTC(monthAt(nowMs).year, 0), toMs }
+  return { fromMs: monthStart(Math.min(firstMs, nowMs)), toMs }
 }
 
 /** The day before a moment, as dates: it stays when the day ends. */
@@ -88,10 +86,8 @@ export function yesterday(nowMs: number): DateRange {
 
 /** The whole month of a moment, or so many months after it. */
 export function wholeMonth(atMs: number, monthsLater = 0): DateRange {
-  const { year, month } = monthAt(atMs)
-  const fromMs = Date.UTC(year, month + monthsLater)
-  const endMs = Date.UTC(year, month + monthsLater + 1)
-  return { kind: 'dates', from: dateOf(fromMs), to: dateOf(endMs - DAY_MS) }
+  const lastMs = monthStart(atMs, monthsLater + 1) - DAY_MS
+  return { kind: 'dates', from: dateOf(monthStart(atMs, monthsLater)), to: dateOf(lastMs) }
 }
 
 /** The span that another is compared with: of a whole month that before it is the month before. */
@@ -102,10 +98,7 @@ export function comparedSpan({ fromMs, toMs }: TimeSpan, comparison: Comparison)
     const endMs = isWhole ? yearBefore(toMs) : yearBefore(toMs - 1) + 1
     return { fromMs: yearBefore(fromMs), toMs: endMs }
   }
-  if (monthOf({ fromMs, toMs }) !== null) {
-    const { year, month } = monthAt(fromMs)
-    return { fromMs: Date.UTC(year, month - 1), toMs: fromMs }
-  }
+  if (monthOf({ fromMs, toMs }) !== null) return { fromMs: monthStart(fromMs, -1), toMs: fromMs }
   return { fromMs: 2 * fromMs - toMs, toMs: fromMs }
 }
 
@@ -125,7 +118,7 @@ export function stepOf({ fromMs, toMs }: TimeSpan): ChartStep {
 /** The name of the month that a span is all of, such as `October 2026`; null: it is no whole month. */
 export function monthOf({ fromMs, toMs }: TimeSpan): string | null {
   const { year, month } = monthAt(fromMs)
-  const isWhole = fromMs === Date.UTC(year, month) && toMs === Date.UTC(year, month + 1)
+  const isWhole = fromMs === monthStart(fromMs) && toMs === monthStart(fromMs, 1)
   return isWhole ? `${MONTHS[month]} ${year}` : null
 }
 
