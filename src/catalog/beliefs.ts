@@ -1,4 +1,5 @@
 import { buildPriceTable, priceReadingOf } from '../upstreams/listing/price-table.ts'
+import { grouped } from '../vocabulary/count-in-words.ts'
 import { decimalOfPicos, type Picos, showDollars, showMicros } from '../vocabulary/money.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PriceTable } from '../vocabulary/offer.ts'
 
@@ -177,7 +178,7 @@ function priceFall(
   }
   // Pico-dollars of one token are micro-dollars of a million.
   const [from, to] = [before, now].map((price) => showMicros(Number(price)))
-  const of = above === null ? '' : ` above ${above.toLocaleString('en-US')} tokens`
+  const of = above === null ? '' : ` above ${grouped(above)} tokens`
   return `the ${PER_TOKEN[name]} price${of} fell from ${from} to ${to} per million tokens`
 }
 
@@ -186,6 +187,5 @@ function tokensFall(
   noun: 'context window' | 'maximum output',
   { before, now }: { readonly before: number; readonly now: number },
 ): string {
-  const shown = (tokens: number) => tokens.toLocaleString('en-US')
-  return `the ${noun} fell from ${shown(before)} to ${shown(now)} tokens`
+  return `the ${noun} fell from ${grouped(before)} to ${grouped(now)} tokens`
 }

@@ -1,4 +1,6 @@
+import { grouped } from '../vocabulary/count-in-words.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import { wordsOf } from '../vocabulary/words-of.ts'
 import {
   CAP_PARAMETERS,
   isKnownParameter,
@@ -60,7 +62,7 @@ const KIND_CHARS_MAX = 64
 
 // A provider can repeat text of the client in any member. A kind that has only these words can't carry any.
 const ERROR_WORDS = new Set(
-  `a above access account allowed api argument array at audio authentication authorization available bad below billing
+  wordsOf(`a above access account allowed api argument array at audio authentication authorization available bad below billing
   blocked body boolean cache call choice completion conflict content context country credit data decode denied disabled
   download duplicate empty enabled encoding endpoint engine error exceed exceeded exceeds exist exists extra failed failure
   field file files filter forbidden format found function functions high id image images in input insufficient integer
@@ -70,7 +72,7 @@ const ERROR_WORDS = new Set(
   provider quota range rate reasoning refused region rejected request required response role route safety schema server
   service short size small stream string support supported syntax temporarily territory timeout token tokens too tool tools
   type unavailable unexpected unknown unprocessable unrecognized unsupported upstream url usage user validation value
-  violation window`.split(/\s+/),
+  violation window`),
 )
 
 /** Whether a kind is such as `unsupported_value`, `INVALID_ARGUMENT` or `BadRequestError`. */
@@ -231,9 +233,9 @@ function tooLongInput({ promptTokens, capTokens, contextTokens }: SentSize): Rec
   if (promptTokens === null || contextTokens === null) return {}
   // An estimate that fits explains nothing.
   if (promptTokens + (capTokens ?? 0) <= contextTokens) return {}
-  const cap = capTokens === null ? '' : `, the output cap is ${inWords(capTokens)}`
+  const cap = capTokens === null ? '' : `, the output cap is ${grouped(capTokens)}`
   return {
-    message: `prompt is too long: it has about ${inWords(roughly(promptTokens))} tokens by the gateway's estimate${cap}, and the context window of this model is ${inWords(contextTokens)}. Shorten the input or lower the output cap.`,
+    message: `prompt is too long: it has about ${grouped(roughly(promptTokens))} tokens by the gateway's estimate${cap}, and the context window of this model is ${grouped(contextTokens)}. Shorten the input or lower the output cap.`,
   }
 }
 
@@ -243,13 +245,9 @@ function roughly(tokens: number): number {
   return Math.round(tokens / unit) * unit
 }
 
-function inWords(tokens: number): string {
-  return tokens.toLocaleString('en-US')
-}
-
 /** A refusal of the cap that the gateway set itself. */
 function ownCapRefusal({ param, tokens }: NonNullable<SentFacts['ownCap']>): Recognized {
-  const message = `The gateway set \`${param}\` to ${inWords(tokens)}, since the request has no output cap, and the provider refused it. Set a lower \`${param}\`. The operator of the gateway can correct the longest answer of this model.`
+  const message = `The gateway set \`${param}\` to ${grouped(tokens)}, since the request has no output cap, and the provider refused it. Set a lower \`${param}\`. The operator of the gateway can correct the longest answer of this model.`
   return { code: 'invalid_parameter', input: { param, message } }
 }
 
@@ -305,17 +303,12 @@ function recognizeParameter({
  * The error types of the messages format that are passed on. A provider's types of authentication and billing
  * are about our account.
  */
-const MESSAGES_TYPES = new Set([
-  'invalid_request_error',
-  'permission_error',
-  'not_found_error',
-  'conflict_error',
-  'request_too_large',
-  'rate_limit_error',
-  'api_error',
-  'timeout_error',
-  'overloaded_error',
-])
+const MESSAGES_TYPES = new Set(
+  wordsOf(`
+    invalid_request_error permission_error not_found_error conflict_error request_too_large
+    rate_limit_error api_error timeout_error overloaded_error
+  `),
+)
 
 function messagesTypeOf({ messagesType }: ProviderError): { readonly messagesType?: string } {
   return messagesType !== null && MESSAGES_TYPES.has(messagesType) ? { messagesType } : {}

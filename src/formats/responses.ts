@@ -2,6 +2,7 @@ import { parseEventData } from '../json/body.ts'
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../json/walk.ts'
 import type { FormatRules } from '../vocabulary/call.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
+import { wordsOf } from '../vocabulary/words-of.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { openAiError, plainMembers } from './envelope.ts'
 import { field, readBoolean, readCount, readObjects, unsupported, wrongType } from './fields.ts'
@@ -159,18 +160,10 @@ function errorEvent({ problem, requestId, event }: ErrorEventInput): string {
 }
 
 // Members of a response object without text: numbers, switches and names.
-const KEPT_MEMBERS = [
-  'created_at',
-  'model',
-  'parallel_tool_calls',
-  'max_output_tokens',
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'store',
-  'background',
-]
+const KEPT_MEMBERS = wordsOf(`
+  created_at model parallel_tool_calls max_output_tokens temperature top_p presence_penalty
+  frequency_penalty store background
+`)
 
 function failedResponse(
   response: JsonObject,

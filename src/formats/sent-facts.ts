@@ -3,6 +3,7 @@ import { isJsonArray, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { type Call, partCount } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed } from '../vocabulary/problem.ts'
+import { wordsOf } from '../vocabulary/words-of.ts'
 import { toolName } from './fields.ts'
 import { SIXTIETHS } from './token-guess.ts'
 
@@ -90,51 +91,14 @@ function capIn(edits: readonly JsonEdit[], root: JsonObject): OwnCap | null {
 }
 
 // Names that clients send, which may therefore be shown. A name comes before its own prefixes.
-const KNOWN_PARAMETERS = [
-  'max_completion_tokens',
-  'max_output_tokens',
-  'parallel_tool_calls',
-  'frequency_penalty',
-  'repetition_penalty',
-  'presence_penalty',
-  'encoding_format',
-  'response_format',
-  'reasoning_effort',
-  'input_references',
-  'stop_sequences',
-  'stream_options',
-  'aspect_ratio',
-  'output_format',
-  'top_logprobs',
-  'instructions',
-  'temperature',
-  'tool_choice',
-  'cache_control',
-  'logit_bias',
-  'max_tokens',
-  'dimensions',
-  'modalities',
-  'resolution',
-  'verbosity',
-  'reasoning',
-  'logprobs',
-  'messages',
-  'thinking',
-  'quality',
-  'best_of',
-  'prompt',
-  'system',
-  'stream',
-  'suffix',
-  'top_k',
-  'top_p',
-  'min_p',
-  'tools',
-  'input',
-  'seed',
-  'stop',
-  'size',
-]
+const KNOWN_PARAMETERS = wordsOf(`
+  max_completion_tokens max_output_tokens parallel_tool_calls frequency_penalty repetition_penalty
+  presence_penalty encoding_format response_format reasoning_effort input_references stop_sequences
+  stream_options aspect_ratio output_format top_logprobs instructions temperature tool_choice
+  cache_control logit_bias max_tokens dimensions modalities resolution verbosity reasoning logprobs
+  messages thinking quality best_of prompt system stream suffix top_k top_p min_p tools input seed
+  stop size
+`)
 
 /** Whether a name is one of a field that clients send, which may therefore be shown. */
 export function isKnownParameter(name: string): boolean {

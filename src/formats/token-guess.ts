@@ -1,4 +1,5 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
+import { wordsOf } from '../vocabulary/words-of.ts'
 
 /**
  * The unit of a guess: the likely number of tokens of a text that nothing counts, in sixtieths, so that every weight is a
@@ -65,22 +66,12 @@ const DEPTH_PER_INDENT_TOKEN = 4
 const SPACED_NUMBERS = /[,:](?=[-\d])/g
 
 /** Members whose text a model reads, in whichever object they are. */
-const TEXTS = new Set([
-  'content',
-  'text',
-  'thinking',
-  'reasoning',
-  'reasoning_content',
-  'refusal',
-  'arguments',
-  'output',
-  'input',
-  'system',
-  'instructions',
-  'prompt',
-  'title',
-  'context',
-])
+const TEXTS = new Set(
+  wordsOf(`
+    content text thinking reasoning reasoning_content refusal arguments output input system
+    instructions prompt title context
+  `),
+)
 
 /** The likely tokens of a prompt, in sixtieths: of the texts that a model reads, without the JSON around them. */
 export class PromptGuess {

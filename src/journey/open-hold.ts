@@ -1,7 +1,7 @@
 import type { HoldRefusalFacts, OpenHoldInput, OpenHoldVerdict } from '../ledger/ledger.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
-import { countInWords } from '../vocabulary/count-in-words.ts'
+import { countInWords, grouped } from '../vocabulary/count-in-words.ts'
 import { type Micros, showMicros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -290,8 +290,4 @@ function listedMaxMessage(call: Call, offer: Offer, size: HoldSize): string {
 
 function capParamsOf({ outputCapParams, rules: { output } }: Call): readonly string[] {
   return outputCapParams ?? [output.cap === 'clients' ? output.param : 'max_tokens']
-}
-
-function grouped(tokens: number): string {
-  return tokens.toLocaleString('en-US')
 }

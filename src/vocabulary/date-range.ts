@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS } from './clock.ts'
 import type { ChartStep } from './usage-step.ts'
+import { wordsOf } from './words-of.ts'
 
 // Ranges of UTC days, for charts and reports: as the address of a page has them, as the time that they span, and the
 // range that one is compared with.
@@ -38,20 +39,9 @@ const DAYS_UP_TO_MS = 92 * DAY_MS
 
 const LAST_DAYS: Partial<Record<MovingRange, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
 
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-] as const
+const MONTHS = wordsOf(`
+  January February March April May June July August September October November December
+`)
 
 /** The last so many UTC days up to a moment: the day of the moment, and those before it. */
 export function lastDays(days: number, { nowMs }: { readonly nowMs: number }): TimeSpan {
