@@ -1,18 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { IdSource } from '../vocabulary/ids.ts'
+import { pathOf } from './known-routes.ts'
 
 /** The checks that must pass before a load balancer sends requests here. */
-type ReadinessCheckName =
-  | 'store'
-  | 'prices'
-  | 'serving'
-  | 'upstream_account'
-  | 'chain_nodes'
-  | 'proxies'
+export const READINESS_CHECKS = [
+  ...(['serving', 'store', 'prices'] as const),
+  ...(['upstream_account', 'chain_nodes', 'proxies'] as const),
+] as const
 
 /** The state of one check. */
 export interface ReadinessCheck {
-  readonly name: ReadinessCheckName
+  readonly name: (typeof READINESS_CHECKS)[number]
   /** The problem and what to do about it, without secrets; null: the check passes. */
   readonly fault: string | null
   /** A warning for operators although the check passes. Default: nothing. */
@@ -50,11 +48,12 @@ export function createHealth({ ids, readiness }: HealthInput): Health {
   return {
     serve({ method, url = '' }, client) {
       if (method !== 'GET' && method !== 'HEAD') return false
-      if (isAt(url, '/healthz')) {
+      const path = pathOf(url)
+      if (path === '/healthz') {
         answer(client, 200, ALIVE)
         return true
       }
-      if (!isAt(url, '/readyz')) return false
+      if (path !== '/readyz') return false
       const checks = readiness()
       const ready = checks.every(({ fault }) => fault === null)
       const shown = checks.map(({ name, fault, warning }) => ({
@@ -70,9 +69,4 @@ export function createHealth({ ids, readiness }: HealthInput): Health {
       return true
     },
   }
-}
-
-/** By position: the requested URL, and a path. */
-function isAt(url: string, path: string): boolean {
-  return url.startsWith(path) && (url.length === path.length || url[path.length] === '?')
 }

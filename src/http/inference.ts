@@ -10,6 +10,7 @@ import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
 import { askForBody } from './connections.ts'
+import { pathOf } from './known-routes.ts'
 import { readBody } from './read-body.ts'
 
 interface InferenceInput {
@@ -144,12 +145,6 @@ export function createInference(input: InferenceInput): Inference {
       clearTimeout(timer)
     },
   }
-}
-
-// A query string is ignored on every inference endpoint.
-function pathOf(url: string): string {
-  const query = url.indexOf('?')
-  return query === -1 ? url : url.slice(0, query)
 }
 
 interface Exchange extends Arrived {

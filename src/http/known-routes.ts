@@ -64,12 +64,12 @@ export class KnownRoutes {
 
   /** Whether a route has this method and path. */
   has({ method = '', url = '' }: IncomingMessage): boolean {
-    return this.#methodsOf(url.split('?', 1)[0] ?? '').includes(method)
+    return this.#methodsOf(pathOf(url)).includes(method)
   }
 
   /** Makes the 404 of an unknown method and path. The header `allow` of the response names the methods of the path. */
   refusal({ method = '', url = '' }: IncomingMessage, client: ServerResponse): Problem {
-    const [path = ''] = url.split('?')
+    const path = pathOf(url)
     const shown = echoed(path)
     const named = shown === null ? 'This path' : `${method} ${shown}`
     const methods = this.#methodsOf(path)
@@ -124,6 +124,12 @@ export class KnownRoutes {
     const here = this.#routes.filter((route) => route.path.test(path))
     return [...new Set(here.map(({ method }) => method))].sort()
   }
+}
+
+/** The path of a URL, without its query string. */
+export function pathOf(url: string): string {
+  const query = url.indexOf('?')
+  return query === -1 ? url : url.slice(0, query)
 }
 
 function patternOf(part: string): string {

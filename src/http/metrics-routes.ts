@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
 import { bearerCheck } from './access.ts'
 import type { Health } from './health.ts'
+import { pathOf } from './known-routes.ts'
 import { http } from './node-http.ts'
 
 /** The page at `/metrics`. */
@@ -80,8 +81,7 @@ export async function openMetricsServer(input: {
 }
 
 function isMetrics({ method, url }: IncomingMessage): boolean {
-  const [path] = (url ?? '').split('?')
-  return (method === 'GET' || method === 'HEAD') && path === '/metrics'
+  return (method === 'GET' || method === 'HEAD') && pathOf(url ?? '') === '/metrics'
 }
 
 function answer(reply: ServerResponse, httpStatus: number, text: string): void {

@@ -9,7 +9,7 @@ import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import type { Access } from './access.ts'
 import { askForBody } from './connections.ts'
-import { UnknownRoute } from './known-routes.ts'
+import { pathOf, UnknownRoute } from './known-routes.ts'
 import { readBody } from './read-body.ts'
 
 /** A client that reads no byte of an answer for this long is cut off. */
@@ -45,8 +45,8 @@ export function registerOperations(
     }
     if (onAnswered !== undefined) {
       scope.addHook('onResponse', async ({ id, method, url }, reply) => {
-        const [path = ''] = url.split('?')
-        onAnswered({ requestId: id, method, path, httpStatus: reply.raw.statusCode })
+        const { statusCode: httpStatus } = reply.raw
+        onAnswered({ requestId: id, method, path: pathOf(url), httpStatus })
       })
     }
     for (const { method, paths, body, answersTo, takesAccess, run } of operations) {

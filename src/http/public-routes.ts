@@ -144,9 +144,12 @@ export interface KeptAnswer {
 
 /** Keeps the bytes of an answer. They must not change afterwards. */
 export function keptAnswer(bytes: Buffer, contentType = 'application/json'): KeptAnswer {
-  // 128 bits of a digest: enough that no two answers ever share them.
-  const etag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`
-  return { bytes, etag, contentType }
+  return { bytes, etag: etagOf(bytes), contentType }
+}
+
+/** The tag of an answer: 128 bits of its digest, enough that no two answers ever share them. */
+export function etagOf(answer: Buffer | string): string {
+  return `"${hash('sha256', answer, 'base64url').slice(0, 22)}"`
 }
 
 /**

@@ -2,6 +2,7 @@ import type { WireFormat } from '../../formats/format.ts'
 import { USAGE_HEADER } from '../../journey/held-request.ts'
 import { TAG_CHARS_MAX, TAGS_HEADER, TAGS_MAX } from '../../vocabulary/call.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
+import { READINESS_CHECKS } from '../health.ts'
 import {
   type DocumentedAnswer,
   type DocumentedOperation,
@@ -214,7 +215,7 @@ const READINESS: JsonSchema = {
         properties: {
           name: {
             description: 'The name of the check.',
-            enum: ['serving', 'store', 'prices', 'upstream_account', 'chain_nodes', 'proxies'],
+            enum: READINESS_CHECKS,
           },
           ok: { type: 'boolean', description: 'Whether the check passes.' },
           message: {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { registerPageFiles } from './page-files.ts'
+import { registerPageFiles } from './page-routes.ts'
 
 const SCRIPT = `console.log(${'1 + '.repeat(500)} 1)`
 const HTML = '<!doctype html>\n<html lang="en"><head></head></html>\n'
@@ -85,6 +85,7 @@ describe('a built page', () => {
   test.each([
     ['br, gzip', 'br'],
     ['gzip, deflate', 'gzip'],
+    ['br;q=0, gzip;q=0.5', 'gzip'],
     ['identity', null],
   ])('sends a script to a browser that takes %s as %s', async (accepted, encoding) => {
     const answer = await get('/app/assets/main-a1b2.js', { 'accept-encoding': accepted })
