@@ -190,6 +190,8 @@ describe('an event that differs from the template only in its text', () => {
     fc.assert(
       fc.property(parts, parts, parts, parts, (head, first, second, tail) => {
         const dataOf = (content: string) => `${head}"content":"${content}"${tail}`
+        // In JSON, no value that ends with a name is followed by a colon.
+        if (dataOf(second).includes(String.raw`\"content":`)) return
         const found = matched(afterTemplate(dataOf(first)), eventOf(dataOf(second)))
         if (found === null) return
         matches++
