@@ -105,6 +105,11 @@ describe('a stream', () => {
     [{ content: 'Hello there' }],
     [{ reasoning: 'Assume' }],
     [{ reasoning_content: 'Assume' }],
+    [{ thinking: 'Assume' }],
+    [{ reasoning_details: [{ type: 'reasoning.text', text: 'Assume' }] }],
+    // Mistral's.
+    [{ content: [{ type: 'text', text: 'Hello there' }] }],
+    [{ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Assume' }] }] }],
     [{ refusal: 'I will not' }],
     [{ tool_calls: [{ function: { arguments: '{"city":"Oslo"}' } }] }],
     [{ tool_calls: [{ type: 'custom', custom: { input: 'ls -l' } }] }],
@@ -112,6 +117,20 @@ describe('a stream', () => {
     const observer = chat.observeStream({})
     observer.onEvent(delta(members))
     expect(observer.relayedTokens()).toBeGreaterThan(0)
+  })
+
+  test('the same text under several names counts once', () => {
+    const once = chat.observeStream({})
+    once.onEvent(delta({ reasoning: 'Assume that there are nine.' }))
+    const often = chat.observeStream({})
+    often.onEvent(
+      delta({
+        reasoning: 'Assume that there are nine.',
+        reasoning_content: 'Assume that there are nine.',
+        reasoning_details: [{ type: 'reasoning.text', text: 'Assume that there are nine.' }],
+      }),
+    )
+    expect(often.relayedTokens()).toBe(once.relayedTokens())
   })
 
   test('text that says "usage" or "error" is text', () => {

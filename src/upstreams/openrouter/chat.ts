@@ -41,7 +41,11 @@ export const chat: Wire = {
   readAnswer,
   readError: readProviderError,
   observeStream: chunkObservers({
-    textMembers: ['content', 'reasoning', 'reasoning_content', 'arguments', 'input', 'refusal'],
+    // Mistral's `content` is a list of thinking and text while the model thinks (github.com/symfony/ai/issues/2422).
+    textMembers: [
+      ...['content', 'reasoning', 'reasoning_content', 'thinking', 'text'],
+      ...['arguments', 'input', 'refusal'],
+    ],
     hasGenerationId: true,
   }),
 }

@@ -136,18 +136,22 @@ export class StreamText {
       counter === null ? null : new RegExp(`^([^]*"${counter}":)[0-9]+([^0-9.eE][^]*)$`)
   }
 
-  /** The text of any event. */
+  /** The text of any event. The same text under a second name is not a second text: some providers repeat it. */
   read(event: StreamEvent): string {
     const { data } = event
     let text = ''
     let count = 0
+    const nameOf = new Map<string, string>()
     this.#place = null
     for (const member of this.#quotedMembers) {
       for (let at = data.indexOf(member); at !== -1; at = data.indexOf(member, at + 1)) {
         const start = stringStart(data, at + member.length)
         const end = start === -1 ? -1 : stringEnd(data, start)
         if (end === -1) continue
-        text += data.slice(start, end)
+        const found = data.slice(start, end)
+        const name = nameOf.get(found) ?? member
+        nameOf.set(found, name)
+        if (name === member) text += found
         count++
         this.#place = { event, start, end }
       }
