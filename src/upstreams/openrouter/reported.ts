@@ -68,11 +68,13 @@ export function readUsage(
     promptTokens: tokenCount(usage[`${input}_tokens`]),
     outputTokens: tokenCount(usage[`${output}_tokens`]),
     totalTokens: tokenCount(usage['total_tokens']),
-    cacheReadTokens:
-      tokenCount(inputDetails['cached_tokens']) ??
-      // DeepSeek and Moonshot report it under names of their own.
-      tokenCount(usage['prompt_cache_hit_tokens']) ??
-      tokenCount(usage['cached_tokens']),
+    cacheReadTokens: highestCount([
+      inputDetails['cached_tokens'],
+      // DeepSeek, Moonshot and Perplexity report it under names of their own.
+      usage['prompt_cache_hit_tokens'],
+      usage['cached_tokens'],
+      inputDetails['cache_read_input_tokens'],
+    ]),
     ...readCacheWrites(usage, inputDetails),
     reasoningTokens: tokenCount(outputDetails['reasoning_tokens']),
     imageOutputTokens: tokenCount(outputDetails['image_tokens']),

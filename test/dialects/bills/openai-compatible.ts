@@ -33,6 +33,31 @@ export const COMPATIBLE_BILLS: readonly Bill[] = [
     lines: HALF_CACHED,
   },
   {
+    name: 'chat: cached tokens as DeepSeek counts them, beside a zero under the name of OpenAI',
+    format: CHAT,
+    answer: {
+      usage: {
+        ...COUNTS,
+        prompt_tokens_details: { cached_tokens: 0 },
+        prompt_cache_hit_tokens: 201,
+      },
+    },
+    lines: HALF_CACHED,
+  },
+  {
+    name: 'responses: cached tokens as Perplexity counts them',
+    format: RESPONSES,
+    answer: {
+      usage: {
+        input_tokens: 412,
+        output_tokens: 107,
+        total_tokens: 519,
+        input_tokens_details: { cache_read_input_tokens: 201, cache_creation_input_tokens: 0 },
+      },
+    },
+    lines: HALF_CACHED,
+  },
+  {
     name: 'chat: thoughts that Gemini counts in the total alone',
     format: CHAT,
     body: { max_tokens: 2_000 },
