@@ -119,27 +119,30 @@ test('at its limit a request that is still uploading is dropped', async () => {
   expect(await dropped).toEqual([expect.any(Boolean)])
 })
 
-test('SIGTERM lets a running stream end, and then the process ends with 0', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
-  const server = await serve({ folder, page: 'off', program })
-  const apiKey = firstKey(server)
-  const pace = '{"events":20,"interval_ms":50}'
-  const { statusCode, body } = await request(`${server.address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-api-key': apiKey },
-    body: JSON.stringify({
-      model: 'sim/paced',
-      stream: true,
-      messages: [{ role: 'user', content: pace }],
-    }),
-  })
-  expect(statusCode).toBe(200)
-  await once(body, 'readable')
-  const ended = server.stop('SIGTERM')
-  expect(await body.text()).toMatch(/data: \[DONE\]\n\n$/)
-  expect(await ended).toEqual({ code: 0, signal: null })
-  rmSync(folder, { recursive: true, force: true })
-})
+test.each(['SIGTERM', 'SIGHUP'] as const)(
+  '%s lets a running stream end, and then the process ends with 0',
+  async (signal) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
+    const server = await serve({ folder, page: 'off', program })
+    const apiKey = firstKey(server)
+    const pace = '{"events":20,"interval_ms":50}'
+    const { statusCode, body } = await request(`${server.address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey },
+      body: JSON.stringify({
+        model: 'sim/paced',
+        stream: true,
+        messages: [{ role: 'user', content: pace }],
+      }),
+    })
+    expect(statusCode).toBe(200)
+    await once(body, 'readable')
+    const ended = server.stop(signal)
+    expect(await body.text()).toMatch(/data: \[DONE\]\n\n$/)
+    expect(await ended).toEqual({ code: 0, signal: null })
+    rmSync(folder, { recursive: true, force: true })
+  },
+)
 
 test('a second signal ends a server at once, which says so and leaves the stream that it cut off to the next start', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))

@@ -90,8 +90,8 @@ export function stopSignal({
         process.exit(1)
       }
     }
-    process.on('SIGINT', onSignal)
-    process.on('SIGTERM', onSignal)
+    // SIGHUP: the terminal was closed, or its connection was lost.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal)
   })
 }
 
