@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { showDatabaseUrl } from '../src/store/database-url.ts'
 import { openStore } from '../src/store/open-store.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { readRawRows } from '../src/store/testing/raw-rows.ts'
@@ -60,37 +61,52 @@ test('the commands of docs/moving-stores.md move a store, there and back', async
   })
 })
 
-test('a copy that is killed leaves an empty store, and the next one fills it', async () => {
-  const from = await createPostgresDatabase()
-  const store = await openStore({ url: from.url })
-  const settings = Array.from({ length: 1_000 }, (_, place) => ({ name: `n${place}`, value: 'v' }))
-  await store.db.insertInto('settings').values(settings).execute()
-  await store.close()
-  const proxy = await startSeveringProxy(from.url)
-  const stalled = Promise.withResolvers<void>()
-  proxy.stallAfter('from "requests"', stalled.resolve)
-  const to = `sqlite:${join(folder, 'killed.db')}`
-  const killed = new AbortController()
-  const copying = tollgate(['copy', '--to', to], {
-    folder,
-    program,
-    env: { DATABASE_URL: proxy.url },
-    signal: killed.signal,
-  })
-  await stalled.promise
-  killed.abort()
-  expect(await copying).toMatchObject({ code: null, out: '' })
-  expect(Object.values(await readRawRows(to)).flat()).toEqual([])
-  expect(await run(`npx tollgate copy --to ${to}`, { DATABASE_URL: from.url })).toMatchObject({
-    code: 0,
-    out: expect.stringMatching(
-      /^copied 1,000 rows from postgres:\S+ to sqlite:\S+; the audit is exact/,
-    ),
-  })
-  expect(await readRawRows(to)).toEqual(await readRawRows(from.url))
-  await proxy.close()
-  await from.remove()
-})
+test.each([
+  ['SIGKILL', () => ''],
+  [
+    'SIGINT',
+    (from: string, to: string) =>
+      `tollgate: stopped: nothing was copied to ${to}, and ${from} is unchanged. The same command copies from the beginning\n`,
+  ],
+] as const)(
+  'a copy that %s ends leaves an empty store, and the next one fills it',
+  async (signal, said) => {
+    const from = await createPostgresDatabase()
+    const store = await openStore({ url: from.url })
+    const settings = Array.from({ length: 1_000 }, (_, place) => ({
+      name: `n${place}`,
+      value: 'v',
+    }))
+    await store.db.insertInto('settings').values(settings).execute()
+    await store.close()
+    const proxy = await startSeveringProxy(from.url)
+    const stalled = Promise.withResolvers<void>()
+    proxy.stallAfter('from "requests"', stalled.resolve)
+    const to = `sqlite:${join(folder, `${signal}.db`)}`
+    const killed = new AbortController()
+    const copying = tollgate(['copy', '--to', to], {
+      folder,
+      program,
+      env: { DATABASE_URL: proxy.url },
+      signal: killed.signal,
+      endsBy: signal,
+    })
+    await stalled.promise
+    killed.abort()
+    const shown = showDatabaseUrl(proxy.url)
+    expect(await copying).toEqual({ code: null, out: '', notes: said(shown, to) })
+    expect(Object.values(await readRawRows(to)).flat()).toEqual([])
+    expect(await run(`npx tollgate copy --to ${to}`, { DATABASE_URL: from.url })).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(
+        /^copied 1,000 rows from postgres:\S+ to sqlite:\S+; the audit is exact/,
+      ),
+    })
+    expect(await readRawRows(to)).toEqual(await readRawRows(from.url))
+    await proxy.close()
+    await from.remove()
+  },
+)
 
 function run(line: string, env: Readonly<Record<string, string>>) {
   return tollgate(line.replace(/^npx tollgate /, '').split(' '), { folder, program, env })

@@ -16,8 +16,10 @@ export interface RunInput {
   readonly env?: Readonly<Record<string, string>>
   /** The file that Node runs, in its own folder; default: the launcher of the checkout. */
   readonly program?: string
-  /** Kills the process when it is aborted. */
+  /** Ends the process when it is aborted. */
   readonly signal?: AbortSignal
+  /** The signal that ends it then. Default SIGKILL. */
+  readonly endsBy?: NodeJS.Signals
   /** Off: a server starts without the page, with a fifth less work. Default: the setting's. */
   readonly page?: 'off'
   /** Whether the pipe of its standard error ends at once: a server has no greeting then. Default: no. */
@@ -60,7 +62,7 @@ export async function tollgate(args: readonly string[], input: RunInput): Promis
   child.stderr?.on('data', (chunk) => {
     notes += String(chunk)
   })
-  input.signal?.addEventListener('abort', () => child.kill('SIGKILL'))
+  input.signal?.addEventListener('abort', () => child.kill(input.endsBy ?? 'SIGKILL'))
   await once(child, 'close')
   return { code: child.exitCode, out, notes }
 }

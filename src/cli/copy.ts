@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { type Audit, auditView } from '../ledger/audit/audit.ts'
@@ -15,7 +15,7 @@ import { addHelp } from './help-text.ts'
 import { counted, grouped } from './table.ts'
 import {
   CommandFailure,
-  deleteOnSignals,
+  explainSignals,
   showProgress,
   type Terminal,
   UsageFailure,
@@ -91,9 +91,20 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
   refuseLostLog(from)
   // Read now: heartbeats grow old during a long copy.
   const startedAtMs = systemClock.nowMs()
+  let isCommitting = false
+  const stopExplaining = explainSignals(terminal, {
+    isJson: options.json === true,
+    stopped: () =>
+      isCommitting
+        ? `${shown.to} has every row or none. \`tollgate audit\` on it shows which; if it is empty, copy again`
+        : `nothing was copied to ${shown.to}, and ${shown.from} is unchanged. The same command copies from the beginning`,
+  })
   const copied = await copyStore<Verified>({
     from,
     to: options.to,
+    onCommit() {
+      isCommitting = true
+    },
     onRows: showProgress(terminal, (rows) => `copied ${counted(rows, 'row')}`),
     async verify(copy) {
       const audit = await auditView(copy, {
@@ -104,11 +115,13 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
       const upstream = await readSetting(copy, 'upstream')
       return { upstream, ...(await readAtWork(copy, startedAtMs)) }
     },
-  }).catch((error: unknown) => {
-    if (error instanceof CopyFailed)
-      throw new CommandFailure(`nothing was copied: ${error.message}`)
-    throw error instanceof CopyUnconfirmed ? new CommandFailure(error.message) : error
   })
+    .catch((error: unknown) => {
+      if (error instanceof CopyFailed)
+        throw new CommandFailure(`nothing was copied: ${error.message}`)
+      throw error instanceof CopyUnconfirmed ? new CommandFailure(error.message) : error
+    })
+    .finally(stopExplaining)
   if (options.json === true) terminal.out(JSON.stringify(copyAnswer(shown, copied)))
   else report(terminal, shown, copied)
 }
@@ -189,13 +202,19 @@ export function backupCommand(input: CommandInput): Command {
           )
         }
         let watching: NodeJS.Timeout | undefined
-        let keepOnSignals = () => {}
+        let stopExplaining = () => {}
         await backupStore(store.db, {
           file,
           onCopy: (partial) => {
             if (options.json !== true) terminal.note(`copying ${location.file} …`)
-            // SQLite has the second one while it writes the first.
-            keepOnSignals = deleteOnSignals([partial, `${partial}-journal`])
+            stopExplaining = explainSignals(terminal, {
+              isJson: options.json === true,
+              stopped() {
+                // SQLite has the second one while it writes the first.
+                for (const path of [partial, `${partial}-journal`]) rmSync(path, { force: true })
+                return `${file} was not written`
+              },
+            })
             const show = showProgress(terminal, (bytes) => `copied ${megabytes(bytes)}`)
             watching = setInterval(() => show(bytesOf(partial)), WATCH_INTERVAL_MS)
           },
@@ -203,7 +222,7 @@ export function backupCommand(input: CommandInput): Command {
           .catch(rethrowWrongPlace)
           .finally(() => {
             clearInterval(watching)
-            keepOnSignals()
+            stopExplaining()
           })
         const bytes = bytesOf(file)
         terminal.out(

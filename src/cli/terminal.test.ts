@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { counted, listed } from './table.ts'
 import { createTerminal, showProgress, type Terminal } from './terminal.ts'
@@ -92,23 +91,25 @@ test('a name cannot reverse the text after it, because control characters are wr
   expect(JSON.parse(json)).toEqual({ name: 'Ann\u202e' })
 })
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s ends a command after its unfinished files are deleted',
-  async (signal) => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-signals-'))
-    const files = [join(folder, 'out.partial'), join(folder, 'never-written')]
-    writeFileSync(files[0] ?? '', 'half')
+test.each([
+  ['SIGINT', false, 'tollgate: stopped: half is gone\n'],
+  ['SIGTERM', true, '{"error":{"message":"stopped: half is gone","code":"command_failed"}}\n'],
+  ['SIGHUP', false, 'tollgate: stopped: half is gone\n'],
+] as const)(
+  '%s ends a command after it has cleaned up and said what is left, as JSON: %s',
+  async (signal, isJson, said) => {
     const script = `
-    const { deleteOnSignals } = await import(${JSON.stringify(join(import.meta.dirname, 'terminal.ts'))})
-    deleteOnSignals(${JSON.stringify(files)})
+    const { explainSignals, processTerminal } = await import(${JSON.stringify(join(import.meta.dirname, 'terminal.ts'))})
+    explainSignals(processTerminal, { isJson: ${isJson}, stopped: () => 'half is gone' })
     setInterval(() => {}, 1_000)
     process.stdout.write('ready')`
     const child = spawn(process.execPath, ['--input-type=module', '--eval', script])
-    await once(child.stdout, 'data')
-    child.kill(signal)
-    expect(await once(child, 'exit')).toEqual([null, signal])
-    expect(files.filter((file) => existsSync(file))).toEqual([])
-    rmSync(folder, { recursive: true })
+    const [, [code, endedBy], notes] = await Promise.all([
+      once(child.stdout, 'data').then(() => child.kill(signal)),
+      once(child, 'exit'),
+      text(child.stderr),
+    ])
+    expect([code, endedBy, notes]).toEqual([null, signal, said])
   },
 )
 

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import type { CommanderError } from 'commander'
 import { Problem } from '../vocabulary/problem.ts'
 import { brokenAt, withoutTurns } from './shown-width.ts'
@@ -116,11 +115,20 @@ export function showProgress(
 
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Deletes unfinished files if a signal ends the process. Returns a function that ends this. */
-export function deleteOnSignals(files: readonly string[]): () => void {
+/**
+ * Prints what a command has left when a signal ends it. Returns a function that ends this. By position: the terminal, and
+ * the command. `stopped` cleans up and returns the message.
+ */
+export function explainSignals(
+  terminal: Terminal,
+  { isJson, stopped }: { readonly isJson: boolean; readonly stopped: () => string },
+): () => void {
   const end = (signal: NodeJS.Signals): void => {
     stop()
-    for (const file of files) rmSync(file, { force: true })
+    const message = `stopped: ${stopped()}`
+    terminal.note(
+      isJson ? jsonFailure({ message, code: 'command_failed' }) : `tollgate: ${message}`,
+    )
     process.kill(process.pid, signal)
   }
   const stop = (): void => {
@@ -153,11 +161,9 @@ export async function runToExitCode({ args, terminal, explain, run }: RunInput):
     }
     const failure = failureOf(error, explain)
     if (failure === null) throw error
-    const { message, code, exitCode, things } = failure
+    const { message, exitCode, things } = failure
     if (args.includes('--json')) {
-      terminal.note(
-        JSON.stringify({ error: { message, code, ...(things && { ids: things.ids }) } }),
-      )
+      terminal.note(jsonFailure(failure))
     } else {
       const needsHelpHint = exitCode === EXIT.usage && !isUnknownCommand(error)
       const help = needsHelpHint ? '(add --help to see its arguments and options)' : null
@@ -181,6 +187,11 @@ function isUnknownCommand(error: unknown): boolean {
 // Commander has printed the help or the version.
 function isUsage({ code }: CommanderError): boolean {
   return !['commander.help', 'commander.helpDisplayed', 'commander.version'].includes(code)
+}
+
+/** A failure as one line, for programs. */
+function jsonFailure({ message, code, things }: Omit<Failure, 'exitCode'>): string {
+  return JSON.stringify({ error: { message, code, ...(things && { ids: things.ids }) } })
 }
 
 interface Failure {

@@ -29,6 +29,8 @@ interface CopyStoreInput<Verified> {
   readonly verify: (copy: Kysely<Tables>) => Promise<Verified>
   /** Called after each page with the number of rows copied so far. */
   readonly onRows?: (rows: number) => void
+  /** Called when all rows are copied and verified, before they are committed. */
+  readonly onCommit?: () => void
 }
 
 /** The result of a copy. */
@@ -74,6 +76,7 @@ export async function copyStore<Verified>(
       await gatherStatistics(target, location)
       const verified = await input.verify(target)
       isCommitting = true
+      input.onCommit?.()
       return { rows, verified }
     })
     return await namingStore(input.to, copying)
