@@ -21,6 +21,10 @@ test('an external ID and notes are set, shown and removed', async () => {
     metadata: { plan: 'gold', note: 'a=b, c' },
   })
   expect(await make()).toEqual(made)
+  const again = await line.run('account', 'create', 'Shop', '--external-id', 'customer-42')
+  expect(again.notes).toBe(
+    'An account with this external ID existed already: it is shown, and nothing was changed.\n',
+  )
   const { data } = await line.json('account', 'list', '--external-id', 'customer-42')
   expect(data).toEqual([made])
   const { out } = await line.run('account', 'show', String(made['id']))

@@ -157,9 +157,12 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         'tollgate account create "Ada Lovelace" --email ada@example.com',
         'tollgate account create Ada --external-id customer-42 --metadata plan=gold',
       ],
-      show: showNamed(accountShape, async (made, { settings: { typedName } }) => ({
-        ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
-        note: `
+      show: showNamed(accountShape, async (made, { httpStatus, settings: { typedName } }) => ({
+        ...ACCOUNTS.one({ body: made, httpStatus }),
+        note:
+          httpStatus === 200
+            ? 'An account with this external ID existed already: it is shown, and nothing was changed.'
+            : `
   Next, add credit, in dollars, and create a key:
     ${typedName} credit add ${made.id} 25 --reference invoice-1
     ${typedName} key create ${made.id}`,

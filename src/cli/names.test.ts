@@ -146,6 +146,14 @@ test('a webhook is found by its address, or by its host if no other has it', asy
   )
 })
 
+test('the next steps of a webhook are typed as the program is', async () => {
+  const created = await line.run('webhook', 'create', 'https://example.com/hook')
+  const [id = ''] = /hook_\w+/.exec(created.notes) ?? []
+  expect(created.notes).toContain(`\`npx tollgate webhook test ${id}\``)
+  const { notes } = await line.run('webhook', 'test', id)
+  expect(notes).toContain(`\`npx tollgate webhook deliveries ${id}\``)
+})
+
 test('a deleted webhook is named by its address, with its ID', async () => {
   const id = await line.make('webhook', 'create', 'https://example.com/hook')
   expect(await line.run('webhook', 'delete', 'example.com')).toEqual(

@@ -84,9 +84,9 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       ],
       help: EVENT_HELP,
       examples: ['tollgate webhook create https://example.com/hook --events balance.low'],
-      show: show(createdWebhookShape, (made) => ({
+      show: showNamed(createdWebhookShape, async (made, { settings: { typedName } }) => ({
         out: made.secret,
-        note: `Created ${made.id}, which posts to ${made.url}. This is the only time its secret is shown. Try it: \`tollgate webhook test ${made.id}\``,
+        note: `Created ${made.id}, which posts to ${made.url}. This is the only time its secret is shown. Try it: \`${typedName} webhook test ${made.id}\``,
       })),
     },
     {
@@ -147,9 +147,9 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       words: 'send a test message, which the running server posts within seconds',
       takes: [webhook],
       examples: ['tollgate webhook test example.com'],
-      show: showNamed(deliveryShape, async ({ id }, { sent }) => ({
+      show: showNamed(deliveryShape, async ({ id }, { sent, settings: { typedName } }) => ({
         out: id,
-        note: `The running server sends it. \`tollgate webhook deliveries ${sent.params['webhook_id']}\` shows the result.`,
+        note: `The running server sends it. \`${typedName} webhook deliveries ${sent.params['webhook_id']}\` shows the result.`,
       })),
     },
     {
