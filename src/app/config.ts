@@ -8,6 +8,7 @@ import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { messageOf } from '../vocabulary/message-of.ts'
 import { CHAIN_SETTINGS, chainFaults } from './settings/chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './settings/cost-settings.ts'
+import { envFileFault } from './settings/env-file.ts'
 import { MAIL_SETTINGS, mailFaults } from './settings/mail-settings.ts'
 import { NAME_SETTINGS } from './settings/name-settings.ts'
 import { misnomerFaults, suggestionFor } from './settings/near-names.ts'
@@ -33,7 +34,6 @@ import {
   parsed,
   type Setting,
   secretToken,
-  skippedSettings,
   wholeNumber,
   withValue,
 } from './settings/setting.ts'
@@ -321,9 +321,9 @@ export function configFromEnvironment(): Config {
     const readByNode = process.env['NODE_EXTRA_CA_CERTS']
     let fault: string | null
     try {
+      fault = envFileFault(readFileSync('.env'), Object.keys(SETTINGS))
       process.loadEnvFile('.env')
       readMarkedName()
-      fault = skippedSettings(readFileSync('.env', 'utf8'), Object.keys(SETTINGS))
     } catch (error) {
       throw new ConfigError(
         'the file .env cannot be read: check that it is a file that this user can read',

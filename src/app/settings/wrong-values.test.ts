@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { SETTINGS } from '../config.ts'
 import { faultsOf } from '../testing/config-faults.ts'
-import { skippedSettings } from './setting.ts'
 
 /** The fault that begins with the name of its setting, for one wrong value. */
 function faultOf(name: string, value: string): string | undefined {
@@ -78,20 +77,4 @@ test('an unknown dialect is shown with the known ones, and with the one that mos
   expect(faultOf('UPSTREAM_DIALECT', 'gemini')).toBe(
     'UPSTREAM_DIALECT is "gemini": it must be anthropic, openai, openai-compatible or openrouter; most other vendors speak openai-compatible (docs/upstreams.md)',
   )
-})
-
-const NAMES = ['PORT', 'UPSTREAM_API_KEY', 'TOLLGATE_FEE_BPS']
-
-test('a line that begins with a setting and has no = is a fault, without the value, which may be secret', () => {
-  const text =
-    '# PORT 1\nPORT=8787\r\nUPSTREAM_API_KEY sk-secret\r\n\n  export PORT: 9\nTOLLGATE_FE 5\n'
-  expect(skippedSettings(text, NAMES)).toBe(
-    'the file .env cannot be used: line 3 has no =: write UPSTREAM_API_KEY=…; line 5 has no =: write PORT=…; line 6 has no =: write TOLLGATE_FE=…',
-  )
-})
-
-test('lines of quoted values, words of other programs and lines with a = are no fault', () => {
-  const text =
-    'CERTIFICATE="begin\nPORT 1\nend"\nPORT = 1\nPORTS 1\nOTHER\nTOLLGATE_FEE_BPS=\nport 1\n'
-  expect(skippedSettings(text, NAMES)).toBeNull()
 })

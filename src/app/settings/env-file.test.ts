@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { envFileFault } from './env-file.ts'
+
+const NAMES = ['PORT', 'UPSTREAM_API_KEY', 'TOLLGATE_FEE_BPS']
+
+const faultOf = (text: string) => envFileFault(Buffer.from(text), NAMES)
+
+test('a line that begins with a setting and has no = is a fault, without the value, which may be secret', () => {
+  const text =
+    '# PORT 1\nPORT=8787\r\nUPSTREAM_API_KEY sk-secret\r\n\n  export PORT: 9\nTOLLGATE_FE 5\n'
+  expect(faultOf(text)).toBe(
+    'the file .env cannot be used: line 3 has no =: write UPSTREAM_API_KEY=…; line 5 has no =: write PORT=…; line 6 has no =: write TOLLGATE_FE=…',
+  )
+})
+
+test('lines of quoted values, words of other programs and lines with a = are no fault', () => {
+  const text =
+    'CERTIFICATE="begin\nPORT 1\nend"\nPORT = 1\nPORTS 1\nOTHER\nTOLLGATE_FEE_BPS=\nport 1\n'
+  expect(faultOf(text)).toBeNull()
+})
+
+test.each([
+  'UPSTREAM_API_KEY=sk-a#b',
+  'export UPSTREAM_API_KEY = sk a#b # comment\r',
+  'PORT=1\nUPSTREAM_API_KEY=a#b#c',
+])('%j would lose what follows the #, which is a fault without the value', (text) => {
+  expect(faultOf(text)).toMatch(
+    /^the file \.env cannot be used: line \d has a # in the value of UPSTREAM_API_KEY, which begins a comment: put the value in quotes$/,
+  )
+})
+
+test('a comment behind a value, a # in quotes and a value that is empty are no fault', () => {
+  const text = `PORT=1 # one\nPORT=1 #one\nUPSTREAM_API_KEY="a#b"\nUPSTREAM_API_KEY='a#b'\nPORT=# none\nPORT= #none\nOTHER=a#b`
+  expect(faultOf(text)).toBeNull()
+})
+
+test('a quote that is not closed is a fault', () => {
+  expect(faultOf('PORT=1\nUPSTREAM_API_KEY="a')).toBe(
+    'the file .env cannot be used: line 2 has a quote that is not closed: close it',
+  )
+})
+
+test('a file in UTF-16, of which Node reads nothing, is a fault', () => {
+  const bytes = Buffer.from('\uFEFFPORT=1\r\n', 'utf16le')
+  expect(envFileFault(bytes, NAMES)).toBe('the file .env cannot be used: save it as UTF-8 text')
+})
