@@ -158,6 +158,30 @@ describe('a provider that answers', () => {
     })
   })
 
+  test.each([
+    ['a whole answer', CHAT_BODY],
+    ['a stream', STREAM_BODY],
+  ])(
+    'nothing, and takes only a part of the request before the deadline of %s: 504, and the hold is released',
+    async (_, body) => {
+      const to = await startJourneyWorld({
+        upstream: (socket) => socket.pause(),
+        timeouts: { headersTimeoutMs: 500 },
+      })
+      // More than the buffers of both sockets take.
+      const answer = await post(to, body.replace('{', `{${' '.repeat(24 * MIB)}`))
+      expect([answer.httpStatus, JSON.parse(answer.text).error.code]).toEqual([
+        504,
+        'upstream_timeout',
+      ])
+      expect(await to.onlyRequest()).toMatchObject({
+        state: 'released',
+        httpStatus: 504,
+        errorCode: 'upstream_timeout',
+      })
+    },
+  )
+
   test('a stream with a whole answer is relayed whole, with its cost', async () => {
     const to = await startJourneyWorld({
       upstream: answering(answerOf(`200 OK${JSON_TYPE}`, SUCCESS)),

@@ -35,6 +35,8 @@ export interface AttemptFailure {
   readonly stage: AttemptStage
   /** Whether this process closed the connection because it is stopping. */
   readonly cutOff: boolean
+  /** Whether a deadline passed on an open connection, also if not all of the request was written. */
+  readonly isLate: boolean
   /** The error behind the failure, for the log. */
   readonly cause: unknown
 }
@@ -192,6 +194,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       kind: this.#kindOf(error),
       stage: this.#stage,
       cutOff: error instanceof errors.ClientDestroyedError,
+      isLate: error instanceof DeadlinePassed && this.#controller !== null,
       cause: error,
     })
   }

@@ -88,12 +88,18 @@ export class WholeAnswer {
     )
   }
 
-  #endingOfFailure({ kind, stage, cause }: AttemptFailure): { outcome: Outcome; problem: Problem } {
+  #endingOfFailure({ kind, stage, isLate, cause }: AttemptFailure): {
+    outcome: Outcome
+    problem: Problem
+  } {
     const reported = this.#withGenerationId(NOTHING_REPORTED)
     const problem = this.#refusal ?? new Problem('upstream_error', { cause })
     switch (kind) {
       case 'neverOpened':
-        return { outcome: { kind: 'neverOpened' }, problem }
+        return {
+          outcome: { kind: 'neverOpened' },
+          problem: isLate ? this.#timeoutProblem(cause) : problem,
+        }
       case 'lost':
         return { outcome: { kind: 'lost', stage, reported }, problem }
       case 'timedOut':
