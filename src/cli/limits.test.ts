@@ -71,6 +71,20 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
     })
   })
 
+  test('a new amount or period leaves the time zone of the allowance as it is', async () => {
+    await update('--allowance', '20/month', '--allowance-time-zone', 'Europe/Berlin')
+    for (const [text, amount, period] of [
+      ['30/month', 30_000_000, 'month'],
+      ['5/day', 5_000_000, 'day'],
+    ] as const) {
+      const allowance = { amount, period, time_zone: 'Europe/Berlin' }
+      expect(await update('--allowance', text)).toMatchObject({ allowance })
+    }
+    await update('--allowance', 'none')
+    const first = { amount: 5_000_000, period: 'day', time_zone: 'UTC' }
+    expect(await update('--allowance', '5/day')).toMatchObject({ allowance: first })
+  })
+
   test('each limit has an option of its name, is shown, and is recorded with its value before', async () => {
     for (const { name } of OWN_LIMITS) {
       const option = `--${name.replaceAll('_', '-')}`

@@ -61,7 +61,7 @@ export function limitOptions(owner: 'account' | 'key', of: 'new' | 'changed'): r
     },
     {
       flags: '--allowance-time-zone <zone>',
-      words: 'the time zone of the allowance, such as Europe/Berlin; default: UTC',
+      words: `the time zone of the allowance, such as Europe/Berlin; default: ${isNew ? 'UTC' : 'unchanged, or UTC for a first allowance'}`,
       to: 'body.allowance.time_zone',
     },
     ...OWN_LIMITS.map(

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { getAccount } from '../../ledger/accounts.ts'
 import { type AccountCredit, getCredits, type PurseBalance } from '../../ledger/activity/balance.ts'
 import type { OperatorAction } from '../../ledger/operator-actions.ts'
 import type { AccountRow } from '../../store/schema.ts'
@@ -108,7 +109,7 @@ async function made(
       ownerId: fields.ownerId,
       feeBasisPoints: fields.fee_basis_points ?? null,
       ...modelListsOf(fields.models),
-      ...limitChanges(fields),
+      ...limitChanges(fields, null),
       externalId: fields.external_id ?? null,
       metadataJson: fields.metadata ?? null,
       billingJson: fields.billing ?? null,
@@ -175,6 +176,8 @@ function change(parts: OperationParts) {
         throw invalidParameter('note', '`note` can be given only with `disabled`.')
       }
       if (body.fee_basis_points !== undefined) requireScope(caller, 'credit')
+      // A new amount alone must not move the days of the allowance to another time zone.
+      const before = await getAccount(parts.store.db, accountId)
       const changes = {
         id: accountId,
         ...given({
@@ -184,7 +187,7 @@ function change(parts: OperationParts) {
           disabledNote: body.note,
           feeBasisPoints: body.fee_basis_points,
           ...modelListsOf(body.models),
-          ...limitChanges(body),
+          ...limitChanges(body, before),
           lowBalanceMicros: body.low_balance,
           externalId: body.external_id,
           metadataJson: body.metadata,

@@ -85,7 +85,7 @@ function create(parts: OperationParts) {
         creditLimitMicros: body.credit_limit ?? null,
         expiresAtMs: body.expires_at ?? null,
         ...modelListsOf(body.models),
-        ...limitChanges(body),
+        ...limitChanges(body, null),
         metadataJson: body.metadata ?? null,
         keysMax: isMember(caller) ? keyLimits.accountKeysMax : null,
       }
@@ -187,7 +187,7 @@ function change(parts: OperationParts) {
           creditLimitMicros: body.credit_limit,
           expiresAtMs: body.expires_at,
           ...modelListsOf(body.models),
-          ...limitChanges(body),
+          ...limitChanges(body, row),
           metadataJson: body.metadata,
         }),
       }

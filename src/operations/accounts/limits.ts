@@ -26,8 +26,10 @@ const allowanceField = z
         (name) => name.length <= ZONE_CHARS_MAX && isTimeZone(name),
         'must be a time zone such as Europe/Berlin or UTC',
       )
-      .default('UTC')
-      .describe('The time zone of the periods, such as `Europe/Berlin`. Default: UTC.'),
+      .optional()
+      .describe(
+        'The time zone of the periods, such as `Europe/Berlin`. Default: that of the present allowance, else UTC.',
+      ),
   })
   .transform(({ amount, period, time_zone }) => ({
     allowanceMicros: amount,
@@ -85,18 +87,25 @@ export const limitFields = {
 type KeyOwnLimits = Pick<ApiKeyRow, 'requestsPerMinuteMax' | 'inFlightMax'>
 
 interface LimitsBody {
-  readonly allowance?: OwnLimits['allowance'] | undefined
+  readonly allowance?: z.output<typeof allowanceField> | null | undefined
   readonly limits?: z.output<typeof limitsField> | null | undefined
 }
 
 const NO_LIMITS = byLimit(() => null)
 
-/** The limits that a body changes. */
-export function limitChanges({ allowance, limits }: LimitsBody): Partial<OwnLimits> {
+/** The limits that a body changes. By position: the body, and the account or key as it is; null: it is new. */
+export function limitChanges(
+  { allowance, limits }: LimitsBody,
+  before: Pick<OwnLimits, 'allowance'> | null,
+): Partial<OwnLimits> {
+  const zone = allowance?.allowanceTimeZone ?? before?.allowance?.allowanceTimeZone ?? 'UTC'
   const named = limits === null ? NO_LIMITS : (limits ?? {})
   const changed: { readonly [Field in OwnLimit['field']]?: number | null | undefined } =
     Object.fromEntries(OWN_LIMITS.map(({ name, field }) => [field, named[name]]))
-  return given({ allowance, ...changed })
+  return given({
+    allowance: allowance && { ...allowance, allowanceTimeZone: zone },
+    ...changed,
+  })
 }
 
 /**
