@@ -21,10 +21,6 @@ test('an external ID and notes are set, shown and removed', async () => {
     metadata: { plan: 'gold', note: 'a=b, c' },
   })
   expect(await make()).toEqual(made)
-  const again = await line.run('account', 'create', 'Shop', '--external-id', 'customer-42')
-  expect(again.notes).toBe(
-    'An account with this external ID existed already: it is shown, and nothing was changed.\n',
-  )
   const { data } = await line.json('account', 'list', '--external-id', 'customer-42')
   expect(data).toEqual([made])
   const { out } = await line.run('account', 'show', String(made['id']))
@@ -40,6 +36,19 @@ test('an external ID and notes are set, shown and removed', async () => {
   })
   const { exitCode, notes: said } = await line.run('key', 'create', id, '--metadata', 'plan')
   expect([exitCode, said]).toEqual([2, expect.stringContaining('`--metadata` must be a key')])
+})
+
+test('an account that already has the external ID is shown, and a person learns that nothing changed', async () => {
+  const make = (...args: string[]) =>
+    line.run('account', 'create', 'Shop', '--external-id', 'customer-42', ...args)
+  const first = await make('--allowance', '20/month')
+  expect(first.notes).toContain('Next, add credit')
+  const again = await make('--allowance', '30/month')
+  expect(again).toEqual({
+    ...first,
+    notes:
+      'This account had the external ID before: nothing changed. `npx tollgate account update` changes it.\n',
+  })
 })
 
 test('billing details are set, shown and removed', async () => {

@@ -161,7 +161,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         ...ACCOUNTS.one({ body: made, httpStatus }),
         note:
           httpStatus === 200
-            ? 'An account with this external ID existed already: it is shown, and nothing was changed.'
+            ? `This account had the external ID before: nothing changed. \`${typedName} account update\` changes it.`
             : `
   Next, add credit, in dollars, and create a key:
     ${typedName} credit add ${made.id} 25 --reference invoice-1
