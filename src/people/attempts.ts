@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import type { DbWithClock } from '../store/store.ts'
-import { type Clock, DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
+import { countInWords } from '../vocabulary/count-in-words.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { hashSecret } from './links.ts'
 
@@ -108,15 +109,29 @@ export class SignInAttempts {
   }
 
   #refusal(attempter: Attempter, { startedAtMs }: Attempt): Problem {
-    const leftMs = startedAtMs + WINDOW_MS - this.#clock.nowMs()
-    return new Problem('rate_limited', {
-      message:
-        'factorOf' in attempter
-          ? 'Too many wrong second factors for this user. Try again later.'
-          : 'Too many wrong passwords for this email address from your network. Try again later.',
-      retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1_000)),
-    })
+    const tooMany =
+      'factorOf' in attempter
+        ? 'Too many wrong second factors for this user.'
+        : 'Too many wrong passwords for this email address from your network.'
+    const waitMs = startedAtMs + WINDOW_MS - this.#clock.nowMs()
+    return tooSoon(waitMs, (wait) => `${tooMany} Try again in ${wait}.`)
   }
+}
+
+/** Refuses something that can be done again after a time. By position: the time, and the message with it in words. */
+export function tooSoon(waitMs: number, message: (wait: string) => string): Problem {
+  return new Problem('rate_limited', {
+    message: message(waitWords(waitMs)),
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
+  })
+}
+
+/** A time in whole minutes, or from two hours on in hours, rounded up: `9 minutes`. */
+export function waitWords(waitMs: number): string {
+  const minutes = Math.max(1, Math.ceil(waitMs / MINUTE_MS))
+  return minutes < 120
+    ? countInWords(minutes, 'minute')
+    : countInWords(Math.ceil(waitMs / HOUR_MS), 'hour')
 }
 
 function callerHash(attempter: Attempter): string {

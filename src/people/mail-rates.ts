@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { DbWithClock } from '../store/store.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
-import { countInWords } from '../vocabulary/count-in-words.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { tooSoon, waitWords } from './attempts.ts'
 import { hashSecret } from './links.ts'
 
 /** The sender and the recipient of a requested email. */
@@ -20,17 +19,20 @@ interface Limit {
   readonly subject: string
   readonly mailsMax: number
   readonly windowMs: number
-  readonly message: string
+  /** The words of the refusal. `wait`: the time until the next one may be sent. */
+  readonly words: (wait: string) => string
 }
 
-const FROM_NETWORK = 'Too many emails were requested from your network. Try again later.'
-const FROM_BROWSER =
-  'Too many emails were requested from this browser. Use the newest one, or try again later.'
-const INVITATIONS_OF = 'This account sent 40 invitations today. Send the next ones tomorrow.'
-const INVITATIONS_TO =
-  'Five invitations were sent to this address today. Ask the person to look for them, or try again tomorrow.'
-const SIGN_UPS =
-  'Too many people signed up from your network today. Try again tomorrow, or ask the operator for an invitation.'
+const FROM_NETWORK: Limit['words'] = (wait) =>
+  `Too many emails were requested from your network. Try again in ${wait}.`
+const FROM_BROWSER: Limit['words'] = (wait) =>
+  `Too many emails were requested from this browser. Use the newest one, or try again in ${wait}.`
+const INVITATIONS_OF: Limit['words'] = (wait) =>
+  `This account sent 40 invitations within 24 hours. Send the next ones in ${wait}.`
+const INVITATIONS_TO: Limit['words'] = (wait) =>
+  `Five invitations were sent to this address within 24 hours. Ask the person to look for them, or try again in ${wait}.`
+const SIGN_UPS: Limit['words'] = (wait) =>
+  `Too many people signed up from your network within 24 hours. Try again in ${wait}, or ask the operator for an invitation.`
 
 /** So many emails of a kind go to an address at once, then one in each of these times. */
 const AT_ONCE_MAX = 5
@@ -47,17 +49,12 @@ export async function countMail(
 ): Promise<void> {
   if (known !== null) {
     return countAll(parts, [
-      { subject: `known hour ${known}`, mailsMax: 5, windowMs: HOUR_MS, message: FROM_BROWSER },
-      {
-        subject: `known day ${known}`,
-        mailsMax: 10,
-        windowMs: DAY_MS,
-        message: FROM_BROWSER,
-      },
+      { subject: `known hour ${known}`, mailsMax: 5, windowMs: HOUR_MS, words: FROM_BROWSER },
+      { subject: `known day ${known}`, mailsMax: 10, windowMs: DAY_MS, words: FROM_BROWSER },
     ])
   }
   await countAll(parts, [
-    { subject: `from ${address}`, mailsMax: 20, windowMs: HOUR_MS, message: FROM_NETWORK },
+    { subject: `from ${address}`, mailsMax: 20, windowMs: HOUR_MS, words: FROM_NETWORK },
   ])
   await countTo(parts, { kind, email })
 }
@@ -91,26 +88,21 @@ async function countTo(
     .select(['ends_at_ms', 'last_at_ms'])
     .where('subject_hash', '=', subject_hash)
     .executeTakeFirstOrThrow()
-  const waitMs = Math.max(1, Number(full.ends_at_ms) - endsBeforeMs)
-  const ago = minutes(Math.floor((nowMs - Number(full.last_at_ms)) / MINUTE_MS))
+  const waitMs = Number(full.ends_at_ms) - endsBeforeMs
+  const agoMs = nowMs - Number(full.last_at_ms)
+  const ago = agoMs < MINUTE_MS ? 'less than a minute' : waitWords(agoMs - (agoMs % MINUTE_MS))
   // A user asks for a link to an address that may be another's, and a newer link replaces it.
   const sent =
     kind === 'new_email'
       ? `A link to this address was asked for ${ago} ago.`
       : `An email was sent to this address ${ago} ago, and its link still works.`
-  const message = `${sent} You can ask for another in ${minutes(Math.ceil(waitMs / MINUTE_MS))}.`
-  throw new Problem('rate_limited', { message, retryAfterSeconds: Math.ceil(waitMs / 1_000) })
-}
-
-function minutes(count: number): string {
-  if (count < 1) return 'less than a minute'
-  return countInWords(count, 'minute')
+  throw tooSoon(waitMs, (wait) => `${sent} You can ask for another in ${wait}.`)
 }
 
 /** Counts a person who signs up from a client address. Throws Problem `rate_limited` from the sixth in a day on. */
 export function countSignUp(parts: DbWithClock, address: string): Promise<void> {
   const subject = `sign-up ${address}`
-  const limit = { subject, mailsMax: 5, windowMs: DAY_MS, message: SIGN_UPS }
+  const limit = { subject, mailsMax: 5, windowMs: DAY_MS, words: SIGN_UPS }
   return countAll(parts, [limit])
 }
 
@@ -124,12 +116,12 @@ export function countInvitation(
 ): Promise<void> {
   const windowMs = DAY_MS
   return countAll(parts, [
-    { subject: `invitations of ${accountId}`, mailsMax: 40, windowMs, message: INVITATIONS_OF },
+    { subject: `invitations of ${accountId}`, mailsMax: 40, windowMs, words: INVITATIONS_OF },
     {
       subject: `invitations to ${email.toLowerCase()}`,
       mailsMax: 5,
       windowMs,
-      message: INVITATIONS_TO,
+      words: INVITATIONS_TO,
     },
   ])
 }
@@ -146,7 +138,7 @@ async function countAll({ db, clock }: DbWithClock, limits: readonly Limit[]): P
       ]),
     )
     .execute()
-  for (const { subject, mailsMax, windowMs, message } of limits) {
+  for (const { subject, mailsMax, windowMs, words } of limits) {
     const { mails, endsAtMs } = await db
       .insertInto('mail_rates')
       .values({ subject_hash: hashSecret(subject), mails: 1, ends_at_ms: nowMs + windowMs })
@@ -157,9 +149,6 @@ async function countAll({ db, clock }: DbWithClock, limits: readonly Limit[]): P
       )
       .returning(['mails', 'ends_at_ms as endsAtMs'])
       .executeTakeFirstOrThrow()
-    if (mails > mailsMax) {
-      const retryAfterSeconds = Math.max(1, Math.ceil((endsAtMs - nowMs) / 1_000))
-      throw new Problem('rate_limited', { message, retryAfterSeconds })
-    }
+    if (mails > mailsMax) throw tooSoon(endsAtMs - nowMs, words)
   }
 }

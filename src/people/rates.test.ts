@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { openStore } from '../store/open-store.ts'
-import { MADE_DATABASES } from '../store/testing/test-databases.ts'
-import { DAY_MS } from '../vocabulary/clock.ts'
+import { createMadeSqliteFile, MADE_DATABASES } from '../store/testing/test-databases.ts'
+import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { SignInAttempts } from './attempts.ts'
-import { countInvitation } from './mail-rates.ts'
+import { countInvitation, countSignUp } from './mail-rates.ts'
 
 const OVER = 6
 
@@ -39,3 +39,42 @@ test.each(MADE_DATABASES)(
     await database.remove()
   },
 )
+
+test('a refusal says how long to wait: minutes, and from two hours on hours', async () => {
+  const database = await createMadeSqliteFile()
+  const { db, close } = await openStore({ url: database.url })
+  let nowMs = Date.now()
+  const clock = { nowMs: () => nowMs }
+  const attempts = new SignInAttempts({ db, clock })
+  const messageOf = (work: Promise<unknown>) =>
+    work.then(
+      () => null,
+      (error: Problem) => error.message,
+    )
+  const wrong = new Problem('invalid_sign_in')
+  const guess = () =>
+    attempts.run({ factorOf: 'user_1' }, { check: async () => null, wrong }).catch(() => null)
+  const invite = () =>
+    countInvitation({ db, clock }, { email: 'bob@example.org', accountId: 'acct_1' })
+  const signUp = () => countSignUp({ db, clock }, '192.0.2.1')
+  for (let times = 1; times < OVER; times++) {
+    await guess()
+    await invite()
+    await signUp()
+  }
+  nowMs += 90_000
+  const again = attempts.run({ factorOf: 'user_1' }, { check: async () => null, wrong })
+  expect(await messageOf(again)).toBe(
+    'Too many wrong second factors for this user. Try again in 9 minutes.',
+  )
+  nowMs += 20 * HOUR_MS
+  expect(await messageOf(invite())).toBe(
+    'Five invitations were sent to this address within 24 hours. Ask the person to look for them, or try again in 4 hours.',
+  )
+  nowMs += 3 * HOUR_MS
+  expect(await messageOf(signUp())).toBe(
+    'Too many people signed up from your network within 24 hours. Try again in 59 minutes, or ask the operator for an invitation.',
+  )
+  await close()
+  await database.remove()
+})
