@@ -12,6 +12,7 @@ import {
 } from '../vocabulary/purchase.ts'
 import { slicesOf } from '../vocabulary/slices.ts'
 import type { CardMethod } from './card/card-method.ts'
+import { PaymentUnavailable } from './card/provider.ts'
 import { readDepositAddresses } from './deposit-rows.ts'
 import type { DepositMethod } from './method.ts'
 
@@ -173,14 +174,19 @@ export async function checkDeposits({
     )
     for (const row of rows) {
       const { source, state, paid } = row
-      const fact = await method.look(row)
+      after = row.id
+      const fact = await method.look(row).catch((cause: unknown) => {
+        if (cause instanceof PaymentUnavailable && cause.lasts) return null
+        throw cause
+      })
+      // The nodes are not asked about a token that is no longer accepted.
+      if (fact === null) continue
       const units = fact.kind === 'paid' ? fact.paid.units : null
       if (units !== paid?.paidUnits) {
         const stored = `${state}, ${paid?.paidUnits} ${paid?.paidCurrency}`
         const found = units === null ? 'no such transfer' : `${units} ${paid?.paidCurrency}`
         differences.push({ source, stored, found })
       }
-      after = row.id
       onChecked(++checked)
     }
     if (rows.length < ROWS_AT_ONCE) return { checked, differences }

@@ -3,6 +3,7 @@ import { findPurchase } from '../ledger/purchases.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
+import { checkDeposits } from './check-payments.ts'
 import { ChainWorld } from './testing/chain-world.ts'
 import type { ModelChain } from './testing/model-chain.ts'
 
@@ -69,4 +70,27 @@ test('a deposit whose transaction now has another amount at its place has that a
   expect(facts).toEqual([
     expect.objectContaining({ judgment, paid: { currency: 'USD0', units: 50_000_000n } }),
   ])
+})
+
+test('deposits of a token that is no longer accepted are not compared, and no longer credited', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  world.model.pay([{ ...DEPOSIT, to: world.addresses[0] ?? '' }])
+  world.model.mine({ most: 1, isReversed: false })
+  world.model.finalize(1)
+  await watch.look()
+  const { db } = bench
+  const own = db.updateTable('purchases').where('account_id', '=', world.accounts[0] ?? '')
+  await own.set({ paid_currency: 'GONE' }).execute()
+  const method = world.deposits()
+  const check = checkDeposits({ db, method, sinceMs: 0, onChecked: () => {} })
+  expect(await check).toMatchObject({ differences: [] })
+  const { source } = await db
+    .selectFrom('purchases')
+    .select('source')
+    .where('paid_currency', '=', 'GONE')
+    .executeTakeFirstOrThrow()
+  const row = await findPurchase(db, source)
+  await expect(method.look(row ?? expect.unreachable())).rejects.toMatchObject({ lasts: true })
 })

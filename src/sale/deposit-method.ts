@@ -68,7 +68,10 @@ export class TokenDeposits implements DepositMethod {
     return depositOfSource(source)?.chainId === this.chainId
   }
 
-  /** Asks the nodes for a deposit again: an admin decides on its present state. */
+  /**
+   * Asks the nodes for a deposit again: an admin decides on its present state. Rejects with `PaymentUnavailable`, which lasts
+   * for a token that is no longer accepted.
+   */
   async look(row: PurchaseRow): Promise<PurchaseFact> {
     const { chain, db } = this.#input
     const transfer = await this.#find(row)
@@ -96,7 +99,10 @@ export class TokenDeposits implements DepositMethod {
     const { source, accountId, paid } = row
     const deposit = depositOfSource(source)
     const coin = chain.tokens.find(({ symbol }) => symbol === paid?.paidCurrency)
-    if (deposit === null || coin === undefined) return null
+    if (deposit === null) return null
+    if (coin === undefined) {
+      throw new PaymentUnavailable(`${paid?.paidCurrency} is not accepted now`, { lasts: true })
+    }
     const addresses = await readAddressesOf(db, { ...chain, accountId })
     const asked = { txHash: deposit.txHash, token: coin.address, addresses }
     const answers = await askEach(nodes, (node) => askTransfersIn(node, asked), onNodeFailure)
