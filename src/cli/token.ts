@@ -77,7 +77,7 @@ works.`,
       name: 'revoke',
       runs: 'revokeAdminToken',
       words:
-        'revoke a token for good, and all tokens that it created; it takes effect within a second',
+        'revoke a token for good, with all tokens, open invitations and password links that it created; it takes effect within a second',
       takes: [idArgument('atok', '<token>', 'params.token_id')],
       examples: ['tollgate token revoke shop'],
       show: TOKENS.one,

@@ -3,6 +3,7 @@ import { containsText } from '../store/conditions.ts'
 import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables.ts'
 import type { RequestRow, Tables } from '../store/schema.ts'
+import { hasRow } from '../store/store.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../vocabulary/ids.ts'
 
 /** The operator or the admin token that changes something, for the audit log. */
@@ -123,16 +124,15 @@ export function listOperatorActions(
       'users.email as user_email',
       'accounts.name as account_name',
     ])
-  // IDs begin with their time: the bounds on them spare a search of the whole table.
   if (sinceMs !== undefined) {
     query = query
       .where('operator_actions.created_at_ms', '>=', sinceMs)
-      .where('operator_actions.id', '>=', idAt(sinceMs - ID_AGE_MS_MAX))
+      .where('operator_actions.id', '>=', firstActionId(sinceMs))
   }
   if (untilMs !== undefined) {
     query = query
       .where('operator_actions.created_at_ms', '<', untilMs)
-      .where('operator_actions.id', '<', idAt(untilMs + ID_AGE_MS_MAX))
+      .where('operator_actions.id', '<', lastActionId(untilMs))
   }
   if (accountId !== undefined) query = query.where('operator_actions.account_id', '=', accountId)
   if (kinds !== undefined) query = query.where('operator_actions.action', 'in', kinds)
@@ -175,20 +175,23 @@ export async function isSettledByOperator(
   { id, accountId, settledAtMs }: Pick<RequestRow, 'id' | 'accountId' | 'settledAtMs'>,
 ): Promise<boolean> {
   if (settledAtMs === null) return false
-  // The bounds on IDs spare a search of all changes of the account.
-  const found = await db
+  const settled = db
     .selectFrom('operator_actions')
     .select('id')
     .where('account_id', '=', accountId)
-    .where('id', '>=', idAt(settledAtMs - ID_AGE_MS_MAX))
-    .where('id', '<', idAt(settledAtMs + ID_AGE_MS_MAX))
+    .where('id', '>=', firstActionId(settledAtMs))
+    .where('id', '<', lastActionId(settledAtMs))
     .where('action', '=', 'settleRequest')
     .where('target_id', '=', id)
-    .limit(1)
-    .executeTakeFirst()
-  return found !== undefined
+  return hasRow(settled.limit(1))
 }
 
-function idAt(timeMs: number): string {
-  return firstIdOf({ prefix: 'act', timeMs })
+/** No record of this moment or later has a lower ID. The bound spares a search of the whole log. */
+export function firstActionId(timeMs: number): string {
+  return firstIdOf({ prefix: 'act', timeMs: timeMs - ID_AGE_MS_MAX })
+}
+
+/** No record before this moment has an ID from this one on. */
+function lastActionId(timeMs: number): string {
+  return firstIdOf({ prefix: 'act', timeMs: timeMs + ID_AGE_MS_MAX })
 }

@@ -1,11 +1,12 @@
 import { hash, randomBytes } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
-import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
+import { firstActionId, type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { type ListPage, type Page, readPage } from '../store/list-page.ts'
 import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
-import type { DbWithClock, DbWithIds } from '../store/store.ts'
+import { type DbWithClock, type DbWithIds, hasRow } from '../store/store.ts'
+import { DAY_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { ADMIN_SCOPES, type AdminScope } from '../vocabulary/role.ts'
 
@@ -47,7 +48,7 @@ export function createAdminToken(
     expiresAtMs,
   }
   return db.transaction().execute(async (trx) => {
-    if (madeBy !== null) await lockMaker(trx, madeBy)
+    if (madeBy !== null) await lockAdminToken(trx, madeBy)
     await trx.insertInto('admin_tokens').values(ADMIN_TOKENS.record(adminToken)).execute()
     const detail = {
       name,
@@ -60,22 +61,27 @@ export function createAdminToken(
   })
 }
 
-/** A token that is being revoked makes no other: either it is revoked first, or what it makes is found then. */
-async function lockMaker(trx: Transaction<Tables>, adminTokenId: string): Promise<void> {
-  const maker = await trx
+/**
+ * Keeps a token from being revoked before this transaction ends: what it makes here is found by its revocation. Throws
+ * Problem `invalid_admin_token` if it was revoked meanwhile.
+ */
+export async function lockAdminToken(
+  trx: Transaction<Tables>,
+  adminTokenId: string,
+): Promise<void> {
+  const locked = trx
     .updateTable('admin_tokens')
     // Neither engine locks a row that is only read: SQLite has no such statement.
     .set(({ ref }) => ({ revoked_at_ms: ref('revoked_at_ms') }))
     .where('id', '=', adminTokenId)
     .where('revoked_at_ms', 'is', null)
-    .returning('id')
-    .executeTakeFirst()
-  if (maker === undefined) throw new Problem('invalid_admin_token')
+  if (!(await hasRow(locked.returning('id')))) throw new Problem('invalid_admin_token')
 }
 
 /**
- * Revokes a token, the tokens that it made, their tokens, and so on. Returns the revoked token, and the IDs of all
- * that were revoked; a repeat changes nothing, and returns only its own. Null if there is no such token.
+ * Revokes a token, the tokens that it made, their tokens, and so on, and ends the open links of all of them. Returns the
+ * revoked token, and the IDs of all that were revoked; a repeat changes nothing, and returns only its own. Null if there is
+ * no such token.
  */
 export function revokeAdminToken(
   { db, clock }: DbWithClock,
@@ -105,12 +111,42 @@ export function revokeAdminToken(
     const adminToken = ADMIN_TOKENS.read(row)
     if (isChange) {
       const others = revokedIds.length - 1
-      const detail = { name: adminToken.name, ...(others > 0 ? { revoked_with_it: others } : {}) }
+      const links = await endLinksOf(trx, { adminTokenIds: revokedIds, nowMs })
+      const detail = {
+        name: adminToken.name,
+        ...(others > 0 ? { revoked_with_it: others } : {}),
+        ...(links > 0 ? { links_ended: links } : {}),
+      }
       await recordAction(trx, { by, targetId: adminTokenId, detail, nowMs })
       await sql.raw(RAISE_CALLERS_VERSION).execute(trx)
     }
     return { adminToken, revokedIds }
   })
+}
+
+/** No link works for longer. */
+const LINKS_MADE_MS = 7 * DAY_MS
+
+/** Ends the open invitations and password links that tokens have made, by the audit log. Returns how many. */
+async function endLinksOf(
+  trx: Transaction<Tables>,
+  { adminTokenIds, nowMs }: { readonly adminTokenIds: readonly string[]; readonly nowMs: number },
+): Promise<number> {
+  const made = trx
+    .selectFrom('operator_actions')
+    .select('target_id')
+    .where('id', '>=', firstActionId(nowMs - LINKS_MADE_MS))
+    .where('token_id', 'in', adminTokenIds)
+    .where('action', 'in', ['createInvitation', 'createResetLink'])
+  const ended = await trx
+    .updateTable('links')
+    .set({ used_at_ms: nowMs })
+    .where('id', 'in', made)
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', nowMs)
+    .returning('id')
+    .execute()
+  return ended.length
 }
 
 /** One page of the tokens of a store, newest first, expired and revoked ones too. */

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import { AUTHENTICATOR_APPS, TAKEN_ACCESS } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import { hasRow } from '../store/store.ts'
 import { makeAppSecret } from './factors/authenticator-app.ts'
 import { listFactors } from './factors/own-factors.ts'
 import { endOwnLinks } from './links.ts'
@@ -24,14 +25,12 @@ export async function endLostPassword(
   trx: Transaction<Tables>,
   { id, userId, nowMs }: Own,
 ): Promise<boolean> {
-  const ended = await trx
+  const ended = trx
     .updateTable('sign_ins')
     .set({ password_hash: noPassword() })
     .where('id', '=', id)
     .where('password_hash', 'not like', '!%')
-    .returning('id')
-    .executeTakeFirst()
-  if (ended === undefined) return false
+  if (!(await hasRow(ended.returning('id')))) return false
   await endOwnLinks(trx, { userId, nowMs })
   await endOtherSessions(trx, { userId, keptSessionId: null })
   return true
@@ -45,14 +44,12 @@ export async function replaceLostApp(
   trx: Transaction<Tables>,
   { newId, ...own }: Own & { readonly newId: string },
 ): Promise<boolean> {
-  const ended = await trx
+  const ended = trx
     .updateTable('authenticator_apps')
     .set({ id: newId, secret: makeAppSecret() })
     .where('id', '=', own.id)
     .where('user_id', '=', own.userId)
-    .returning('id')
-    .executeTakeFirst()
-  return ended !== undefined || endLostFactor(trx, { ...own, id: newId })
+  return (await hasRow(ended.returning('id'))) || endLostFactor(trx, { ...own, id: newId })
 }
 
 /**

@@ -2,7 +2,8 @@ import type { Kysely, Transaction } from 'kysely'
 import { isPostgres } from '../store/is-postgres.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import { isOpen } from './links.ts'
+import { hasRow } from '../store/store.ts'
+import { isOpen, openInvitations } from './links.ts'
 import { endSentInvitations } from './removal.ts'
 import { joinAccount, updateUser } from './users.ts'
 
@@ -54,18 +55,12 @@ async function endGiven(
 }
 
 /** Whether an address has an open invitation. */
-export async function hasOpenInvitation(
+export function hasOpenInvitation(
   db: Kysely<Tables>,
   { email, nowMs }: { readonly email: string; readonly nowMs: number },
 ): Promise<boolean> {
-  const found = await db
-    .selectFrom('links')
-    .select('id')
-    .where('kind', '=', 'invitation')
-    .where('email', '=', email.toLowerCase())
-    .where(isOpen(nowMs))
-    .executeTakeFirst()
-  return found !== undefined
+  const open = openInvitations(db, { nowMs }).select('id')
+  return hasRow(open.where('email', '=', email.toLowerCase()))
 }
 
 /** Takes all open invitations of an address that was proved; null: of none. */
@@ -89,12 +84,10 @@ export async function takeOpenInvitations(
  * Links that make the first user can be taken at the same time, through two processes. The second insert waits for
  * the first transaction and then inserts nothing: false.
  */
-export async function claimFirstUser(trx: Transaction<Tables>, userId: string): Promise<boolean> {
-  const claimed = await trx
+export function claimFirstUser(trx: Transaction<Tables>, userId: string): Promise<boolean> {
+  const claimed = trx
     .insertInto('settings')
     .values({ name: 'first_user', value: userId })
     .onConflict((conflict) => conflict.column('name').doNothing())
-    .returning('name')
-    .executeTakeFirst()
-  return claimed !== undefined
+  return hasRow(claimed.returning('name'))
 }

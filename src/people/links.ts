@@ -4,10 +4,11 @@ import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts
 import { isPostgres } from '../store/is-postgres.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { DbWithIds } from '../store/store.ts'
+import { type DbWithIds, hasRow } from '../store/store.ts'
 import { DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { LinkKind, Role } from '../vocabulary/role.ts'
+import { lockAdminToken } from './admin-tokens.ts'
 import { lockPassword } from './users.ts'
 
 const RANDOM_BYTES = 24
@@ -61,7 +62,8 @@ type LinkPurpose =
 
 /**
  * Makes a link. Links that have expired are removed, invitations a month later, and a user's earlier reset link no longer works. `by`:
- * who is recorded as having made it; null: it is not recorded. Throws Problem `too_many_invitations`.
+ * who is recorded as having made it; null: it is not recorded. Throws Problem `too_many_invitations`, and
+ * `invalid_admin_token` if the token that asks was revoked meanwhile.
  */
 export async function makeLink(
   { db, ids, clock }: DbWithIds,
@@ -82,6 +84,8 @@ export async function makeLink(
   }
   await removeExpiredLinks(db, nowMs)
   await db.transaction().execute(async (trx) => {
+    // One that is being revoked makes no link that outlives it.
+    if (by !== null && 'token' in by && by.token.id !== null) await lockAdminToken(trx, by.token.id)
     if (purpose.kind === 'reset') {
       await lockPassword(trx, purpose.userId)
       await endOwnLinks(trx, { userId: purpose.userId, nowMs })
@@ -252,39 +256,20 @@ export async function readLink(
   return LINKS.read(row)
 }
 
-/** Takes a link that was read, in the transaction that gives its rights. Throws as `takeLink` does. */
-export async function takeReadLink(
+/**
+ * Takes a link that was read, in the transaction that gives its rights: if several take it at the same time, one has it.
+ * Throws Problem `invalid_link` unless it can still be taken.
+ */
+export async function takeLink(
   trx: Transaction<Tables>,
   { id, nowMs }: { readonly id: string; readonly nowMs: number },
 ): Promise<void> {
-  const taken = await trx
+  const taken = trx
     .updateTable('links')
     .set({ used_at_ms: nowMs })
     .where('id', '=', id)
     .where(isOpen(nowMs))
-    .returning('id')
-    .executeTakeFirst()
-  if (taken === undefined) throw new Problem('invalid_link')
-}
-
-/**
- * Takes a link, in the transaction that gives its rights: if several take it at the same time, one
- * has it. Throws Problem `invalid_link` unless it can still be taken.
- */
-export async function takeLink(
-  trx: Transaction<Tables>,
-  { kind, text, nowMs }: PresentedLink,
-): Promise<LinkRow> {
-  const row = await trx
-    .updateTable('links')
-    .set({ used_at_ms: nowMs })
-    .where('token_hash', '=', hashSecret(text))
-    .where('kind', '=', kind)
-    .where(isOpen(nowMs))
-    .returningAll()
-    .executeTakeFirst()
-  if (row === undefined) throw new Problem('invalid_link')
-  return LINKS.read(row)
+  if (!(await hasRow(taken.returning('id')))) throw new Problem('invalid_link')
 }
 
 /** The facts of a link that its holder sees before using it. */
@@ -306,7 +291,7 @@ export interface LinkLook {
 /** Reads a link without using it, also one that was used or has expired. Null: there is none of this text. */
 export async function lookAtLink(
   db: Kysely<Tables>,
-  { kind, text, nowMs }: { readonly kind: LinkKind; readonly text: string; readonly nowMs: number },
+  { kind, text, nowMs }: PresentedLink,
 ): Promise<LinkLook | null> {
   const row = await db
     .selectFrom('links')
@@ -321,9 +306,8 @@ export async function lookAtLink(
   if (row === undefined) return null
   const link = LINKS.read(row)
   const found = db.selectFrom('links').select('id').where('id', '=', link.id)
-  const isUsable = (await found.where(isOpen(nowMs)).executeTakeFirst()) !== undefined
-  const sendable = found.where((of) => of.or([isOwners(of), isOperators(of)]))
-  const canSendMore = (await sendable.executeTakeFirst()) !== undefined
+  const isUsable = await hasRow(found.where(isOpen(nowMs)))
+  const canSendMore = await hasRow(found.where((of) => of.or([isOwners(of), isOperators(of)])))
   const { inviter_name: name, inviter_email: email } = row
   return {
     email: isUsable ? link.email : null,

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { DbWithClock } from '../store/store.ts'
+import { type DbWithClock, hasRow } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Role } from '../vocabulary/role.ts'
 import { type InvitationFilter, openInvitations } from './links.ts'
@@ -72,20 +72,17 @@ export function lockOwners(trx: Transaction<Tables>, accountId: string) {
 }
 
 /** False: there is no such member. */
-async function setRole(
+function setRole(
   trx: Transaction<Tables>,
   { accountId, userId, role }: Pick<MemberChange, 'accountId' | 'userId' | 'role'>,
 ): Promise<boolean> {
   const member = { account_id: accountId, user_id: userId }
   if (role === null) {
     const ended = trx.deleteFrom('members').where(({ and }) => and(member))
-    return (await ended.returning('user_id').executeTakeFirst()) !== undefined
+    return hasRow(ended.returning('user_id'))
   }
-  const changed = trx
-    .updateTable('members')
-    .set({ role })
-    .where(({ and }) => and(member))
-  return (await changed.returning('user_id').executeTakeFirst()) !== undefined
+  const changed = trx.updateTable('members').set({ role })
+  return hasRow(changed.where(({ and }) => and(member)).returning('user_id'))
 }
 
 /** The invitations that can still be accepted, newest first. */

@@ -4,7 +4,7 @@ import { emailChangedLetter, type Letter, newEmailLetter } from '../mail/letter.
 import { LINKS, type UserRow } from '../store/people-tables.ts'
 import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
 import type { Tables } from '../store/schema.ts'
-import type { DbWithIds } from '../store/store.ts'
+import { type DbWithIds, hasRow } from '../store/store.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'
 import { invalidParameter, Problem } from '../vocabulary/problem.ts'
 import {
@@ -15,7 +15,7 @@ import {
   makeLinkText,
   readLink,
   removeExpiredLinks,
-  takeReadLink,
+  takeLink,
 } from './links.ts'
 import { countMail } from './mail-rates.ts'
 import { endInvitations } from './removal.ts'
@@ -85,7 +85,7 @@ export class NewEmails {
       const nowMs = clock.nowMs()
       // Removed since the link was sent.
       if ((await lockPassword(trx, userId)) === null) throw new Problem('invalid_link')
-      await takeReadLink(trx, { id, nowMs })
+      await takeLink(trx, { id, nowMs })
       if (await isTaken(trx, email)) throw new Problem('invalid_link')
       const before = await trx
         .selectFrom('users')
@@ -125,7 +125,6 @@ const OTHER_USER =
 const UNIQUE_VIOLATION = '23505'
 
 /** Whether a user has the address, also one who was removed. */
-async function isTaken(db: Pick<Transaction<Tables>, 'selectFrom'>, email: string) {
-  const users = db.selectFrom('users').select('id').where('email', '=', email)
-  return (await users.executeTakeFirst()) !== undefined
+function isTaken(db: Pick<Transaction<Tables>, 'selectFrom'>, email: string) {
+  return hasRow(db.selectFrom('users').select('id').where('email', '=', email))
 }

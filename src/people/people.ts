@@ -10,7 +10,7 @@ import { dropFactors } from './factors/own-factors.ts'
 import { type FactorProof, SecondFactors } from './factors/second-factors.ts'
 import { claimFirstUser, grant } from './invitations.ts'
 import { KnownBrowsers } from './known-browsers.ts'
-import { endOwnLinks, readLink, takeLink, takeReadLink } from './links.ts'
+import { endOwnLinks, readLink, takeLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
 import { type Checked, noPassword, PasswordChecks, type Passwords } from './passwords.ts'
@@ -66,11 +66,6 @@ interface ChangePasswordInput {
   readonly password: string
 }
 
-interface ConfirmInput extends Pick<ChangePasswordInput, 'signedIn' | 'password'> {
-  /** The second factor of a user who has one. */
-  readonly proof: FactorProof
-}
-
 /**
  * People who sign in to the page. Passwords are hashed before a transaction begins, because a transaction
  * of SQLite keeps all other writers waiting.
@@ -106,19 +101,17 @@ export class People {
       { address: visitor.address, email },
       { check: () => this.#checkTyped({ email, password }, visitor), wrong },
     )
-    const made = await this.#startSession(checked, visitor)
-    await this.sessions.removeEnded()
-    return made
+    return this.#startSession(checked, visitor)
   }
 
   /** Makes the first user, an operator. Throws Problem `invalid_link`, also where there is a user. */
   async setUp({ linkText, ...person }: SetUpInput, visitor: Visitor): Promise<NewSession> {
     const { db, clock, ids, joinsFirstAccount } = this.#input
-    await readLink(db, { kind: 'setup', text: linkText, nowMs: clock.nowMs() })
+    const { id } = await readLink(db, { kind: 'setup', text: linkText, nowMs: clock.nowMs() })
     const passwordHash = await this.#hash(person.password, visitor)
     const made = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
-      await takeLink(trx, { kind: 'setup', text: linkText, nowMs })
+      await takeLink(trx, { id, nowMs })
       if (await hasUsers(trx)) throw new Problem('invalid_link')
       const rights = { isOperator: true, isVouched: true }
       const user = await addUser(trx, { ...person, ...rights, ids, nowMs, passwordHash })
@@ -138,8 +131,9 @@ export class People {
     visitor: Visitor,
   ): Promise<NewSession> {
     const { db, clock, ids } = this.#input
-    const presented = { kind: 'invitation', text: linkText } as const
-    const { email, mailed } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
+    const presented = { kind: 'invitation', text: linkText, nowMs: clock.nowMs() } as const
+    const link = await readLink(db, presented)
+    const { email, mailed } = link
     if (email === null) throw new Problem('invalid_link')
     const known = await findUser(db, email)
     // The person who has the email owns the address; another person may have set the present password.
@@ -154,7 +148,7 @@ export class People {
       if (userId !== null && !(await isPasswordUnchanged(trx, { userId, passwordHash })))
         throw wrongPassword('password')
       if (isTakenOver) await lockPassword(trx, known.id)
-      const link = await takeLink(trx, { ...presented, nowMs })
+      await takeLink(trx, { id: link.id, nowMs })
       // Another invitation of the same address may have been accepted in between.
       if ((await findUser(trx, email))?.id !== known?.id) throw new Problem('invalid_link')
       const { isOperator, vouched: isVouched } = link
@@ -162,7 +156,7 @@ export class People {
       const user = known ?? (await addUser(trx, added))
       if (user === null) throw new Problem('invalid_link')
       const proof = { userId: user.id, passwordHash, nowMs }
-      const isFirst = link.mailed && (await proveAddress(trx, proof))
+      const isFirst = mailed && (await proveAddress(trx, proof))
       // Proved in another way in between.
       if (isTakenOver && !isFirst) throw new Problem('invalid_link')
       await grant(trx, { userId: user.id, link, nowMs })
@@ -180,15 +174,15 @@ export class People {
     visitor: Visitor,
   ): Promise<NewSession> {
     const { db, clock } = this.#input
-    const presented = { kind: 'reset', text: linkText } as const
-    const { userId } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
+    const presented = { kind: 'reset', text: linkText, nowMs: clock.nowMs() } as const
+    const { id, userId, mailed } = await readLink(db, presented)
     const user = userId === null ? null : await getUser(db, userId)
     if (user === null) throw new Problem('invalid_link')
     const passwordHash = await this.#hash(password, visitor)
     await db.transaction().execute(async (trx) => {
       await lockPassword(trx, user.id)
       const nowMs = clock.nowMs()
-      const { mailed } = await takeLink(trx, { ...presented, nowMs })
+      await takeLink(trx, { id, nowMs })
       if (mailed) await proveAddress(trx, { userId: user.id, passwordHash, nowMs })
       else {
         await dropFactors(trx, user.id)
@@ -230,16 +224,14 @@ export class People {
     const checked = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       const stored = await lockPassword(trx, user.id)
-      await takeReadLink(trx, { id, nowMs })
+      await takeLink(trx, { id, nowMs })
       // Removed since the link was read, or changed to another address than the one that it was sent to.
       const isHere = email === null || (await findUser(trx, email))?.id === user.id
       if (stored === null || !isHere) throw new Problem('invalid_link')
       const proof = { userId: user.id, passwordHash: noPassword(), nowMs }
       return (await proveAddress(trx, proof)) ? proof : { ...proof, passwordHash: stored }
     })
-    const made = await this.#startSession(checked, visitor)
-    await this.sessions.removeEnded()
-    return made
+    return this.#startSession(checked, visitor)
   }
 
   /** Makes the user of an address that is proved by its email. Throws Problem `invalid_link` and `rate_limited`. */
@@ -249,7 +241,7 @@ export class People {
     await signUp.count({ email, address: visitor.address })
     const made = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
-      await takeReadLink(trx, { id, nowMs })
+      await takeLink(trx, { id, nowMs })
       return signUp.addNewcomer(trx, { email, nowMs })
     })
     return this.#startSession(made, visitor)
@@ -275,9 +267,7 @@ export class People {
       const nowMs = clock.nowMs()
       return enterFromOutside(trx, { ...proof, canSignUp, ids, nowMs })
     })
-    const made = await this.#startSession(checked, visitor)
-    await this.sessions.removeEnded()
-    return made
+    return this.#startSession(checked, visitor)
   }
 
   /**
@@ -305,7 +295,17 @@ export class People {
    * Asks for the password again, and for the second factor of a user who has one, for what needs a recent sign-in. Throws
    * Problem `invalid_sign_in`, `invalid_second_factor`, `rate_limited`.
    */
-  async confirm({ signedIn, password, proof }: ConfirmInput, visitor: Visitor): Promise<void> {
+  async confirm(
+    {
+      signedIn,
+      password,
+      proof,
+    }: Omit<ChangePasswordInput, 'currentPassword'> & {
+      /** The second factor of a user who has one. */
+      readonly proof: FactorProof
+    },
+    visitor: Visitor,
+  ): Promise<void> {
     const { db, clock } = this.#input
     const { user, sessionId, hasFactor } = signedIn
     const required = { user, password, field: 'password', isSignedIn: true }
@@ -368,6 +368,7 @@ export class People {
   async #startSession(checked: StoredPassword, visitor: Visitor): Promise<NewSession> {
     await this.#input.signUp?.openAccount(checked.userId)
     const made = await this.sessions.start(checked.userId, visitor)
+    await this.sessions.removeEnded()
     if (await isPasswordUnchanged(this.#input.db, checked)) return made
     await this.sessions.endByToken(made.sessionToken)
     throw new Problem('invalid_sign_in')

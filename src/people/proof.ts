@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import { hasRow } from '../store/store.ts'
 import { dropFactors } from './factors/own-factors.ts'
 import { endOwnLinks } from './links.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -36,15 +37,13 @@ export async function proveAddress(
  * Outside identities end that joined a user whose address was only claimed.
  */
 export async function vouchAgain(trx: Transaction<Tables>, userId: string): Promise<void> {
-  const claimed = await trx
+  const claimed = trx
     .updateTable('users')
     .set({ vouched: 1 })
     .where('id', '=', userId)
     .where('vouched', '=', 0)
     .where('email_verified', '=', 0)
-    .returning('id')
-    .executeTakeFirst()
-  if (claimed !== undefined) await endIdentities(trx, userId)
+  if (await hasRow(claimed.returning('id'))) await endIdentities(trx, userId)
 }
 
 async function endIdentities(trx: Transaction<Tables>, userId: string): Promise<void> {

@@ -55,3 +55,12 @@ test('sign-ins that wait for a second factor do not end sessions that have passe
   await place.close()
   await database.remove()
 })
+
+test('a change that was made is not refused if the time of its password cannot be stored', async () => {
+  const database = await createMadeSqliteFile()
+  const place = await Place.open(database.url)
+  const { sessions } = place.people
+  await place.close()
+  await expect(sessions.keepRecent(place.ada.sessionId)).resolves.toBeUndefined()
+  await database.remove()
+})

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { SESSIONS, type SessionRow, USERS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { DbWithIds } from '../store/store.ts'
+import { type DbWithIds, hasRow } from '../store/store.ts'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
@@ -145,14 +145,12 @@ export class Sessions {
   }
 
   /** Ends one of a user's sessions. False if the user has no such session. */
-  async end(target: { readonly userId: string; readonly sessionId: string }): Promise<boolean> {
-    const ended = await this.#db
+  end(target: { readonly userId: string; readonly sessionId: string }): Promise<boolean> {
+    const ended = this.#db
       .deleteFrom('sessions')
       .where('user_id', '=', target.userId)
       .where('id', '=', target.sessionId)
-      .returning('id')
-      .executeTakeFirst()
-    return ended !== undefined
+    return hasRow(ended.returning('id'))
   }
 
   /** Ends a user's sessions but one. Returns how many. */
@@ -176,7 +174,7 @@ export class Sessions {
   /** Notes that a session made a change that needs a recent password, which keeps the password recent. */
   async keepRecent(sessionId: string): Promise<void> {
     const noted = updateSession(this.#db, sessionId, { guarded_at_ms: this.#clock.nowMs() })
-    // It was done: at worst the password is asked for once more.
+    // The change was made: at worst the page asks for the password once more.
     await noted.catch(() => undefined)
   }
 
@@ -262,13 +260,8 @@ export async function updateSession(
 }
 
 /** Whether a session was not ended. */
-export async function hasSession(db: Kysely<Tables>, sessionId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('sessions')
-    .select('id')
-    .where('id', '=', sessionId)
-    .executeTakeFirst()
-  return row !== undefined
+export function hasSession(db: Kysely<Tables>, sessionId: string): Promise<boolean> {
+  return hasRow(db.selectFrom('sessions').select('id').where('id', '=', sessionId))
 }
 
 /** Ends the sessions of a user. Returns how many. */

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { CreateAccountInput } from '../ledger/ledger.ts'
 import type { Tables } from '../store/schema.ts'
-import type { DbWithIds } from '../store/store.ts'
+import { type DbWithIds, hasRow } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { grant, hasOpenInvitation, takeOpenInvitations } from './invitations.ts'
 import { countSignUp } from './mail-rates.ts'
@@ -90,7 +90,6 @@ export class SignUp {
   }
 }
 
-async function hasAccount(db: Kysely<Tables>, externalId: string): Promise<boolean> {
-  const query = db.selectFrom('accounts').select('id').where('external_id', '=', externalId)
-  return (await query.executeTakeFirst()) !== undefined
+function hasAccount(db: Kysely<Tables>, externalId: string): Promise<boolean> {
+  return hasRow(db.selectFrom('accounts').select('id').where('external_id', '=', externalId))
 }

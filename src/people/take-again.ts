@@ -4,6 +4,7 @@ import { isAny } from '../store/conditions.ts'
 import { TAKEN_ACCESS, type TakenAccessRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
+import { hasRow } from '../store/store.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { GATEWAY } from '../vocabulary/recorded-operation.ts'
@@ -56,14 +57,12 @@ export function takeAgain(
 }
 
 /** Returns whether the row was missing. If two gateways add it at once, one waits for the other. */
-async function addRow(trx: Transaction<Tables>, row: TakenAccessRow): Promise<boolean> {
-  const added = await trx
+function addRow(trx: Transaction<Tables>, row: TakenAccessRow): Promise<boolean> {
+  const added = trx
     .insertInto('taken_access')
     .values(TAKEN_ACCESS.record(row))
     .onConflict((conflict) => conflict.column('id').doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  return added !== undefined
+  return hasRow(added.returning('id'))
 }
 
 /** The tables by which gateways know callers, whom they keep in memory. */
@@ -138,7 +137,7 @@ async function removeRow(
 }
 
 /** Ends a key whose new text is lost, as the earlier one was to end. Returns false if the key was rotated again. */
-async function endEarlierText(
+function endEarlierText(
   trx: Transaction<Tables>,
   {
     rowKey,
@@ -147,7 +146,7 @@ async function endEarlierText(
   }: { readonly rowKey: Fields; readonly set: Fields; readonly takenAtMs: number },
 ): Promise<boolean> {
   const endsAtMs = Number(set['previous_expires_at_ms'] ?? takenAtMs)
-  const ended = await trx
+  const ended = trx
     .updateTable('api_keys')
     .set({ expires_at_ms: endsAtMs })
     .where('id', '=', String(rowKey['id']))
@@ -155,9 +154,7 @@ async function endEarlierText(
     .where(({ eb, or }) =>
       or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', endsAtMs)]),
     )
-    .returning('id')
-    .executeTakeFirst()
-  return ended !== undefined
+  return hasRow(ended.returning('id'))
 }
 
 /** Returns whether anything has changed. The values of secrets are not known: what has them is ended. */

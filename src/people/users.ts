@@ -1,6 +1,7 @@
 import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { MEMBERS, SIGN_INS, USERS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import { hasRow } from '../store/store.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Role } from '../vocabulary/role.ts'
 import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
@@ -14,9 +15,8 @@ export interface Membership {
 }
 
 /** Whether there is a user: without one, only a setup link lets a person in. */
-export async function hasUsers(db: Kysely<Tables>): Promise<boolean> {
-  const row = await db.selectFrom('users').select('id').limit(1).executeTakeFirst()
-  return row !== undefined
+export function hasUsers(db: Kysely<Tables>): Promise<boolean> {
+  return hasRow(db.selectFrom('users').select('id').limit(1))
 }
 
 /** Users who were removed stay in the table, because records of their changes name them. No sign-in is left of them. */
@@ -123,17 +123,6 @@ function readRole(stored: string): Role {
   return stored === 'owner' ? 'owner' : 'member'
 }
 
-interface AddUserInput {
-  readonly ids: IdSource
-  readonly nowMs: number
-  readonly email: string
-  readonly name: string
-  readonly passwordHash: string
-  readonly isOperator: boolean
-  /** Whether the operator let the user in. */
-  readonly isVouched: boolean
-}
-
 /**
  * Inserts a user who signs in by password, or lets one in again who was removed. Null: another transaction has made a
  * user with this email address meanwhile. A proof of the address does not count for a user who is let in again: it
@@ -141,7 +130,21 @@ interface AddUserInput {
  */
 export async function addUser(
   trx: Transaction<Tables>,
-  { ids, nowMs, email, name, passwordHash, isOperator, isVouched }: AddUserInput,
+  {
+    ids,
+    nowMs,
+    email,
+    name,
+    passwordHash,
+    isOperator,
+    isVouched,
+  }: Pick<UserRow, 'email' | 'name' | 'isOperator'> & {
+    readonly ids: IdSource
+    readonly nowMs: number
+    readonly passwordHash: string
+    /** Whether the operator let the user in. */
+    readonly isVouched: boolean
+  },
 ): Promise<UserRow | null> {
   const user: UserRow = {
     ...USERS.start,
@@ -165,13 +168,11 @@ export async function addUser(
     .returningAll()
     .executeTakeFirstOrThrow()
   const signIn = { id: ids.next('sign'), userId: row.id, providerUserId: row.id, passwordHash }
-  const made = await trx
+  const made = trx
     .insertInto('sign_ins')
     .values(SIGN_INS.record({ ...signIn, provider: PASSWORD_PROVIDER, createdAtMs: nowMs }))
     .onConflict((conflict) => conflict.columns(['provider', 'provider_user_id']).doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  return made === undefined ? null : USERS.read(row)
+  return (await hasRow(made.returning('id'))) ? USERS.read(row) : null
 }
 
 /** The name that sign-in by password is stored under, in place of a provider's address. */

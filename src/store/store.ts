@@ -35,6 +35,13 @@ export interface DbWithIds extends DbWithClock {
   readonly ids: IdSource
 }
 
+/** Whether a statement finds a row, or returns one that it has changed. */
+export async function hasRow(statement: {
+  executeTakeFirst(): Promise<object | undefined>
+}): Promise<boolean> {
+  return (await statement.executeTakeFirst()) !== undefined
+}
+
 /** Reads in one view of the store, in which later writes do not appear. */
 export function inOneView<Result>(
   db: Kysely<Tables>,

@@ -118,7 +118,8 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
     method: 'DELETE',
     scope: 'everything',
     paths: staffPaths('tokens/{token_id}'),
-    summary: 'Revoke an admin token for good, and all tokens that it created.',
+    summary:
+      'Revoke an admin token for good, with all tokens that it created. Open invitations and password links that they created end too.',
     isHarmless: true,
     answers: { 200: adminTokenShape },
     problems: ['not_found'],

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 import { AUTHENTICATOR_APPS, PASSKEYS, type UserRow } from '../../store/people-tables.ts'
 import type { Tables } from '../../store/schema.ts'
-import type { DbWithIds } from '../../store/store.ts'
+import { type DbWithIds, hasRow } from '../../store/store.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { endOtherSessions, hasSession, updateSession } from '../sessions.ts'
 import { lockPassword } from '../users.ts'
@@ -127,13 +127,11 @@ export class FactorSetup {
     })
     return this.#add(signedIn, async (trx) => {
       if ((await listPasskeys(trx, { userId })).length >= PASSKEYS_MAX) throw tooManyPasskeys()
-      const added = await trx
+      const added = trx
         .insertInto('passkeys')
         .values(row)
         .onConflict((conflict) => conflict.column('credential_id').doNothing())
-        .returning('id')
-        .executeTakeFirst()
-      if (added === undefined) throw wrongPasskey()
+      if (!(await hasRow(added.returning('id')))) throw wrongPasskey()
     })
   }
 
@@ -144,13 +142,8 @@ export class FactorSetup {
       await this.#lock(trx, signedIn)
       let isRemoved = false
       for (const table of ['authenticator_apps', 'passkeys'] as const) {
-        const removed = await trx
-          .deleteFrom(table)
-          .where('user_id', '=', userId)
-          .where('id', '=', factorId)
-          .returning('id')
-          .executeTakeFirst()
-        isRemoved ||= removed !== undefined
+        const removed = trx.deleteFrom(table).where('user_id', '=', userId)
+        if (await hasRow(removed.where('id', '=', factorId).returning('id'))) isRemoved = true
       }
       if (!isRemoved) return false
       if ((await listFactors(trx, userId)).length === 0) await dropFactors(trx, userId)

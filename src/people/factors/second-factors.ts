@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { AUTHENTICATOR_APPS, RECOVERY_CODES } from '../../store/people-tables.ts'
 import type { Tables } from '../../store/schema.ts'
-import type { DbWithClock } from '../../store/store.ts'
+import { type DbWithClock, hasRow } from '../../store/store.ts'
 import { MINUTE_MS } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { makeTypedCode, plainTypedCode } from '../../vocabulary/typed-code.ts'
@@ -113,14 +113,12 @@ export class SecondFactors {
     const { id, secret } = AUTHENTICATOR_APPS.read(row)
     const step = stepOfCode({ secret, code, nowMs })
     if (step === null) return false
-    const taken = await db
+    const taken = db
       .updateTable('authenticator_apps')
       .set({ last_step: step, last_used_at_ms: nowMs })
       .where('id', '=', id)
       .where('last_step', '<', step)
-      .returning('id')
-      .executeTakeFirst()
-    return taken !== undefined
+    return hasRow(taken.returning('id'))
   }
 
   async #takeSignature(
@@ -135,15 +133,13 @@ export class SecondFactors {
     if (passkey === undefined) return false
     const signatures = await readSignature(site, { challenge, answer, passkey })
     if (signatures === null) return false
-    const taken = await db
+    const taken = db
       .updateTable('passkeys')
       .set({ signatures, last_used_at_ms: nowMs })
       .where('id', '=', passkey.id)
       // Another signature may have counted meanwhile.
       .where('signatures', '=', passkey.signatures)
-      .returning('id')
-      .executeTakeFirst()
-    return taken !== undefined
+    return hasRow(taken.returning('id'))
   }
 }
 
@@ -221,17 +217,15 @@ export async function replaceRecoveryCodes(
 }
 
 /** Uses up a recovery code. False: it is not the user's, or was used before. */
-async function takeRecoveryCode(
+function takeRecoveryCode(
   db: Kysely<Tables>,
   { userId, code, nowMs }: OfUser & { readonly code: string },
 ): Promise<boolean> {
-  const taken = await db
+  const taken = db
     .updateTable('recovery_codes')
     .set({ used_at_ms: nowMs })
     .where('user_id', '=', userId)
     .where('code_hash', '=', hashSecret(plainTypedCode(code)))
     .where('used_at_ms', 'is', null)
-    .returning('code_hash')
-    .executeTakeFirst()
-  return taken !== undefined
+  return hasRow(taken.returning('code_hash'))
 }

@@ -175,10 +175,7 @@ export class OutsideDoor {
 function secretsOf({
   providerId,
   ticket,
-}: {
-  readonly providerId: string
-  readonly ticket: string
-}): SignInSecrets {
+}: Readonly<Record<'providerId' | 'ticket', string>>): SignInSecrets {
   const secretFor = (use: string): string => hashSecret(`${use} ${providerId} ${ticket}`)
   return {
     state: secretFor('state'),

@@ -1,10 +1,11 @@
 import type { Transaction } from 'kysely'
 import { type LinkRow, SIGN_INS, type UserRow } from '../../store/people-tables.ts'
 import type { Tables } from '../../store/schema.ts'
+import { hasRow } from '../../store/store.ts'
 import type { IdSource } from '../../vocabulary/ids.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { grant, takeOpenInvitations } from '../invitations.ts'
-import { readLink, takeReadLink } from '../links.ts'
+import { readLink, takeLink } from '../links.ts'
 import { noPassword } from '../passwords.ts'
 import { proveAddress } from '../proof.ts'
 import {
@@ -78,7 +79,7 @@ async function enterAs(
   const { email } = locked
   if (link !== null) {
     if (link.email !== email) throw notTheirs()
-    await takeReadLink(trx, { id: link.id, nowMs })
+    await takeLink(trx, { id: link.id, nowMs })
   }
   const proof = { userId, passwordHash: noPassword(), nowMs }
   const isProved = identity.verifiedEmail === email || link?.mailed === true
@@ -102,7 +103,7 @@ async function enterAsNew(
     throw verifiedEmail === null ? notVerified() : new Problem('not_invited')
   }
   if (link !== null) {
-    await takeReadLink(trx, { id: link.id, nowMs })
+    await takeLink(trx, { id: link.id, nowMs })
     // The link alone does not prove that the person is this user.
     if ((await findUser(trx, email)) !== null) throw notTheirs()
   }
@@ -141,26 +142,22 @@ function notVerified(): Problem {
   })
 }
 
-interface NewIdentity {
-  readonly identity: OutsideIdentity
-  readonly userId: string
-  readonly ids: IdSource
-  readonly nowMs: number
-}
-
 /** Throws Problem `sign_in_refused` if another transaction has given the identity to another user. */
 async function addIdentity(
   trx: Transaction<Tables>,
-  { identity, userId, ids, nowMs }: NewIdentity,
+  {
+    identity,
+    userId,
+    ids,
+    nowMs,
+  }: Pick<Entering, 'identity' | 'ids' | 'nowMs'> & { readonly userId: string },
 ): Promise<void> {
   const { issuer: provider, subject: providerUserId } = identity
   const signIn = { id: ids.next('sign'), userId, provider, providerUserId, passwordHash: null }
-  const added = await trx
+  const added = trx
     .insertInto('sign_ins')
     .values(SIGN_INS.record({ ...signIn, createdAtMs: nowMs }))
     .onConflict((conflict) => conflict.columns(['provider', 'provider_user_id']).doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  if (added !== undefined) return
+  if (await hasRow(added.returning('id'))) return
   if ((await findIdentity(trx, identity))?.id !== userId) throw new Problem('sign_in_refused')
 }

@@ -131,7 +131,8 @@ function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => voi
     >
       <p>
         From now on, calls with this token are answered with 401, and so are calls with tokens
-        created by it. Changes made with it stay.
+        created by it. Their open invitations and password links end. Other changes made with them
+        stay.
       </p>
     </FormDialog>
   )
