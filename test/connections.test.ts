@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Problem } from '../src/vocabulary/problem.ts'
 import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
-import { wholeRequest } from './raw-server.ts'
+import { answerOf, CLOSED_STREAM, dial, posted, wholeRequest } from './raw-server.ts'
 
 let agent: Agent
 
@@ -16,10 +16,8 @@ afterEach(() => {
 })
 
 const ANSWER = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
-const OK = `HTTP/1.1 200 OK\r\ncontent-length: ${ANSWER.length}\r\n\r\n${ANSWER}`
+const OK = answerOf(ANSWER)
 const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"word"}}]}\n\n'
-const STREAM_HEAD =
-  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
 
 async function answerOk(socket: Socket): Promise<void> {
   for (;;) {
@@ -27,9 +25,6 @@ async function answerOk(socket: Socket): Promise<void> {
     socket.write(OK)
   }
 }
-
-const posted = (body: string): string =>
-  `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
 /** Everything that comes on a connection, until the gateway closes it or the text is there. */
 async function received(socket: Socket, until: (text: string) => boolean): Promise<string> {
@@ -39,13 +34,6 @@ async function received(socket: Socket, until: (text: string) => boolean): Promi
     if (until(text)) break
   }
   return text
-}
-
-function dial(to: JourneyWorld, text: string): Socket {
-  const socket = connect(to.port, '127.0.0.1')
-  socket.on('error', () => {})
-  socket.write(text)
-  return socket
 }
 
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
@@ -168,7 +156,7 @@ describe('bytes that are not HTTP', () => {
     const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
-        socket.write(STREAM_HEAD + EVENT)
+        socket.write(CLOSED_STREAM + EVENT)
         await nonsenseHasCome.promise
         socket.end('data: [DONE]\n\n')
       },

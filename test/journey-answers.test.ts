@@ -1,29 +1,14 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { messages } from '../src/formats/messages.ts'
 import { createByteBudget } from '../src/journey/gate/byte-budget.ts'
-import {
-  CHAT_BODY,
-  type JourneyWorld,
-  type JourneyWorldInput,
-  STREAM_BODY,
-  startJourneyWorld,
-} from './journey-world.ts'
-import { wholeRequest } from './raw-server.ts'
+import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
+import { answering, dial, wholeRequest } from './raw-server.ts'
 
 const MIB = 1024 * 1024
 const SUCCESS = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
-
-/** A provider that answers every request with this and closes. */
-function answering(text: string | Buffer): JourneyWorldInput['upstream'] {
-  return async (socket: Socket) => {
-    await wholeRequest(socket)
-    socket.end(text)
-  }
-}
 
 function answerOf(head: string, body: string | Buffer, length = Buffer.byteLength(body)): Buffer {
   return Buffer.concat([
@@ -307,14 +292,11 @@ describe('a body', () => {
 
   test('that stops coming is answered 408, and its connection is closed', async () => {
     const to = await startJourneyWorld({ upstream: () => {}, bodyTimeoutMs: 50 })
-    const socket = connect(to.port, '127.0.0.1')
-    socket.write(
-      'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n{"model":',
-    )
+    const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100000'
+    const socket = dial(to, `${head}\r\n\r\n{"model":`)
     const [answer] = await once(socket, 'data')
     expect(String(answer)).toMatch(/^HTTP\/1\.1 408 /)
     expect(String(answer)).toMatch(/^connection: close\r$/m)
     expect(String(answer)).toContain('"code":"request_timeout"')
-    socket.destroy()
   })
 })

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
@@ -12,7 +11,7 @@ import {
   STREAM_BODY,
   startJourneyWorld,
 } from './journey-world.ts'
-import { wholeRequest } from './raw-server.ts'
+import { answering, beginning, wholeRequest } from './raw-server.ts'
 
 class Bug extends Error {
   override readonly name = 'Bug'
@@ -32,14 +31,6 @@ const WHOLE_HEAD =
 const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\nx-generation-id: gen-head\r\n\r\n'
 const EVENT = 'data: {"id":"gen-body","choices":[{"delta":{"content":"word"}}]}\n\n'
-
-/** A provider that answers every request with this, whole. */
-function answering(text: string) {
-  return async (socket: Socket) => {
-    await wholeRequest(socket)
-    socket.end(text)
-  }
-}
 
 function whole(body: string, httpStatus = '200 OK'): string {
   return `${WHOLE_HEAD.replace('200 OK', httpStatus)}content-length: ${body.length}\r\n\r\n${body}`
@@ -184,10 +175,7 @@ describe('while a stream is relayed', () => {
 
   test('when a deadline ends it: the process continues, and the hold ends', async () => {
     const to = await startJourneyWorld({
-      upstream: async (socket) => {
-        await wholeRequest(socket)
-        socket.write(STREAM_HEAD + EVENT)
-      },
+      upstream: beginning(STREAM_HEAD + EVENT).upstream,
       wire: failingObserver('reported'),
       timeouts: { stallTimeoutMs: 50 },
     })

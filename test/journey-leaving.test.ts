@@ -1,23 +1,26 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { ByteBudget } from '../src/journey/gate/byte-budget.ts'
 import type { HoldLedger } from '../src/ledger/ledger.ts'
 import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
-import { peerLeft, wholeRequest } from './raw-server.ts'
+import {
+  answerOf,
+  beginning,
+  CHUNKED_STREAM,
+  chunked,
+  dial,
+  peerLeft,
+  posted,
+  wholeRequest,
+} from './raw-server.ts'
 
-const STREAM_HEAD =
-  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"some words of an answer"}}]}\n\n'
 const DONE = 'data: [DONE]\n\n'
 /** Above any pause of a busy machine between two pieces of an answer that is there. */
 const STALL_MS = 3_000
-
-function chunked(text: string): string {
-  return `${text.length.toString(16)}\r\n${text}\r\n`
-}
 
 function head(length: number, more = ''): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n${more}\r\n`
@@ -25,14 +28,8 @@ function head(length: number, more = ''): string {
 
 /** A client that has written this much of a request; it reads and drops the answer. */
 function clientOf(to: JourneyWorld, text: string | Buffer): Socket {
-  const socket = connect(to.port, '127.0.0.1')
-  socket.on('error', () => {})
-  socket.resume()
-  socket.write(text)
-  return socket
+  return dial(to, text).resume()
 }
-
-const whole = (body: string): string => head(body.length) + body
 
 test('the hold is in the store before the provider is sent a byte', async () => {
   const seen = Promise.withResolvers<unknown>()
@@ -46,7 +43,7 @@ test('the hold is in the store before the provider is sent a byte', async () => 
       })
     },
   })
-  clientOf(to, whole(CHAT_BODY))
+  clientOf(to, posted(CHAT_BODY))
   expect(await seen.promise).toEqual([{ state: 'open' }])
   expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved' })
 })
@@ -65,7 +62,7 @@ const noUpstream = () => {
 
 describe('a client that leaves before the hold leaves no hold and no place in flight', () => {
   test('while it is authenticated, with all of its body sent or none', async () => {
-    for (const sent of [whole(CHAT_BODY), head(1_000)]) {
+    for (const sent of [posted(CHAT_BODY), head(1_000)]) {
       const asked = Promise.withResolvers<void>()
       const answer = Promise.withResolvers<void>()
       const to = await startJourneyWorld({
@@ -142,7 +139,7 @@ test('a client that leaves between the hold and the provider: the hold is releas
     upstream: noUpstream,
     replace: ({ ledger }) => ({ ledger: slow(ledger) }),
   })
-  const client = clientOf(to, whole(CHAT_BODY))
+  const client = clientOf(to, posted(CHAT_BODY))
   await opened.promise
   const gone = once(to.clients[0] ?? client, 'close')
   client.destroy()
@@ -174,45 +171,34 @@ describe('a client that leaves a stream', () => {
       { state: 'provisional', errorCode: null, backedChargeMicros: 1_050 },
     ],
   ])('%s', async (_, sent, expected) => {
-    const provider = Promise.withResolvers<Socket>()
-    const to = await startJourneyWorld({
-      upstream: async (socket) => {
-        await wholeRequest(socket)
-        socket.write(STREAM_HEAD + chunked(sent))
-        provider.resolve(socket)
-      },
-    })
-    const client = clientOf(to, whole(STREAM_BODY))
+    const { upstream, provider } = beginning(CHUNKED_STREAM + chunked(sent))
+    const to = await startJourneyWorld({ upstream })
+    const client = clientOf(to, posted(STREAM_BODY))
     await once(client, 'data')
     client.resetAndDestroy()
-    await peerLeft(await provider.promise)
+    await peerLeft(await provider)
     expect(await to.onlyRequest()).toMatchObject(expected)
   })
 
   test('that the provider does not stream is charged the cost of the whole answer', async () => {
     const begun = '{"id":"gen-1",'
     const rest = '"usage":{"prompt_tokens":1,"cost":0.001}}'
-    const provider = Promise.withResolvers<Socket>()
+    const { upstream, provider } = beginning(answerOf(begun + rest).replace(rest, ''))
     const read = Promise.withResolvers<void>()
     const to = await startJourneyWorld({
-      upstream: async (socket) => {
-        await wholeRequest(socket)
-        const length = begun.length + rest.length
-        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${begun}`)
-        provider.resolve(socket)
-      },
+      upstream,
       replace: ({ byteBudget }) => ({
         byteBudget: tellingBudget(byteBudget, (bytes) => {
           if (bytes === begun.length) read.resolve()
         }),
       }),
     })
-    const client = clientOf(to, whole(STREAM_BODY))
+    const client = clientOf(to, posted(STREAM_BODY))
     await read.promise
     const gone = once(to.clients[0] ?? client, 'close')
     client.resetAndDestroy()
     await gone
-    ;(await provider.promise).end(rest)
+    ;(await provider).end(rest)
     expect(await to.onlyRequest()).toMatchObject({
       state: 'provisional',
       errorCode: null,
@@ -257,15 +243,11 @@ test('a client that takes nothing of a whole answer is cut off after the stall t
     upstream: async (socket) => {
       await wholeRequest(socket)
       asked.resolve()
-      socket.end(
-        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`,
-      )
+      socket.end(answerOf(answer))
     },
     timeouts: { stallTimeoutMs: STALL_MS },
   })
-  const client = connect(to.port, '127.0.0.1')
-  client.on('error', () => {})
-  client.write(whole(CHAT_BODY))
+  const client = dial(to, posted(CHAT_BODY))
   await asked.promise
   // The request ends only once its client has all of the answer, or is cut off.
   expect(await to.onlyRequest()).toMatchObject({ state: 'provisional' })

@@ -1,62 +1,15 @@
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { chat } from '../src/formats/chat.ts'
 import { messages } from '../src/formats/messages.ts'
-import {
-  CHAT_BODY,
-  type JourneyWorld,
-  type JourneyWorldInput,
-  STREAM_BODY,
-  startJourneyWorld,
-} from './journey-world.ts'
-import { peerLeft, wholeRequest } from './raw-server.ts'
+import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
+import { startLeavingWorld } from './leaving-world.ts'
+import { chunked, dial, peerLeft, posted } from './raw-server.ts'
 
 const NEVER_MS = 600_000
-
-/** A world whose provider says nothing until the test does, one request a connection. */
-async function start(input: Omit<JourneyWorldInput, 'upstream'> = {}) {
-  const waiting: ((socket: Socket) => void)[] = []
-  const come: Socket[] = []
-  const to = await startJourneyWorld({
-    ...input,
-    upstream: async (socket) => {
-      await wholeRequest(socket)
-      const wanted = waiting.shift()
-      if (wanted === undefined) come.push(socket)
-      else wanted(socket)
-    },
-  })
-  const nextCall = (): Promise<Socket> => {
-    const socket = come.shift()
-    return socket === undefined
-      ? new Promise((resolve) => waiting.push(resolve))
-      : Promise.resolve(socket)
-  }
-  let sent = 0
-  /** Sends a stream and leaves once the provider has it; resolves with the provider's side. */
-  const leave = async (body = STREAM_BODY): Promise<Socket> => {
-    const place = sent++
-    const client = connect(to.port, '127.0.0.1')
-    client.on('error', () => {})
-    const path = new URL(to.url).pathname
-    client.write(
-      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    )
-    const provider = await nextCall()
-    const own = to.clients[place]
-    if (own === undefined) throw new Error('no client')
-    const gone = once(own, 'close')
-    client.resetAndDestroy()
-    await gone
-    return provider
-  }
-  return { to, leave, nextCall }
-}
 
 const BODY_BYTES = 8_000_000
 
@@ -81,14 +34,13 @@ function rows(to: JourneyWorld): unknown[] {
 
 const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n'
-const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
-const event = (data: object): string => chunk(`data: ${JSON.stringify(data)}\n\n`)
+const event = (data: object): string => chunked(`data: ${JSON.stringify(data)}\n\n`)
 
 const LEFT = { errorCode: 'client_gone', httpStatus: 499, backedChargeMicros: 0 } as const
 
 describe('a client that leaves a stream before its headers', () => {
   test('has its place free at once, in this process and in the store, while the hold stays', async () => {
-    const { to, leave, nextCall } = await start()
+    const { to, leave, nextCall } = await startLeavingWorld()
     for (let left = 0; left < 10; left++) await leave()
     const answer = request(to.url, { method: 'POST', body: CHAT_BODY })
     const provider = await nextCall()
@@ -101,7 +53,7 @@ describe('a client that leaves a stream before its headers', () => {
   })
 
   test('uses no memory of the budget or the process while the rest of the call is read', async () => {
-    const { to, leave } = await start()
+    const { to, leave } = await startLeavingWorld()
     const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), user: 'x'.repeat(BODY_BYTES) })
     const before = collectGarbage()
     const providers: Socket[] = []
@@ -117,7 +69,7 @@ describe('a client that leaves a stream before its headers', () => {
   ])(
     'with an ID in %s: the call is cancelled, and stays unresolved until the cost is looked up',
     async (_, answer) => {
-      const { to, leave } = await start()
+      const { to, leave } = await startLeavingWorld()
       const provider = await leave()
       provider.write(answer)
       await peerLeft(provider)
@@ -130,7 +82,7 @@ describe('a client that leaves a stream before its headers', () => {
   )
 
   test('without an ID, at the first counts: the call is cancelled, and the counts are charged', async () => {
-    const { to, leave } = await start({ format: messages })
+    const { to, leave } = await startLeavingWorld({ format: messages })
     const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), max_tokens: 50 })
     const provider = await leave(body)
     provider.write(`${STREAM_HEAD}\r\n${event({ type: 'ping' })}`)
@@ -148,7 +100,7 @@ describe('a client that leaves a stream before its headers', () => {
   })
 
   test('with the cost at once: the cost is charged', async () => {
-    const { to, leave } = await start()
+    const { to, leave } = await startLeavingWorld()
     const provider = await leave()
     const usage = { prompt_tokens: 10, completion_tokens: 1, cost: 0.001 }
     provider.write(`${STREAM_HEAD}\r\n${event({ id: 'gen-1', choices: [], usage })}`)
@@ -162,7 +114,7 @@ describe('a client that leaves a stream before its headers', () => {
   })
 
   test('without an ID or counts in time: the call is cancelled, and stays unresolved', async () => {
-    const { to, leave } = await start({ timeouts: { readOnTimeoutMs: 50 } })
+    const { to, leave } = await startLeavingWorld({ timeouts: { readOnTimeoutMs: 50 } })
     const provider = await leave()
     provider.write(`${STREAM_HEAD}\r\n${event({ choices: [] })}`)
     await peerLeft(provider)
@@ -174,7 +126,7 @@ describe('a client that leaves a stream before its headers', () => {
   })
 
   test('that is answered whole is charged the cost of the answer', async () => {
-    const { to, leave } = await start()
+    const { to, leave } = await startLeavingWorld()
     const provider = await leave()
     const answer = JSON.stringify({ id: 'gen-1', usage: { prompt_tokens: 1, cost: 0.001 } })
     provider.write(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
@@ -198,13 +150,13 @@ describe('a client that leaves a stream before its headers', () => {
     ['an end', (provider) => provider.end()],
     ['a stream that breaks off', (provider) => provider.end(`${STREAM_HEAD}\r\n`)],
   ])('and is answered by %s is charged nothing', async (_, answer) => {
-    const { to, leave } = await start({ timeouts: { readOnTimeoutMs: 500 } })
+    const { to, leave } = await startLeavingWorld({ timeouts: { readOnTimeoutMs: 500 } })
     answer(await leave())
     expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'released' })
   })
 
   test('without headers in time is charged nothing', async () => {
-    const { to, leave } = await start({ timeouts: { headersTimeoutMs: 3_000 } })
+    const { to, leave } = await startLeavingWorld({ timeouts: { headersTimeoutMs: 3_000 } })
     await leave()
     expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'released' })
   })
@@ -219,11 +171,7 @@ describe('a client that leaves a stream before its headers', () => {
     })
     const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), user: 'x'.repeat(30_000_000) })
     const long = body.replace('"x', '"y').replace('"user"', '"metadata"')
-    const client = connect(to.port, '127.0.0.1')
-    client.on('error', () => {})
-    client.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${long.length}\r\n\r\n${long}`,
-    )
+    const client = dial(to, posted(long))
     const provider = await blocked.promise
     client.resetAndDestroy()
     await peerLeft(provider)
@@ -231,7 +179,7 @@ describe('a client that leaves a stream before its headers', () => {
   })
 
   test('frees its place for 16 calls of a key, and further calls keep theirs until they are read to the end', async () => {
-    const { to, leave } = await start()
+    const { to, leave } = await startLeavingWorld()
     const providers: Socket[] = []
     for (let left = 0; left < 18; left++) providers.push(await leave())
     const refused = await request(to.url, { method: 'POST', body: CHAT_BODY })
@@ -247,7 +195,7 @@ describe('a client that leaves a stream before its headers', () => {
 test('a client that leaves while its failed stream is settled leaves no call to be read on', async () => {
   const settling = Promise.withResolvers<void>()
   const gone = Promise.withResolvers<void>()
-  const { to, nextCall } = await start({
+  const { to, send } = await startLeavingWorld({
     replace: ({ settler }) => {
       const settleInTime = settler.settleInTime.bind(settler)
       settler.settleInTime = async (input) => {
@@ -258,19 +206,10 @@ test('a client that leaves while its failed stream is settled leaves no call to 
       return {}
     },
   })
-  const client = connect(to.port, '127.0.0.1')
-  client.on('error', () => {})
-  client.write(
-    `POST ${chat.path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${STREAM_BODY.length}\r\n\r\n${STREAM_BODY}`,
-  )
-  const provider = await nextCall()
+  const { provider, leave } = await send()
   provider.resetAndDestroy()
   await settling.promise
-  const [own] = to.clients
-  if (own === undefined) throw new Error('no client')
-  const closed = once(own, 'close')
-  client.resetAndDestroy()
-  await closed
+  await leave()
   gone.resolve()
   expect(await to.onlyRequest()).toMatchObject({ state: 'released', errorCode: 'upstream_error' })
   expect(to.ended.map(({ record }) => record.leftEarly)).toEqual([null])
@@ -278,7 +217,7 @@ test('a client that leaves while its failed stream is settled leaves no call to 
 
 describe('a stop of the server', () => {
   test('waits for calls that are read on', async () => {
-    const { to, leave } = await start()
+    const { to, leave } = await startLeavingWorld()
     const provider = await leave()
     const drained = to.inference.drain({ timeoutMs: NEVER_MS, cutOff: () => {} })
     provider.write(`${STREAM_HEAD}x-generation-id: gen-1\r\n\r\n`)
@@ -287,7 +226,7 @@ describe('a stop of the server', () => {
   })
 
   test('leaves them unresolved when its time is up', async () => {
-    const { to, leave } = await start()
+    const { to, leave } = await startLeavingWorld()
     await leave()
     await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
     expect(await to.onlyRequest()).toMatchObject({
@@ -298,9 +237,9 @@ describe('a stop of the server', () => {
   })
 
   test('leaves a stream unresolved if it has begun and reported nothing when the time is up', async () => {
-    const { to, leave } = await start()
+    const { to, leave } = await startLeavingWorld()
     const provider = await leave()
-    provider.write(`${STREAM_HEAD}\r\n${chunk(': working\n\n')}`)
+    provider.write(`${STREAM_HEAD}\r\n${chunked(': working\n\n')}`)
     await expect.poll(() => to.bytesReserved(), { interval: 1 }).toBeGreaterThan(0)
     await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
     expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'unresolved' })

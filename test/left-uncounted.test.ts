@@ -1,16 +1,17 @@
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { completions } from '../src/formats/completions.ts'
 import type { WireFormat } from '../src/formats/format.ts'
 import { messages } from '../src/formats/messages.ts'
 import { responses } from '../src/formats/responses.ts'
+import type { RequestRow } from '../src/store/schema.ts'
 import { anthropic } from '../src/upstreams/anthropic/anthropic.ts'
 import { openai } from '../src/upstreams/openai/openai.ts'
 import { openaiCompatible } from '../src/upstreams/openai-compatible/openai-compatible.ts'
-import { type JourneyWorld, type JourneyWorldInput, startJourneyWorld } from './journey-world.ts'
-import { peerLeft, wholeRequest } from './raw-server.ts'
+import type { JourneyWorld, JourneyWorldInput } from './journey-world.ts'
+import { startLeavingWorld } from './leaving-world.ts'
+import { CHUNKED_STREAM, chunked, peerLeft } from './raw-server.ts'
 
 /*
  * Streams that their clients leave, at providers that can't be asked what a stream cost. A token costs one micro-dollar
@@ -78,60 +79,58 @@ const SPOKEN = {
   },
 } as const satisfies Readonly<Record<string, Spoken>>
 
-const HEAD =
-  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const COUNTED_MICROS = Math.round((500 + 2 * 300) * 1.05)
 /** By the tokens that tokenizers make of it. */
 const PROMPT_MICROS = 16 * 20 * 1.05
 const OUTPUT_MICROS = 2 * 1.05
 
+/** An event of a stream. */
 function eventOf(data: object): string {
   const { type } = data as { type?: string }
-  const event = `${type === undefined ? '' : `event: ${type}\n`}data: ${JSON.stringify(data)}\n\n`
-  return `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`
+  return chunked(`${type === undefined ? '' : `event: ${type}\n`}data: ${JSON.stringify(data)}\n\n`)
 }
 
-/** A world whose provider says nothing until the test does, one request a connection. */
+/** The beginning of a stream, with so many tokens of text. */
+const begun = ({ silent, text }: Spoken, tokens = 0): string =>
+  CHUNKED_STREAM + eventOf(silent) + eventOf(text).repeat(tokens)
+
+/** Its end, with the counts. */
+const ended = ({ counts }: Spoken): string => `${counts.map(eventOf).join('')}0\r\n\r\n`
+
+/** A stream, and its world. */
 async function start(spoken: Spoken, input: Omit<JourneyWorldInput, 'upstream' | 'format'>) {
-  const waiting: ((socket: Socket) => void)[] = []
-  const to = await startJourneyWorld({
-    ...input,
-    format: spoken.format,
-    upstream: async (socket) => {
-      socket.on('error', () => {})
-      await wholeRequest(socket)
-      waiting.shift()?.(socket)
-    },
-  })
+  const { to, send } = await startLeavingWorld({ ...input, format: spoken.format })
   const body = JSON.stringify({ model: 'acme/some-model', stream: true, ...spoken.body })
-  const path = new URL(to.url).pathname
-  /** Sends a stream; resolves with both sides once the provider has it. */
-  const send = async () => {
-    const client = connect(to.port, '127.0.0.1')
-    client.on('error', () => {})
-    const coming = new Promise<Socket>((resolve) => waiting.push(resolve))
-    client.write(
-      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    )
-    const provider = await coming
-    const own = to.clients.at(-1)
-    if (own === undefined) throw new Error('no client')
-    const leave = async (): Promise<void> => {
-      const gone = once(own, 'close')
-      client.resetAndDestroy()
-      await gone
-    }
-    /** Resolves once the client has read this. */
-    const hears = async (text: string): Promise<void> => {
-      let heard = ''
-      while (!heard.includes(text)) heard += String((await once(client, 'data'))[0])
-    }
-    return { client, provider, leave, hears }
-  }
-  return { to, send, path, body }
+  return { to, send: () => send(body) }
+}
+
+/** A stream whose client leaves once it has heard this, or before the headers. */
+async function left(
+  spoken: Spoken,
+  input: Parameters<typeof start>[1],
+  {
+    written = '',
+    heard = null,
+  }: { readonly written?: string; readonly heard?: string | null } = {},
+) {
+  const { to, send } = await start(spoken, input)
+  const { provider, leave, hears } = await send()
+  provider.write(written)
+  if (heard !== null) await hears(heard)
+  await leave()
+  return { to, provider }
 }
 
 const LEFT = { errorCode: 'client_gone', generationId: null } as const
+const COUNTED = { ...LEFT, state: 'final', backedChargeMicros: COUNTED_MICROS } as const
+const ESTIMATED = { ...LEFT, state: 'provisional', costUsd: null } as const
+
+/** The charge is an estimate, of about this amount. */
+function expectNear(row: RequestRow, dueMicros: number): void {
+  expect(row).toMatchObject(ESTIMATED)
+  expect(row.backedChargeMicros).toBeGreaterThan(dueMicros / 2)
+  expect(row.backedChargeMicros).toBeLessThan(dueMicros * 2)
+}
 
 describe.each([
   ['openai', 'chat', { dialect: openai }],
@@ -143,58 +142,35 @@ describe.each([
 ] as const)('a stream of %s, %s, whose client leaves', (_, name, input) => {
   const spoken: Spoken = SPOKEN[name]
   const soon = { ...input, timeouts: { readOnTimeoutMs: 200 } }
+  const silent = { written: begun(spoken), heard: '200 OK' }
 
   test('before the headers is read on to its counts, whose charge is final', async () => {
-    const { to, send } = await start(spoken, input)
-    const { provider, leave } = await send()
-    await leave()
-    provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text))
-    provider.end(`${spoken.counts.map(eventOf).join('')}0\r\n\r\n`)
-    expect(await to.onlyRequest()).toMatchObject({
-      ...LEFT,
-      state: 'final',
-      backedChargeMicros: COUNTED_MICROS,
-    })
+    const { to, provider } = await left(spoken, input)
+    provider.end(begun(spoken, 1) + ended(spoken))
+    expect(await to.onlyRequest()).toMatchObject(COUNTED)
   })
 
   test.each([
     ['an error', 'HTTP/1.1 500 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'],
     ['an end', ''],
   ])('before the headers, which are only %s, is not charged', async (__, answer) => {
-    const { to, send } = await start(spoken, input)
-    const { provider, leave } = await send()
-    await leave()
+    const { to, provider } = await left(spoken, input)
     provider.end(answer)
-    expect(await to.onlyRequest()).toMatchObject({
-      ...LEFT,
-      state: 'released',
-      backedChargeMicros: 0,
-    })
+    const free = { ...LEFT, state: 'released', backedChargeMicros: 0 }
+    expect(await to.onlyRequest()).toMatchObject(free)
   })
 
   test('before any text is read on to its counts, which are the final charge', async () => {
-    const { to, send } = await start(spoken, input)
-    const { provider, leave, hears } = await send()
-    provider.write(HEAD + eventOf(spoken.silent))
-    await hears('200 OK')
-    await leave()
-    provider.end(`${spoken.counts.map(eventOf).join('')}0\r\n\r\n`)
-    expect(await to.onlyRequest()).toMatchObject({
-      ...LEFT,
-      state: 'final',
-      backedChargeMicros: COUNTED_MICROS,
-    })
+    const { to, provider } = await left(spoken, input, silent)
+    provider.end(ended(spoken))
+    expect(await to.onlyRequest()).toMatchObject(COUNTED)
   })
 
   test('before any text, without counts, is charged for its prompt and six times the read-on time', async () => {
-    const { to, send } = await start(spoken, soon)
-    const { provider, leave, hears } = await send()
-    provider.write(HEAD + eventOf(spoken.silent))
-    await hears('200 OK')
-    await leave()
+    const { to, provider } = await left(spoken, soon, silent)
     await peerLeft(provider)
     const row = await to.onlyRequest()
-    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+    expect(row).toMatchObject(ESTIMATED)
     const seconds = 1.2
     expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2 + seconds * 50 * OUTPUT_MICROS)
     expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
@@ -205,44 +181,39 @@ describe.each([
     const clock = { nowMs: () => Date.now() + stepMs }
     const { to, send } = await start(spoken, { ...soon, replace: () => ({ clock }) })
     const { provider, leave, hears } = await send()
-    provider.write(HEAD + eventOf(spoken.silent))
+    provider.write(begun(spoken))
     await hears('200 OK')
     stepMs = 3_600_000
     await leave()
     await peerLeft(provider)
     const row = await to.onlyRequest()
-    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+    expect(row).toMatchObject(ESTIMATED)
     // An hour would be the whole hold.
     expect(row.backedChargeMicros).toBeLessThan(row.backedGrantedMicros / 2)
   })
 
   test('after text, without counts, is charged for the prompt and the text', async () => {
-    const { to, send } = await start(spoken, soon)
-    const { provider, leave, hears } = await send()
-    provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text).repeat(200))
-    await hears('town')
-    await leave()
+    const { to, provider } = await left(spoken, soon, {
+      written: begun(spoken, 200),
+      heard: 'town',
+    })
     await peerLeft(provider)
-    const row = await to.onlyRequest()
-    const due = PROMPT_MICROS + 200 * OUTPUT_MICROS
-    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
-    expect(row.backedChargeMicros).toBeGreaterThan(due / 2)
-    expect(row.backedChargeMicros).toBeLessThan(due * 2)
+    expectNear(await to.onlyRequest(), PROMPT_MICROS + 200 * OUTPUT_MICROS)
   })
 
   test('35 times at the same time: the limit and sixteen more run, and each is charged', async () => {
     const { to, send } = await start(spoken, soon)
     const providers: Socket[] = []
-    for (let left = 0; left < 18; left++) {
+    for (let call = 0; call < 18; call++) {
       const { provider, leave } = await send()
       await leave()
       providers.push(provider)
     }
     // Sixteen have given their places back, and two keep the only places of the key.
-    for (let left = 18; left < 35; left++) {
+    for (let call = 18; call < 35; call++) {
       await expect(refusedStatus(to)).resolves.toBe(429)
     }
-    for (const provider of providers) provider.write(HEAD + eventOf(spoken.silent))
+    for (const provider of providers) provider.write(begun(spoken))
     for (const provider of providers) await peerLeft(provider)
     await to.expectNothingLeft()
     const charges = to.ended.flatMap(({ record }) => record.chargeMicros ?? [])
@@ -250,25 +221,17 @@ describe.each([
   })
 
   test('is charged when the server stops', async () => {
-    const { to, send } = await start(spoken, input)
-    const { provider, leave, hears } = await send()
-    provider.write(HEAD + eventOf(spoken.silent))
-    await hears('200 OK')
-    await leave()
+    const { to } = await left(spoken, input, silent)
     await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
     const row = await to.onlyRequest()
-    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+    expect(row).toMatchObject(ESTIMATED)
     expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
   })
 
   test('before the headers is charged for its prompt when the server stops', async () => {
-    const { to, send } = await start(spoken, input)
-    await (await send()).leave()
+    const { to } = await left(spoken, input)
     await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
-    const row = await to.onlyRequest()
-    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
-    expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
-    expect(row.backedChargeMicros).toBeLessThan(PROMPT_MICROS * 2)
+    expectNear(await to.onlyRequest(), PROMPT_MICROS)
   })
 })
 
@@ -276,33 +239,22 @@ describe.each(['chat', 'completions', 'responses', 'messages'] as const)(
   'a stream of a self-hosted server, %s, whose client leaves',
   (name) => {
     const spoken: Spoken = SPOKEN[name]
+    const input = { dialect: openaiCompatible }
 
     test.each([20, 0])(
       'after %i tokens is cancelled at once, and charged for those tokens',
       async (seen) => {
-        const { to, send } = await start(spoken, { dialect: openaiCompatible })
-        const { provider, leave, hears } = await send()
-        provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text).repeat(seen))
-        await hears(seen === 0 ? '200 OK' : 'town')
-        await leave()
+        const heard = seen === 0 ? '200 OK' : 'town'
+        const { to, provider } = await left(spoken, input, { written: begun(spoken, seen), heard })
         await peerLeft(provider)
-        const row = await to.onlyRequest()
-        const due = PROMPT_MICROS + seen * OUTPUT_MICROS
-        expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
-        expect(row.backedChargeMicros).toBeGreaterThan(due / 2)
-        expect(row.backedChargeMicros).toBeLessThan(due * 2)
+        expectNear(await to.onlyRequest(), PROMPT_MICROS + seen * OUTPUT_MICROS)
       },
     )
 
     test('before the headers is cancelled at once, and charged for its prompt', async () => {
-      const { to, send } = await start(spoken, { dialect: openaiCompatible })
-      const { provider, leave } = await send()
-      await leave()
+      const { to, provider } = await left(spoken, input)
       await peerLeft(provider)
-      const row = await to.onlyRequest()
-      expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
-      expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
-      expect(row.backedChargeMicros).toBeLessThan(PROMPT_MICROS * 2)
+      expectNear(await to.onlyRequest(), PROMPT_MICROS)
     })
   },
 )
@@ -324,7 +276,7 @@ describe.each([
     async (__, end, errorCode, timeouts) => {
       const { to, send } = await start(spoken, { ...input, timeouts })
       const { provider, hears } = await send()
-      provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text))
+      provider.write(begun(spoken, 1))
       await hears('town')
       end(provider)
       expect(await to.onlyRequest()).toMatchObject({

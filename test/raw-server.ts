@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 import { listen } from '../src/vocabulary/testing/listen.ts'
 
 /** A TCP server that a test writes every byte of. */
@@ -77,6 +78,57 @@ export function wholeRequest(socket: Socket): Promise<string> {
     }
     socket.on('data', onData)
   })
+}
+
+/** A request of a client for a chat. */
+export function posted(body: string): string {
+  return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+}
+
+/** A connection that has sent this, until the end of the test. Resets are ignored. */
+export function dial({ port }: { readonly port: number }, sent: string | Buffer): Socket {
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  socket.write(sent)
+  return socket
+}
+
+/** The beginning of an answer that is a stream of chunks. */
+export const CHUNKED_STREAM =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+
+/** A chunk of such a stream. */
+export function chunked(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+}
+
+/** The beginning of an answer that is a stream until its connection ends. */
+export const CLOSED_STREAM =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
+
+/** An answer with this body. */
+export function answerOf(body: string): string {
+  return `HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+}
+
+/** A provider that answers every request with this and closes. */
+export function answering(answer: string | Buffer) {
+  return async (socket: Socket): Promise<void> => {
+    await wholeRequest(socket)
+    socket.end(answer)
+  }
+}
+
+/** A provider that begins its answer with this, and then leaves the connection to the test. */
+export function beginning(...written: readonly (string | Buffer)[]) {
+  const { promise: provider, resolve } = Promise.withResolvers<Socket>()
+  const upstream = async (socket: Socket): Promise<void> => {
+    await wholeRequest(socket)
+    for (const part of written) socket.write(part)
+    resolve(socket)
+  }
+  return { upstream, provider }
 }
 
 /** How long a request is whose beginning is here; null until its head is whole. */

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
@@ -10,10 +9,9 @@ import { openStore } from '../src/store/open-store.ts'
 import { freePort } from '../src/store/testing/free-port.ts'
 import { bundled } from './bundled.ts'
 import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
-import { wholeRequest } from './raw-server.ts'
+import { beginning, CLOSED_STREAM, dial } from './raw-server.ts'
 import { chatAt, firstKey, serve, tollgate } from './tollgate-process.ts'
 
-const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
 const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"word"}}]}\n\n'
 const USAGE = 'data: {"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}\n\n'
 const DONE = 'data: [DONE]\n\n'
@@ -24,15 +22,7 @@ const program = bundled('tollgate')
 const LAUNCHER = join(import.meta.dirname, '..', 'bin', 'tollgate.js')
 
 /** A provider that streams one event and then waits for the test. */
-function begunStream() {
-  const provider = Promise.withResolvers<Socket>()
-  const upstream = async (socket: Socket): Promise<void> => {
-    await wholeRequest(socket)
-    socket.write(HEAD + EVENT)
-    provider.resolve(socket)
-  }
-  return { upstream, provider: provider.promise }
-}
+const begunStream = () => beginning(CLOSED_STREAM + EVENT)
 
 test('a stopping server lets streams end, and refuses new requests with 503', async () => {
   const { upstream, provider } = begunStream()
@@ -58,14 +48,15 @@ test('requests that are refused while it stops do not keep it from stopping', as
   const stream = await request(to.url, { method: 'POST', body: STREAM_BODY })
   const drained = to.inference.drain({ timeoutMs: NEVER_MS, cutOff: () => {} })
   // It is refused at once, and the gateway keeps reading its upload for a while.
-  const uploading = connect(to.port, '127.0.0.1')
-  uploading.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{')
+  const uploading = dial(
+    to,
+    'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{',
+  )
   const [answer] = await once(uploading, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1\.1 503 /)
   ;(await provider).end(DONE)
   await stream.body.text()
   await drained
-  uploading.destroy()
 })
 
 test('at its limit a stream is cut off and charged as if its client had left', async () => {
@@ -88,18 +79,13 @@ test('at its limit a stream is cut off and charged as if its client had left', a
 })
 
 test('at its limit a whole answer that has not arrived keeps its hold', async () => {
-  const reached = Promise.withResolvers<void>()
-  const to = await startJourneyWorld({
-    upstream: async (socket) => {
-      await wholeRequest(socket)
-      reached.resolve()
-    },
-  })
+  const { upstream, provider } = beginning()
+  const to = await startJourneyWorld({ upstream })
   const broken = request(to.url, { method: 'POST', body: CHAT_BODY }).then(
     () => 'answered',
     () => 'broken',
   )
-  await reached.promise
+  await provider
   await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
   expect(await broken).toBe('broken')
   expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved' })
@@ -107,9 +93,8 @@ test('at its limit a whole answer that has not arrived keeps its hold', async ()
 
 test('at its limit a request that is still uploading is dropped', async () => {
   const to = await startJourneyWorld({ upstream: () => {} })
-  const uploading = connect(to.port, '127.0.0.1')
-  uploading.on('error', () => {})
-  uploading.write(
+  const uploading = dial(
+    to,
     'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1000\r\n\r\n',
   )
   // It got a 100: it is in flight.

@@ -1,10 +1,18 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
-import { peerLeft, wholeRequest } from './raw-server.ts'
+import { type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
+import {
+  beginning,
+  CHUNKED_STREAM,
+  CLOSED_STREAM,
+  chunked,
+  dial,
+  peerLeft,
+  posted,
+  wholeRequest,
+} from './raw-server.ts'
 
-const MIB = 1024 * 1024
 const EVENT_BYTES = 64 * 1024
 // More than the sockets of both sides hold, however large the kernel makes them.
 const EVENTS = 512
@@ -15,12 +23,6 @@ const TOTAL_BYTES = EVENTS * EVENT_BYTES
 const BEGINNING = 'data: {"id":"gen-1","choices":[{"delta":{"content":"'
 const END = '"}}]}\n\n'
 const EVENT = BEGINNING + 'x'.repeat(EVENT_BYTES - BEGINNING.length - END.length) + END
-const CHUNKED = 'content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
-const TO_THE_END = 'content-type: text/event-stream\r\nconnection: close\r\n\r\n'
-
-function chunk(text: string): string {
-  return `${text.length.toString(16)}\r\n${text}\r\n`
-}
 
 /** A provider that streams all events as fast as they are taken. */
 class Flood {
@@ -36,8 +38,8 @@ class Flood {
     await wholeRequest(socket)
     void peerLeft(socket).then(this.left.resolve)
     const isChunked = this.#framing === 'chunked'
-    socket.write(`HTTP/1.1 200 OK\r\n${isChunked ? CHUNKED : TO_THE_END}`)
-    const written = Buffer.from(isChunked ? chunk(EVENT) : EVENT)
+    socket.write(isChunked ? CHUNKED_STREAM : CLOSED_STREAM)
+    const written = Buffer.from(isChunked ? chunked(EVENT) : EVENT)
     for (let event = 0; event < EVENTS; event++) socket.write(written)
     socket.end(isChunked ? '0\r\n\r\n' : '', () => {
       this.flushed = true
@@ -47,14 +49,7 @@ class Flood {
 
 /** A client that has sent a request and reads nothing until it is resumed. */
 function silentClient(to: JourneyWorld, body: string): Socket {
-  const socket = connect(to.port, '127.0.0.1')
-  socket.on('error', () => {})
-  socket.pause()
-  socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n` +
-      `content-length: ${body.length}\r\n\r\n${body}`,
-  )
-  return socket
+  return dial(to, posted(body).replace('host: x', 'host: x\r\nconnection: close')).pause()
 }
 
 /** How many bytes come until the end. */
@@ -113,53 +108,23 @@ describe('a client that reads no byte for the stall time is cut off', () => {
       generationId: 'gen-1',
     })
   })
-
-  test('from a whole answer, and its memory is freed', async () => {
-    const answer = `{"id":"gen-1","usage":{"cost":0.001},"x":"${'x'.repeat(32 * MIB)}"}`
-    const begun = Promise.withResolvers<void>()
-    const to = await startJourneyWorld({
-      upstream: async (socket) => {
-        await wholeRequest(socket)
-        begun.resolve()
-        socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
-      },
-      timeouts: { stallTimeoutMs: STALL_TIMEOUT_MS },
-    })
-    silentClient(to, CHAT_BODY)
-    await begun.promise
-    expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
-  })
 })
 
-test('a provider that keeps the connection open after the last event does not keep the client waiting', async () => {
-  const provider = Promise.withResolvers<Socket>()
-  const to = await startJourneyWorld({
-    upstream: async (socket) => {
-      await wholeRequest(socket)
-      socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}${chunk(EVENT)}${chunk('data: [DONE]\n\n')}`)
-      provider.resolve(socket)
-    },
-  })
-  const client = silentClient(to, STREAM_BODY)
-  await readAll(client)
-  await peerLeft(await provider.promise)
-  expect(await to.onlyRequest()).toMatchObject({ errorCode: null })
-})
+describe('a provider that has sent the last event does not keep the client waiting', () => {
+  const ENDED = [CHUNKED_STREAM, chunked(EVENT), chunked('data: [DONE]\n\n')]
 
-test('a provider that sends comments without end after the last event does not keep the client waiting', async () => {
-  const provider = Promise.withResolvers<Socket>()
-  const to = await startJourneyWorld({
-    upstream: async (socket) => {
-      await wholeRequest(socket)
-      socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}${chunk(EVENT)}${chunk('data: [DONE]\n\n')}`)
-      provider.resolve(socket)
-    },
+  test.each([
+    ['keeps the connection open', () => {}],
+    // The next comment is sent as soon as the client has the one before.
+    ['sends comments without end', (provider: Socket) => provider.write(chunked(': here\n\n'))],
+  ])('if it %s', async (_, continues) => {
+    const { upstream, provider } = beginning(...ENDED)
+    const to = await startJourneyWorld({ upstream })
+    const client = silentClient(to, STREAM_BODY)
+    const socket = await provider
+    client.on('data', () => continues(socket))
+    await readAll(client)
+    await peerLeft(socket)
+    expect(await to.onlyRequest()).toMatchObject({ errorCode: null })
   })
-  const client = silentClient(to, STREAM_BODY)
-  const writer = await provider.promise
-  // The next comment is sent as soon as the client has the one before.
-  client.on('data', () => writer.write(chunk(': still here\n\n')))
-  await readAll(client)
-  await peerLeft(writer)
-  expect(await to.onlyRequest()).toMatchObject({ errorCode: null })
 })
