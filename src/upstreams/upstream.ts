@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import type { WireFormat } from '../formats/format.ts'
 import { parseUpstreamJson } from '../json/body.ts'
@@ -10,10 +9,9 @@ import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { Attempt, type AttemptObserver, type AttemptRequest } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
+import { connectorWithin } from './connector.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 import type { FetchGenerationInput, GenerationAnswer, KeyUsageAnswer } from './provider-records.ts'
-import { sharedLookup } from './shared-lookup.ts'
-import { ignoringContinue } from './unasked-continue.ts'
 import type { Claimant, UpstreamSettings } from './upstream-settings.ts'
 import type { RewriteInput, Wire } from './wire.ts'
 
@@ -84,9 +82,6 @@ interface FetchHeaders {
 // and does not only mean "in the socket's buffer".
 const BODY_SLICE_BYTES = 64 * 1024
 
-// Of all upstreams: the system's threads are those of the process.
-const lookup = sharedLookup()
-
 /** The formats that may be sent to an upstream. By position: those of its settings, if they name any; its dialect. */
 export function answeredFormats(
   formats: UpstreamSettings['formats'],
@@ -133,9 +128,7 @@ export class Upstream {
       allowH2: false,
       pipelining: 1,
       connections: null,
-      connect: ignoringContinue(
-        buildConnector({ allowH2: false, timeout: timeouts.connectTimeoutMs, lookup }),
-      ),
+      connect: connectorWithin(settings.timeouts.connectTimeoutMs),
       // The attempt has its own deadlines: undici's do not run while a stream is paused.
       headersTimeout: 0,
       bodyTimeout: 0,

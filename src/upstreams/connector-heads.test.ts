@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { InterimHeads } from './unasked-continue.ts'
+import { InterimHeads } from './connector.ts'
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </HTTP/1.1 100>\r\n\r\n'

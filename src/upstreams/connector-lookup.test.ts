@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type LookupFunction } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { listen } from '../vocabulary/testing/listen.ts'
-import { sharedLookup } from './shared-lookup.ts'
+import { sharedLookup } from './connector.ts'
 
 type Answer = Parameters<LookupFunction>[2]
 
