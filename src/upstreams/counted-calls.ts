@@ -4,10 +4,9 @@ import { isJsonObject, type JsonObject } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
 import { answerTokensMax, type Offer } from '../vocabulary/offer.ts'
 import { invalidParameter } from '../vocabulary/problem.ts'
-import { type FieldTable, requireListed, type VouchedFields } from './fields.ts'
+import { type FieldTable, requireListed } from './fields.ts'
 import { userEdit } from './openrouter/rewrites.ts'
-import type { OwnField } from './upstream-settings.ts'
-import type { RewriteInput, Wire } from './wire.ts'
+import type { RefusalInput, RewriteInput, Wire } from './wire.ts'
 
 /* The edits and refusals of calls to providers that bill by their counts. */
 
@@ -21,7 +20,7 @@ export function usageEdits(call: Call, root: JsonObject): readonly JsonEdit[] {
 
 /** The fields that the gateway sets itself, unless the server refuses them: the account's tag, and usage in streams. */
 export function ownFieldEdits(input: RewriteInput): readonly JsonEdit[] {
-  const { call, body, accountTag, leavesOut = NOTHING_LEFT_OUT } = input
+  const { call, body, accountTag, leavesOut } = input
   const removed = [...leavesOut].filter((name) => name in body.root)
   return [
     ...removed.map((name) => ({ kind: 'remove', path: [name] }) as const),
@@ -29,8 +28,6 @@ export function ownFieldEdits(input: RewriteInput): readonly JsonEdit[] {
     ...(leavesOut.has('stream_options') ? [] : usageEdits(call, body.root)),
   ]
 }
-
-const NOTHING_LEFT_OUT: ReadonlySet<OwnField> = new Set()
 
 /**
  * `store: false` where the client left `store` out: otherwise the provider keeps the answer, and the gateway promises
@@ -120,22 +117,12 @@ function heldAnswerTokens(offer: Offer): number {
 }
 
 /** A tag of the account, by which the server keeps its cached prompts apart from those of other accounts. */
-export function saltEdits({
-  saltsCache = false,
-  accountTag,
-}: Pick<RewriteInput, 'saltsCache' | 'accountTag'>): readonly JsonEdit[] {
+export function saltEdits({ saltsCache, accountTag }: RewriteInput): readonly JsonEdit[] {
   return saltsCache ? [{ kind: 'set', path: ['cache_salt'], json: JSON.stringify(accountTag) }] : []
 }
 
-type RefusalInput = Pick<RewriteInput, 'call' | 'body' | 'offer' | 'vouched'>
-
-const NOTHING_VOUCHED: VouchedFields = new Set()
-
 /** Throws for a field that the table of the format does not let pass. */
-export function refuseUnlistedFields(
-  { body, vouched = NOTHING_VOUCHED }: RefusalInput,
-  table: FieldTable,
-): void {
+export function refuseUnlistedFields({ body, vouched }: RefusalInput, table: FieldTable): void {
   requireListed(body.root, { table, vouched })
 }
 

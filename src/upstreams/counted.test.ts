@@ -19,6 +19,7 @@ import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
 import { answerOf } from './openrouter/testing/exchange.ts'
+import { NO_RULES } from './testing/upstream-settings.ts'
 import { wire } from './testing/wires.ts'
 import type { Wire } from './wire.ts'
 
@@ -205,6 +206,7 @@ describe('the longest answer, which a server may not know,', () => {
       outputCapTokens: null,
       accountTag: 'tag',
       publicNames: DEFAULT_PUBLIC_NAMES,
+      ...NO_RULES,
     })
     return JSON.parse(Buffer.concat(editJson(body, edits)).toString())
   }
@@ -231,7 +233,7 @@ describe('the longest answer, which a server may not know,', () => {
     const refuse = (max_tokens: number) => {
       const body = bodyOf({ ...MESSAGES, max_tokens })
       const call = callOf(messagesFormat, { ...MESSAGES, max_tokens })
-      wire(openaiCompatible, 'messages').refuse?.({ call, body, offer })
+      wire(openaiCompatible, 'messages').refuse?.({ call, body, offer, ...NO_RULES })
     }
     expect(refusalOf(() => refuse(4_097))).toEqual({
       code: 'invalid_parameter',
@@ -263,6 +265,7 @@ describe('the cap of a client', () => {
       outputCapTokens: null,
       accountTag: 'tag',
       publicNames: DEFAULT_PUBLIC_NAMES,
+      ...NO_RULES,
     })
     const all = JSON.parse(Buffer.concat(editJson(body, edits)).toString())
     return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('max_')))
@@ -318,6 +321,7 @@ describe('the cap of a client', () => {
       wire(openaiCompatible, 'messages').refuse?.({
         call: callOf(messagesFormat, source),
         body: bodyOf(source),
+        ...NO_RULES,
         offer,
       })
     expect(refuse).toThrow('32768')

@@ -3,6 +3,7 @@ import { FORMATS } from '../formats/formats.ts'
 import { bodyOf, callOf, LEAST_BODIES, offerWith } from '../formats/testing/exchange.ts'
 import { anthropic } from './anthropic/anthropic.ts'
 import { type COUNTED_DIALECTS, refusalOf } from './testing/refused-fields.ts'
+import { NO_RULES } from './testing/upstream-settings.ts'
 
 /* The fields of a body that are sent to a provider that bills by its counts. */
 
@@ -241,6 +242,11 @@ test('a model can search only if a search has a price', () => {
   const refuse = () =>
     anthropic.wires
       .get('messages')
-      ?.refuse?.({ call: callOf(format, source), body: bodyOf(source), offer: offerWith() })
+      ?.refuse?.({
+        call: callOf(format, source),
+        body: bodyOf(source),
+        offer: offerWith(),
+        ...NO_RULES,
+      })
   expect(refuse).toThrow('`messages[0].content[0].type`')
 })

@@ -5,6 +5,7 @@ import { bodyOf, callOf, DEFAULT_PUBLIC_NAMES, offerWith } from '../formats/test
 import { editJson } from '../json/edit.ts'
 import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
+import { NO_RULES } from './testing/upstream-settings.ts'
 import { wire } from './testing/wires.ts'
 import type { Dialect } from './upstream.ts'
 
@@ -26,6 +27,7 @@ function sentCaps(content: unknown, contextTokens: number | null): readonly numb
     outputCapTokens: 8_000,
     accountTag: 'tag',
     publicNames: DEFAULT_PUBLIC_NAMES,
+    ...NO_RULES,
   }
   return [openai, openaiCompatible].map((dialect) => {
     const edits = wire(dialect, 'chat').rewrites(input)
@@ -65,6 +67,7 @@ describe('responses without a cap are sent the longest answer that was held', ()
       outputCapTokens: null,
       accountTag: 'tag',
       publicNames: DEFAULT_PUBLIC_NAMES,
+      ...NO_RULES,
     })
     return JSON.parse(Buffer.concat(editJson(body, edits)).toString()).max_output_tokens
   }

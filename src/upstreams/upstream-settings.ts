@@ -36,7 +36,7 @@ export interface UpstreamSettings {
   readonly allowFields?: readonly string[]
   /** Whether a tag of the account is sent as `cache_salt`, so that accounts share no cached prompt. Default: no. */
   readonly saltsCache?: boolean
-  /** Fields that the gateway sends of its own, and this server refuses. Default: none. */
+  /** Fields that the gateway would add, and this server refuses. Default: none. */
   readonly leavesOut?: readonly OwnField[]
   /** The most calls at once; null: no limit. */
   readonly inFlightMax: number | null

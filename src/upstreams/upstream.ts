@@ -101,7 +101,7 @@ export class Upstream {
   /** Whether a stream that its client has left is read on, since it is billed anyway; if not, it is cancelled. */
   readonly readsOn: boolean
   /** How its operator has bodies checked and rewritten. */
-  readonly bodyRules: Required<Pick<RewriteInput, 'vouched' | 'saltsCache' | 'leavesOut'>>
+  readonly bodyRules: Pick<RewriteInput, 'vouched' | 'saltsCache' | 'leavesOut'>
   readonly #pool: Pool
   readonly #basePath: string
   readonly #ownHeaders: readonly string[]

@@ -22,7 +22,7 @@ export interface Wire {
    * Throws Problem for a call that this kind of provider would bill in a way that the gateway can't follow, or would
    * not run. Default: nothing is refused.
    */
-  refuse?(input: Pick<RewriteInput, 'call' | 'body' | 'offer' | 'vouched'>): void
+  refuse?(input: RefusalInput): void
   /** The spans of the client's body that are replaced before it goes upstream. */
   rewrites(input: RewriteInput): readonly JsonEdit[]
   /** The answer's generation id, by which it can be looked up; null if its headers have none. */
@@ -48,13 +48,16 @@ export interface RewriteInput {
   /** The value of `user` on endpoints that replace it. */
   readonly accountTag: string
   readonly publicNames: PublicNames
-  /** Fields that pass although no row of the dialect lists them. Default: none. */
-  readonly vouched?: VouchedFields
-  /** Whether the account's tag keeps its prompts apart in the server's cache. Default: no. */
-  readonly saltsCache?: boolean
-  /** Fields of the gateway's own that the server refuses, and gets from no client either. Default: none. */
-  readonly leavesOut?: ReadonlySet<OwnField>
+  /** Fields that pass although no row of the dialect lists them. */
+  readonly vouched: VouchedFields
+  /** Whether the account's tag keeps its prompts apart in the server's cache. */
+  readonly saltsCache: boolean
+  /** Fields that the gateway would add, and the server refuses: those of clients are left out too. */
+  readonly leavesOut: ReadonlySet<OwnField>
 }
+
+/** The data that refusals are made from. */
+export type RefusalInput = Pick<RewriteInput, 'call' | 'body' | 'offer' | 'vouched'>
 
 /** A whole answer: a success, or an error with status 200. */
 export type AnswerReading =

@@ -13,6 +13,7 @@ import { capForGrant, sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { resolveOutcome } from '../../src/journey/settle/resolve.ts'
 import { parseAnswer, parseJsonBody } from '../../src/json/body.ts'
 import { editJson, type JsonEdit } from '../../src/json/edit.ts'
+import { NO_RULES } from '../../src/upstreams/testing/upstream-settings.ts'
 import type { Wire } from '../../src/upstreams/wire.ts'
 import type { Call } from '../../src/vocabulary/call.ts'
 import { type Micros, micros } from '../../src/vocabulary/money.ts'
@@ -114,7 +115,7 @@ function hold({
     parsesFiles: world.vendor === null,
     publicNames: DEFAULT_PUBLIC_NAMES,
   })
-  if (unread === undefined) wire.refuse?.({ call, body, offer })
+  if (unread === undefined) wire.refuse?.({ call, body, offer, ...NO_RULES })
 
   const size = sizeHold(
     { ...call, ...plant.call?.(call, offer) },
@@ -130,6 +131,7 @@ function hold({
       outputCapTokens: capForGrant(size, heldMicros),
       accountTag: 'tag_1',
       publicNames: DEFAULT_PUBLIC_NAMES,
+      ...NO_RULES,
     })
     .filter((edit) => plant.rewrites?.(edit) ?? true)
   const sent = Buffer.concat(editJson(body, edits)).toString()

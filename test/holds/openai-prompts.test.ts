@@ -6,7 +6,7 @@ import { offerWith } from '../../src/journey/hold-size/testing/offers.ts'
 import { sizePrompt } from '../../src/journey/hold-size/token-size.ts'
 import { ENGLISH_PROSE } from '../../src/tokens/testing/prose.ts'
 import { TOKENIZERS } from '../../src/tokens/testing/tokenizers.ts'
-import { OPENAI_ADDITIONS } from '../../src/upstreams/openai/models.ts'
+import { OPENAI_ADDITIONS } from '../../src/upstreams/openai/openai.ts'
 
 /* The prompt of a call to OpenAI, as its cookbook counts it, against the tokens that a hold is sized by. */
 

@@ -5,6 +5,7 @@ import { parseEventData } from '../../json/body.ts'
 import { type JsonObject, objectAt } from '../../json/walk.ts'
 import { decimalOfPicos } from '../../vocabulary/money.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
+import { wordsOf } from '../../vocabulary/words-of.ts'
 import { type CountedStreams, counted, ofAccount, REPORTS_NO_COST } from '../counted.ts'
 import {
   refuseCapAbove,
@@ -18,7 +19,7 @@ import { messagesAtTiers, searchCapEdits } from '../openrouter/messages.ts'
 import { readServedTier } from '../openrouter/reported.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
 import type { Dialect } from '../upstream.ts'
-import type { StreamEventReading, StreamObserver, Wire } from '../wire.ts'
+import type { RefusalInput, StreamEventReading, StreamObserver, Wire } from '../wire.ts'
 import { MESSAGE_FIELDS, SEARCHING_MESSAGE_FIELDS } from './fields.ts'
 
 /**
@@ -43,8 +44,6 @@ const layout = messagesAtTiers(({ speed = null, inference_geo: geo = null }) => 
 }))
 // The second is that of models that can't be bound to a region.
 const ANYWHERE = new Set<unknown>(['global', 'not_available'])
-
-type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
 
 const messages: Wire = {
   ...withFreeRefusals(counted(layout, MESSAGES_STREAMS)),
@@ -116,7 +115,7 @@ export const anthropic: Dialect = {
 }
 
 /** Throws for a search by a model that lists no price for searches. */
-function refuseUnpricedSearch({ call, offer }: Refusal): void {
+function refuseUnpricedSearch({ call, offer }: RefusalInput): void {
   if (!call.tools.serverTools || offer.prices.search > 0n) return
   throw unsupported(
     'tools',
@@ -135,16 +134,9 @@ const ONLY_GLOBAL = /^claude-(?:[123]|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-\d{8
 const claude = (outputTokensMax: number): ModelFacts => ({
   outputTokensMax,
   inputModalities: ['text', 'image', 'file'],
-  supportedParameters: [
-    'max_tokens',
-    'temperature',
-    'top_p',
-    'top_k',
-    'stop',
-    'tools',
-    'tool_choice',
-    'reasoning',
-  ],
+  supportedParameters: wordsOf(`
+    max_tokens temperature top_p top_k stop tools tool_choice reasoning
+  `),
 })
 
 const MODELS: Readonly<Record<string, ModelFacts>> = {

@@ -85,7 +85,8 @@ function overrideWithFee(override: ListedOverride, feeBasisPoints: number): List
   return Object.fromEntries(entries)
 }
 
-function grown(price: string, feeBasisPoints: number): string {
+/** A price with so many hundredths of a percent more, exactly. Throws RangeError for text that is no decimal. */
+export function grown(price: string, feeBasisPoints: number): string {
   const decimal = parseDecimal(price)
   if (decimal === null) throw new RangeError('a listed price is a decimal')
   return formatDecimal(priceWithFee(decimal, feeBasisPoints))

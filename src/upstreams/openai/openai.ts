@@ -1,6 +1,7 @@
 import { field, unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { formatDecimal, parseDecimal } from '../../vocabulary/money.ts'
+import type { PromptAdditions } from '../../vocabulary/offer.ts'
+import { wordsOf } from '../../vocabulary/words-of.ts'
 import { type CountedStreams, counted, ofAccount, REPORTS_NO_COST } from '../counted.ts'
 import {
   capEditIn,
@@ -9,16 +10,15 @@ import {
   unstoredEdits,
   usageEdits,
 } from '../counted-calls.ts'
-import { type KnownModel, loadKnownPrices } from '../listing/known-prices.ts'
-import { decimalText } from '../listing/pricing.ts'
-import { vendorCatalog } from '../listing/vendor-list.ts'
+import { type KnownModel, loadKnownPrices, undated } from '../listing/known-prices.ts'
+import { grown } from '../listing/pricing.ts'
+import { type ModelFacts, vendorCatalog } from '../listing/vendor-list.ts'
 import * as layout from '../openrouter/chat.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
 import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
 import type { Dialect } from '../upstream.ts'
-import type { RewriteInput, Wire } from '../wire.ts'
+import type { RefusalInput, RewriteInput, Wire } from '../wire.ts'
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts'
-import { OPENAI_ADDITIONS, openaiFacts, openaiId } from './models.ts'
 import { RESPONSE_FIELDS } from './response-fields.ts'
 
 /**
@@ -46,8 +46,6 @@ export const RESPONSES_STREAMS: CountedStreams = {
 
 /** Embeddings, which have no streams. */
 export const EMBEDDINGS_STREAMS: CountedStreams = { ...RESPONSES_STREAMS, hasOutput: false }
-
-type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
 
 const chat: Wire = {
   ...counted(refusingAccount(layout.chat), CHAT_STREAMS),
@@ -153,7 +151,7 @@ const EMPTY_ACCOUNT = new Set([
 /**
  * Throws for `max_tokens` sent to a model that reasons: for these models OpenAI accepts only the other name of the cap.
  */
-function refuseOldCap({ body, offer }: Refusal): void {
+function refuseOldCap({ body, offer }: RefusalInput): void {
   if (field(body.root, 'max_tokens') === undefined) return
   const takes = openaiFacts(offer.upstreamModelId)?.supportedParameters
   if (takes === undefined || takes.includes('max_tokens')) return
@@ -182,21 +180,114 @@ function pricesAtHost(
   }
 }
 
+const UPLIFT_BASIS_POINTS = 1_000
 const TOKEN_PRICES = new Set(['prompt', 'completion', 'input_cache_read', 'input_cache_write'])
 
 function withUplift(pricing: KnownModel['pricing']): KnownModel['pricing'] {
   const prices = Object.entries(pricing).map(([name, price]) => [
     name,
-    TOKEN_PRICES.has(name) ? uplifted(price) : price,
+    TOKEN_PRICES.has(name) ? grown(String(price), UPLIFT_BASIS_POINTS) : price,
   ])
   const { overrides } = pricing
   if (!Array.isArray(overrides)) return Object.fromEntries(prices)
   return { ...Object.fromEntries(prices), overrides: overrides.map(withUplift) }
 }
 
-function uplifted(price: unknown): unknown {
-  const text = decimalText(price)
-  const decimal = text === null ? null : parseDecimal(text)
-  if (decimal === null) return price
-  return formatDecimal({ digits: decimal.digits * 11n, exponent: decimal.exponent - 1 })
+// From developers.openai.com/api/docs/models and its page of each model, read on 2026-11-22. The list of OpenAI's API has
+// only ids. Models that were shut down by then (developers.openai.com/api/docs/deprecations: on 2026-10-23 gpt-3.5-turbo,
+// gpt-4, gpt-4-turbo, gpt-4o-2024-05-13, gpt-4.1-nano, o1, o1-pro, o3-mini and o4-mini) have no row.
+
+const CHAT = ['chat', 'responses']
+const RESPONSES = ['responses']
+
+const WRITING = wordsOf(`
+  max_tokens max_completion_tokens temperature top_p stop seed logprobs tools tool_choice
+  response_format structured_outputs
+`)
+const REASONING = wordsOf(`
+  max_completion_tokens reasoning reasoning_effort seed tools tool_choice response_format
+  structured_outputs
+`)
+
+const SEEING = { inputModalities: ['text', 'image', 'file'] }
+
+const writing = (outputTokensMax: number): ModelFacts => ({
+  outputTokensMax,
+  ...SEEING,
+  supportedParameters: WRITING,
+  formats: CHAT,
+})
+const reasoning = (outputTokensMax: number, formats: readonly string[] = CHAT): ModelFacts => ({
+  outputTokensMax,
+  ...SEEING,
+  supportedParameters: REASONING,
+  formats,
+})
+const EMBEDDING: ModelFacts = {
+  outputTokensMax: null,
+  inputModalities: ['text'],
+  outputModalities: ['embeddings'],
+  supportedParameters: ['dimensions'],
+  formats: ['embeddings'],
+}
+
+const MODELS: Readonly<Record<string, ModelFacts>> = {
+  // The list of models was read again on 2026-11-28. These four have no prices in the package.
+  'gpt-6.2-astra': reasoning(128_000),
+  'gpt-6.2-sol': reasoning(128_000),
+  'gpt-6.1-sol': reasoning(128_000),
+  'gpt-6.1-terra': reasoning(128_000),
+  'gpt-6-sol': reasoning(128_000),
+  'gpt-6-luna': reasoning(128_000),
+  'gpt-6-astra': reasoning(128_000),
+  'gpt-5.6': reasoning(128_000),
+  'gpt-5.6-sol': reasoning(128_000),
+  'gpt-5.6-terra': reasoning(128_000),
+  'gpt-5.6-luna': reasoning(128_000),
+  'gpt-5.5': reasoning(128_000),
+  'gpt-5.5-pro': reasoning(128_000, RESPONSES),
+  'gpt-5.4': reasoning(128_000),
+  'gpt-5.4-mini': reasoning(128_000),
+  'gpt-5.4-nano': reasoning(128_000),
+  'gpt-5.4-pro': reasoning(128_000, RESPONSES),
+  'gpt-5.3-codex': reasoning(128_000, RESPONSES),
+  'gpt-5.2': reasoning(128_000),
+  'gpt-5.2-pro': reasoning(128_000, RESPONSES),
+  'gpt-5.2-codex': reasoning(128_000, RESPONSES),
+  'gpt-5.1': reasoning(128_000),
+  'gpt-5.1-codex': reasoning(128_000, RESPONSES),
+  'gpt-5.1-codex-max': reasoning(128_000, RESPONSES),
+  'gpt-5.1-codex-mini': reasoning(128_000, RESPONSES),
+  'gpt-5': reasoning(128_000),
+  'gpt-5-mini': reasoning(128_000),
+  'gpt-5-nano': reasoning(128_000),
+  'gpt-5-pro': reasoning(272_000, RESPONSES),
+  o3: reasoning(100_000),
+  'o3-pro': reasoning(100_000, RESPONSES),
+  'gpt-4.1': writing(32_768),
+  'gpt-4.1-mini': writing(32_768),
+  'gpt-4o': writing(16_384),
+  'gpt-4o-mini': writing(16_384),
+  'text-embedding-3-large': EMBEDDING,
+  'text-embedding-3-small': EMBEDDING,
+  'text-embedding-ada-002': { ...EMBEDDING, supportedParameters: [] },
+}
+
+/** The facts that OpenAI documents about a model; null: not known. */
+export function openaiFacts(upstreamModelId: string): ModelFacts | null {
+  return MODELS[upstreamModelId] ?? MODELS[undated(upstreamModelId)] ?? null
+}
+
+/**
+ * The tokens that OpenAI adds to a prompt. Its cookbook (How to count tokens with tiktoken, read 2026-11-25) counts
+ * three tokens a message and three for the answer, which the JSON of a message exceeds, and twelve around all tools.
+ * These figures are about eight times as high.
+ */
+export const OPENAI_ADDITIONS: PromptAdditions = { templateTokens: 64, toolTokens: 96 }
+
+const FINE_TUNED = /^ft:/
+
+/** A model by its author and name; a fine-tuned model has the name of its base model. */
+export function openaiId(upstreamModelId: string): string {
+  return `openai/${upstreamModelId.replace(FINE_TUNED, '')}`
 }

@@ -10,6 +10,7 @@ import {
   refusalOf,
 } from '../../formats/testing/exchange.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/walk.ts'
+import { NO_RULES } from '../testing/upstream-settings.ts'
 import { wireOf } from './testing/exchange.ts'
 
 type Members = { readonly [member: string]: unknown }
@@ -98,7 +99,8 @@ function readWatched(
 ): void {
   const { bytes, root } = bodyOf(source)
   const body = { bytes, root: watched(root, note) }
-  const rest = { outputCapTokens: 1, accountTag: 'tag', publicNames: DEFAULT_PUBLIC_NAMES }
+  const publicNames = DEFAULT_PUBLIC_NAMES
+  const rest = { outputCapTokens: 1, accountTag: 'tag', publicNames, ...NO_RULES }
   try {
     const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
     for (const edit of wireOf(format).rewrites({ call, body, offer: offerWith(), ...rest })) {

@@ -3,6 +3,7 @@ import type { RequestRow } from '../../store/schema.ts'
 import type { AllowancePeriod } from '../../vocabulary/allowance.ts'
 import { MICROS_PER_DOLLAR, type Micros } from '../../vocabulary/money.ts'
 import { promptTokensOf } from '../../vocabulary/outcome.ts'
+import { wordsOf } from '../../vocabulary/words-of.ts'
 
 // The gateway's own requests and keys in the layouts that clients of OpenRouter read.
 
@@ -16,31 +17,13 @@ export function generationBeganMs(generationId: string): number | null {
 }
 
 // Fields that clients of OpenRouter read, and that this gateway does not know.
-const UNKNOWN_FIELDS = [
-  'upstream_inference_cost',
-  'cache_discount',
-  'num_media_prompt',
-  'num_media_completion',
-  'num_input_audio_prompt',
-  'num_search_results',
-  'num_fetches',
-  'web_search_engine',
-  'service_tier',
-  'moderation_latency',
-  'finish_reason',
-  'native_finish_reason',
-  'provider_name',
-  'provider_responses',
-  'upstream_id',
-  'external_user',
-  'session_id',
-  'app_id',
-  'preset_id',
-  'response_cache_source_id',
-  'http_referer',
-  'user_agent',
-  'router',
-] as const
+const UNKNOWN_FIELDS = wordsOf(`
+  upstream_inference_cost cache_discount num_media_prompt num_media_completion
+  num_input_audio_prompt num_search_results num_fetches web_search_engine service_tier
+  moderation_latency finish_reason native_finish_reason provider_name provider_responses
+  upstream_id external_user session_id app_id preset_id response_cache_source_id http_referer
+  user_agent router
+`)
 
 const UNKNOWN = Object.fromEntries(UNKNOWN_FIELDS.map((name) => [name, z.null()]))
 
@@ -131,6 +114,19 @@ const API_TYPES: ReadonlyMap<string, string> = new Map([
 
 const dollars = z.number()
 
+// Fields of OpenRouter's keys that this gateway has no values for.
+const FIXED = {
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+  include_byok_in_limit: false,
+  is_management_key: false,
+  is_provisioning_key: false,
+  creator_user_id: null,
+  organization_id: null,
+} as const
+
 /** An API key as clients of OpenRouter read it. Amounts are dollars. */
 export const ownKeyDataShape = z.object({
   label: z.string(),
@@ -151,16 +147,7 @@ export const ownKeyDataShape = z.object({
   is_free_tier: z.boolean().describe('Whether the account never had paid credit.'),
   workspace_id: z.string().describe('The ID of the account.'),
   expires_at: z.iso.datetime().nullable().describe('When the key expires; null: never.'),
-  // Fields of OpenRouter that this gateway has no values for.
-  byok_usage: z.literal(0),
-  byok_usage_daily: z.literal(0),
-  byok_usage_weekly: z.literal(0),
-  byok_usage_monthly: z.literal(0),
-  include_byok_in_limit: z.literal(false),
-  is_management_key: z.literal(false),
-  is_provisioning_key: z.literal(false),
-  creator_user_id: z.null(),
-  organization_id: z.null(),
+  ...Object.fromEntries(Object.entries(FIXED).map(([name, value]) => [name, z.literal(value)])),
   allowed_data_regions: z.array(z.never()),
   free_model_daily_requests: z.object({
     limit: z.literal(0),
@@ -210,15 +197,7 @@ export function ownKeyData(apiKey: OwnKey): z.infer<typeof ownKeyDataShape> {
     is_free_tier: !apiKey.hasBackedCredit,
     workspace_id: apiKey.accountId,
     expires_at: apiKey.expiresAtMs === null ? null : new Date(apiKey.expiresAtMs).toISOString(),
-    byok_usage: 0,
-    byok_usage_daily: 0,
-    byok_usage_weekly: 0,
-    byok_usage_monthly: 0,
-    include_byok_in_limit: false,
-    is_management_key: false,
-    is_provisioning_key: false,
-    creator_user_id: null,
-    organization_id: null,
+    ...FIXED,
     allowed_data_regions: [],
     free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
     rate_limit: { requests: -1, interval: '1m', note: 'Headers of each answer have the limits.' },

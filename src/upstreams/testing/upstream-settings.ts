@@ -1,4 +1,5 @@
 import { HANG_LIMITS } from '../../../test/hang-limits.ts'
+import type { Upstream } from '../upstream.ts'
 import type { UpstreamSettings, UpstreamTimeouts } from '../upstream-settings.ts'
 
 /** Time limits that no test waits for. */
@@ -31,4 +32,11 @@ export function upstreamSettings(
     timeouts: PATIENT_TIMEOUTS,
     ...settings,
   }
+}
+
+/** The rules for bodies at an upstream whose operator has set none. */
+export const NO_RULES: Upstream['bodyRules'] = {
+  vouched: new Set(),
+  saltsCache: false,
+  leavesOut: new Set(),
 }

@@ -17,6 +17,7 @@ import type { Offer } from '../../../vocabulary/offer.ts'
 import type { Reported } from '../../../vocabulary/outcome.ts'
 import type { Problem } from '../../../vocabulary/problem.ts'
 import { usageOf } from '../../../vocabulary/testing/token-usage.ts'
+import { NO_RULES } from '../../testing/upstream-settings.ts'
 import type { AnswerReading, StreamEventReading, StreamObserver, Wire } from '../../wire.ts'
 import { openrouter } from '../openrouter.ts'
 
@@ -45,6 +46,7 @@ export function sentBody(format: WireFormat, source: string, input: SentInput = 
     outputCapTokens: input.outputCapTokens ?? null,
     accountTag: ACCOUNT_TAG,
     publicNames: DEFAULT_PUBLIC_NAMES,
+    ...NO_RULES,
   })
   return Buffer.concat(editJson(body, edits)).toString()
 }
