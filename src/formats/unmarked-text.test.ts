@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { estimateTextTokens } from '../tokens/estimate.ts'
+import { estimateTextTokens } from '../tokens/testing/estimate-text.ts'
 import { sizeCall } from './format.ts'
 import { messages } from './messages.ts'
 import { bodyOf, callOf, DEFAULT_PUBLIC_NAMES } from './testing/exchange.ts'

@@ -204,20 +204,11 @@ function splice(bytes: Buffer, replacements: readonly Replacement[]): readonly B
 
 const NUMBER_START = /^[-0-9]/
 
-/**
- * The source text of the number at a path of member names, digits exactly as written; null if no
- * number is there. Of duplicate members the last counts, as in the parsed tree.
- */
-export function numberSource(body: JsonBody, path: readonly string[]): string | null {
-  const source = valueSource(body, path)
-  if (source === null) return null
-  return NUMBER_START.test(source.toString('latin1', 0, 1)) ? source.toString('latin1') : null
-}
-
 /** The number at a path, from its digits in the body; null if there is none or it is negative. */
 export function decimalAt(body: JsonBody, path: readonly string[]): Decimal | null {
-  const source = numberSource(body, path)
-  const decimal = source === null ? null : parseDecimal(source)
+  const source = valueSource(body, path)
+  if (source === null || !NUMBER_START.test(source.toString('latin1', 0, 1))) return null
+  const decimal = parseDecimal(source.toString('latin1'))
   return decimal === null || isNegative(decimal) ? null : decimal
 }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { COMMON_WORDS } from './common-words.ts'
-import { estimateTextTokens, TextEstimate } from './estimate.ts'
+import { TextEstimate } from './estimate.ts'
+import { estimateTextTokens } from './testing/estimate-text.ts'
 import { ENGLISH_PROSE } from './testing/prose.ts'
 import { TOKENIZERS, type Tokenizer } from './testing/tokenizers.ts'
 

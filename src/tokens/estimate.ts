@@ -78,15 +78,9 @@ const commonWords = commonWordsTable()
 /**
  * The most tokens that a UTF-8 text has: a whole number, never below what a tokenizer makes of
  * it. It counts escapes and structure of a JSON body as text, which only adds. Bytes that
- * are no UTF-8 are taken as they come, for a figure that bounds nothing.
+ * are no UTF-8 are taken as they come, for a figure that bounds nothing. The text is read in parts: 30 MB at once hold the
+ * thread for a tenth of a second.
  */
-export function estimateTextTokens(bytes: Uint8Array): number {
-  const estimate = new TextEstimate(bytes)
-  estimate.readOn(bytes.length)
-  return estimate.tokens
-}
-
-/** {@link estimateTextTokens} in parts, since 30 MB at once hold the thread for a tenth of a second. */
 export class TextEstimate {
   readonly #bytes: Uint8Array
   #at = 0
@@ -184,7 +178,10 @@ function spacesEnd(bytes: Uint8Array, start: number): number {
   return at
 }
 
-/** Tokenizers have runs of spaces, of at least sixteen; the last space may go to what follows. */
+/**
+ * Tokenizers have one token for each run of up to sixteen spaces. A longer run is not always cut into the fewest of them,
+ * so twelve are counted as one; and the last space may belong to the word that follows.
+ */
 function spaceTokens(spaces: number): number {
   return spaces <= 2 ? spaces : 2 + Math.ceil((spaces - 2) / 12)
 }

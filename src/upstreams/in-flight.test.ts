@@ -1,5 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openInFlight } from './upstream.ts'
+import { openrouter } from './openrouter/openrouter.ts'
+import { PATIENT_TIMEOUTS, upstreamSettings } from './testing/upstream-settings.ts'
+import { Upstream } from './upstream.ts'
+
+/** The calls of an upstream that has one at a time, for which others wait a second. */
+function callsOfOne() {
+  const timeouts = { ...PATIENT_TIMEOUTS, queueTimeoutMs: 1_000 }
+  const settings = upstreamSettings({ baseUrl: 'http://127.0.0.1', inFlightMax: 1, timeouts })
+  const { inFlight } = new Upstream(settings, openrouter)
+  if (inFlight === null) throw new TypeError('the upstream has a limit')
+  return inFlight
+}
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -10,7 +21,7 @@ afterEach(() => {
 
 describe('the calls of an upstream', () => {
   test('are refused if too many wait, of one key or of all, with the time to retry', () => {
-    const calls = openInFlight({ inFlightMax: 1, queueTimeoutMs: 1_000 })
+    const calls = callsOfOne()
     void calls.take({ owner: 'key_1' })
     const wait = (owner: string): void =>
       void Promise.resolve(calls.take({ owner })).catch(() => {})
@@ -24,7 +35,7 @@ describe('the calls of an upstream', () => {
   })
 
   test('wait no longer than the limit, and are then refused with the time to retry', async () => {
-    const calls = openInFlight({ inFlightMax: 1, queueTimeoutMs: 1_000 })
+    const calls = callsOfOne()
     void calls.take({ owner: 'key_1' })
     const late = expect(calls.take({ owner: 'key_1' })).rejects.toMatchObject({
       code: 'service_unavailable',

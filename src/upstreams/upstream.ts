@@ -113,15 +113,13 @@ export class Upstream {
     const formats = answeredFormats(settings.formats, dialect)
     this.wires = new Map([...dialect.wires].filter(([format]) => formats.has(format)))
     this.readsOn = dialect.billsLeftCalls || settings.readOn
-    const { inFlightMax, timeouts } = settings
-    const { queueTimeoutMs } = timeouts
     const { allowFields = [], leavesOut = [], saltsCache = false } = settings
     this.bodyRules = {
       vouched: new Set(allowFields),
       leavesOut: new Set(leavesOut),
       saltsCache,
     }
-    this.inFlight = inFlightMax === null ? null : openInFlight({ inFlightMax, queueTimeoutMs })
+    this.inFlight = queueOf(settings)
     const url = new URL(settings.baseUrl)
     this.#basePath = url.pathname.replace(/\/$/, '')
     this.#pool = new Pool(url.origin, {
@@ -258,20 +256,13 @@ const WAITING_MAX = 256
 const WAITING_OF_KEY_MAX = 64
 const RETRY_AFTER_SECONDS = 1
 
-/** The calls that an upstream has at once, and those that wait for a place. API keys take turns. */
-export function openInFlight({
-  inFlightMax,
-  queueTimeoutMs,
-}: {
-  /** The most calls that may run at once. */
-  readonly inFlightMax: number
-  /** How long a call waits for a place. */
-  readonly queueTimeoutMs: number
-}): FairQueue {
+/** The calls that an upstream has at once, and those that wait for a place; null: no limit. API keys take turns. */
+function queueOf({ inFlightMax, timeouts }: UpstreamSettings): FairQueue | null {
+  if (inFlightMax === null) return null
   return new FairQueue({
     placesMax: inFlightMax,
     lanes: [{ waitingMax: WAITING_MAX, waitingOfOwnerMax: WAITING_OF_KEY_MAX }],
-    waitTimeoutMs: queueTimeoutMs,
+    waitTimeoutMs: timeouts.queueTimeoutMs,
     refusal: () =>
       new Problem('service_unavailable', {
         message: 'This model has too many requests at once. Try again in a moment.',
