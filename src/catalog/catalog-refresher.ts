@@ -20,8 +20,7 @@ import {
   decodeModel,
   encodeModel,
   snapshotOf,
-  storedEndpoints,
-  storedWritten,
+  storedFacts,
   withFigures,
   writtenText,
 } from './catalog-store.ts'
@@ -123,10 +122,12 @@ export class CatalogRefresher {
     if (stored === null) return
     const catalogRefreshedAtMs = stored.refreshedAtMs
     const isOffered = offeredBy(narrowing)
-    const models = stored.models.filter(
-      (model) => isOffered(model.modelId) && storedWritten(model) === this.#written(model.modelId),
-    )
-    for (const model of models) endpoints?.restore(model.modelId, storedEndpoints(model))
+    const models = stored.models
+      .map((model) => ({ ...model, known: storedFacts(model) }))
+      .filter(
+        ({ modelId, known }) => isOffered(modelId) && known.written === this.#written(modelId),
+      )
+    for (const { modelId, known } of models) endpoints?.restore(modelId, known.endpoints)
     const rows = models
       .map(({ itemJson }) => decodeModel({ itemJson, catalogRefreshedAtMs, settings }))
       .filter((row) => row !== null)

@@ -295,15 +295,16 @@ export function decodeModel(input: {
   }
 }
 
-/** The endpoints that {@link encodeModel} was given, parsed; undefined in the layout of another version. */
-export function storedEndpoints({ itemJson }: StoredModel): unknown {
-  return readRecord(parseJson(itemJson))?.['endpoints']
-}
-
-/** The model's lines in the settings when it was stored, as given to {@link encodeModel}. */
-export function storedWritten({ itemJson }: StoredModel): string | null {
-  const written = readRecord(parseJson(itemJson))?.['written']
-  return typeof written === 'string' ? written : null
+/**
+ * The endpoints that {@link encodeModel} was given, parsed, undefined in the layout of another version; and the model's
+ * lines in the settings when it was stored.
+ */
+export function storedFacts({ itemJson }: StoredModel): {
+  readonly endpoints: unknown
+  readonly written: string | null
+} {
+  const { endpoints, written } = readRecord(parseJson(itemJson)) ?? {}
+  return { endpoints, written: typeof written === 'string' ? written : null }
 }
 
 /** The settings' lines of a model, as text: the same text for the same lines. */

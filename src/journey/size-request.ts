@@ -90,16 +90,12 @@ function upstreamOf({ upstreams }: JourneyParts, offer: Offer): Upstream {
   return upstream
 }
 
-interface CheckedCall {
-  readonly upstream: Upstream
-  readonly format: WireFormat
-  readonly call: Call
-  readonly body: JsonBody
-  readonly offer: Offer
-}
-
 /** The wire for a call to the model's upstream. Throws the Problem of a call that can't be sent there. */
-function checkedWire(parts: JourneyParts, checked: CheckedCall): Wire {
+function checkedWire(
+  parts: JourneyParts,
+  checked: Pick<SizedRequest, 'upstream' | 'call' | 'body' | 'offer'> &
+    Pick<SizeRequestInput, 'format'>,
+): Wire {
   const { upstream, format, call, body, offer } = checked
   const { formats, publicNames } = parts
   const { parsesFiles } = upstream.dialect

@@ -275,17 +275,12 @@ function knownTexts(row: FoundApiKey, nowMs: number): readonly (readonly [string
   ]
 }
 
-function ownLimits({
-  keyRequestsPerMinuteMax,
-  keyInFlightMax,
-  accountRequestsPerMinuteMax,
-  accountInFlightMax,
-}: CallerLimits): Pick<Caller, 'ownLimits'> {
+function ownLimits(row: CallerLimits): Pick<Caller, 'ownLimits'> {
   const limits = {
-    keyRequestsPerMinuteMax,
-    keyInFlightMax,
-    accountRequestsPerMinuteMax,
-    accountInFlightMax,
+    keyRequestsPerMinuteMax: row.keyRequestsPerMinuteMax,
+    keyInFlightMax: row.keyInFlightMax,
+    accountRequestsPerMinuteMax: row.accountRequestsPerMinuteMax,
+    accountInFlightMax: row.accountInFlightMax,
   }
   return Object.values(limits).every((max) => max === null) ? {} : { ownLimits: limits }
 }

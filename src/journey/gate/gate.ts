@@ -44,7 +44,7 @@ const READ_ON_MAX = 16
 const READ_ON_TOTAL_MAX = 512
 
 /**
- * The limits of this process. The gate stands before bodies are read and protects memory: no API key can
+ * The limits of this process. The gate acts before bodies are read, and protects memory: no API key can
  * have more bodies read at a time than its limit, or send bodies without end only to have them refused. The gate
  * counts requests that never reach the ledger; the ledger counts those of other processes. Either refuses.
  *
