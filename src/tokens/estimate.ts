@@ -179,8 +179,8 @@ function spacesEnd(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * Tokenizers have one token for each run of up to sixteen spaces. A longer run is not always cut into the fewest of them,
- * so twelve are counted as one; and the last space may belong to the word that follows.
+ * The known vocabulary with the shortest runs of spaces has sixteen in one token. Not every vocabulary is known, so twelve
+ * count as one token, and the two at the ends of a run as one each: the last may belong to the word that follows.
  */
 function spaceTokens(spaces: number): number {
   return spaces <= 2 ? spaces : 2 + Math.ceil((spaces - 2) / 12)
