@@ -81,11 +81,11 @@ export class KnownRoutes {
       ? 'the path has one /v1 too many. Remove one from the base URL of the client.'
       : has.length > 0
         ? `the path takes ${oneOf(has)}.`
-        : this.#adviceOn(path, method)
+        : this.#adviceOn({ method, path })
     return new Problem('not_found', { message: `${named} does not exist: ${why}` })
   }
 
-  #adviceOn(path: string, method: string): string {
+  #adviceOn({ method, path }: Pick<Route, 'method'> & { readonly path: string }): string {
     const isAdminPath = /^\/v1\/admin(?:\/|$)/.test(path)
     if (isAdminPath && !this.#routes.some(({ url }) => url.startsWith('/v1/admin/'))) {
       return 'the admin API is off. The setting ADMIN_API_TOKEN turns it on.'
@@ -93,7 +93,7 @@ export class KnownRoutes {
     const absent = ABSENT_PATHS.find(([pattern]) => pattern.test(path))
     if (absent !== undefined) return absent[1]
     // What follows the start of an admin's path names no endpoint of keys.
-    const meant = isAdminPath ? null : this.#meantBy(path, method)
+    const meant = isAdminPath ? null : this.#meantBy(path, (route) => route.method === method)
     if (meant === null) return '/docs lists the endpoints.'
     return `${meant}/` === path
       ? `the endpoint is ${meant}: leave out the slash at the end.`
@@ -102,9 +102,9 @@ export class KnownRoutes {
 
   /**
    * The endpoint below `/v1` that a path ends with, as with a base URL that lacks `/v1` or has more; null: none. By
-   * position: the path, and the method that an endpoint with parameters must have.
+   * position: the path, and which endpoints with parameters may be meant.
    */
-  #meantBy(path: string, method: string): string | null {
+  #meantBy(path: string, mayBeMeant: (route: Route) => boolean): string | null {
     const parts = path.split('/').filter((part) => part !== '')
     if (parts.length > PARTS_MAX) return null
     for (let from = 0; from < parts.length; from++) {
@@ -114,7 +114,7 @@ export class KnownRoutes {
       // Strangers do not learn which paths admins have.
       if (endpoint.startsWith('/v1/admin')) continue
       if (this.#routes.some(({ url }) => url === endpoint)) return endpoint
-      const fits = (route: Route) => route.method === method && route.path.test(written)
+      const fits = (route: Route) => mayBeMeant(route) && route.path.test(written)
       if (this.#routes.some(fits)) return echoed(written)
     }
     return null
