@@ -124,7 +124,16 @@ const PASSED: readonly (readonly [keyof typeof COUNTED_DIALECTS, string, object]
     'openai-compatible',
     'chat',
     {
-      messages: [{ role: 'assistant', content: 'x', reasoning_content: 'y', prefix: true }],
+      messages: [
+        { role: 'assistant', content: 'x', reasoning_content: 'y', prefix: true },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: [{ type: 'text', text: 'x' }], closed: true },
+            { type: 'text', text: 'y' },
+          ],
+        },
+      ],
       top_k: 5,
       dry_multiplier: 1,
       guided_json: { type: 'object' },

@@ -109,6 +109,12 @@ function allOf(row: FieldRow, names: string): FieldTable {
 const PARTS = {
   ...CHAT_PARTS,
   video_url: object({ type: PASSED, video_url: textOr(object({ url: PASSED })) }),
+  // Mistral's answers have it, and clients send whole answers back.
+  thinking: object({
+    type: PASSED,
+    thinking: listOf(byType({ text: object({ type: PASSED, text: PASSED }) })),
+    closed: PASSED,
+  }),
 } as const satisfies FieldTable
 
 const MESSAGE = {
