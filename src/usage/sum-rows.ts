@@ -1,7 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
-import { slicesOf } from '../vocabulary/slices.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import type { Span } from './sum-plan.ts'
 import { GROUPING_COLUMNS, type SelectedSums, selectSums, sumsOf, type UsageSums } from './sums.ts'
@@ -103,10 +102,15 @@ export async function readRolled(
 // The rows of one statement are read without a pause, in which no other request is served.
 const GROUPED_PERIODS_AT_ONCE = 14
 
-/** Rolled days or hours in parts, where each of them can have many rows. */
+/** Rolled days or hours in parts of a few periods, because each period can have many rows. */
 function partsOf(places: RolledPart['places'], { by }: RowsQuery): readonly RolledPart['places'][] {
-  if (by === null || !isOfSinglePeriods(places)) return [places]
-  return [...slicesOf([...places], GROUPED_PERIODS_AT_ONCE)].map((part) => new Map(part))
+  if (by === null) return [places]
+  const partOf = new Map<number, number>()
+  for (const place of places.values()) {
+    if (!partOf.has(place)) partOf.set(place, Math.floor(partOf.size / GROUPED_PERIODS_AT_ONCE))
+  }
+  const parts = Map.groupBy(places, ([, place]) => partOf.get(place) ?? 0)
+  return [...parts.values()].map((part) => new Map(part))
 }
 
 async function readPart(

@@ -352,7 +352,12 @@ async function rowsOfTags(lists: readonly SumRow[], all: UsageSums): Promise<rea
     if (tags.size > TAGS_MAX) throw tooManyTags()
   }
   const untagged = subtractSums(all, allOf(lists))
-  const rows = [...tags].map(([id, sums]) => rowOf(id, { name: null, sums })).toSorted(byCharge)
+  const rows: ReportRow[] = []
+  for (const [id, sums] of tags) {
+    rows.push(rowOf(id, { name: null, sums }))
+    if (rows.length % ROWS_AT_ONCE === 0) await turn()
+  }
+  rows.sort(byCharge)
   if (untagged.requests === 0) return rows
   return [...rows, rowOf(null, { name: null, sums: untagged })]
 }
