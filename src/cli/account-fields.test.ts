@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, expect, test } from 'vitest'
-import { commandLineOfEachTest, openCommandLine } from './testing/command-line.ts'
+import { commandLineOfEachTest, openCommandLine, printed } from './testing/command-line.ts'
 
 /** The fields that a shop sets on accounts and keys. */
 
@@ -36,6 +36,20 @@ test('an external ID and notes are set, shown and removed', async () => {
   })
   const { exitCode, notes: said } = await line.run('key', 'create', id, '--metadata', 'plan')
   expect([exitCode, said]).toEqual([2, expect.stringContaining('`--metadata` must be a key')])
+})
+
+test('a list that a filter empties says that nothing matches, and not that there is nothing', async () => {
+  expect(await line.run('key', 'list', id)).toEqual(
+    printed(expect.stringMatching(/^no API keys: /)),
+  )
+  await line.run('key', 'create', id, '--name', 'laptop')
+  for (const [args, out] of [
+    [['account', 'list', '--search', 'grace'], 'no accounts match\n'],
+    [['account', 'list', '--state', 'suspended', '--sort', 'name'], 'no accounts match\n'],
+    [['key', 'list', id, '--search', 'phone'], 'no API keys match\n'],
+  ] as const) {
+    expect(await line.run(...args)).toEqual(printed(out))
+  }
 })
 
 test('an account that already has the external ID is shown, and a person learns that nothing changed', async () => {

@@ -34,6 +34,7 @@ function stateText({ state, credit: { backed } }: Account): string {
 const LISTED = {
   list: 'accounts',
   none: 'no accounts yet: create one with `tollgate account create <name>`',
+  noneMatch: 'no accounts match',
   cut: ['NAME'],
   columns: {
     ID: ({ id }: Account) => id,
@@ -201,7 +202,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         'tollgate account list --state low_credit --sort available',
         'tollgate account list --sort -spend --since 2027-01-01 --until 2027-02-01',
       ],
-      show: (answered) => columnsOf(answered.body).page(answered),
+      show: (answered, ran) => columnsOf(answered.body).page(answered, ran),
     },
     {
       name: 'show',

@@ -119,10 +119,10 @@ export const ACTION_COMMANDS: CommandGroup = {
         'tollgate action list --field fee',
         'tollgate action list --by "command line" --csv > actions.csv',
       ],
-      show: async (answered) =>
+      show: async (answered, ran) =>
         answered.body instanceof Readable
           ? { out: (await text(answered.body)).trimEnd() }
-          : ACTIONS.page(answered),
+          : ACTIONS.page(answered, ran),
     },
   ],
 }

@@ -19,6 +19,7 @@ import { EXPIRES_OPTION, readExpiry, readGrace } from './times.ts'
 const KEYS = shownRows(apiKeyShape, {
   list: 'keys',
   none: 'no API keys: create one with `tollgate key create <account>`',
+  noneMatch: 'no API keys match',
   cut: ['NAME'],
   columns: {
     ID: ({ id }) => id,

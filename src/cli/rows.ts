@@ -3,7 +3,7 @@ import { type ListName, listShape, readCursor, writeCursor } from '../operations
 import type { Answered } from '../operations/operation.ts'
 import { type Shown, show } from './operation-command.ts'
 import { CUT_WIDTH_MIN, type FittingTable, fittingTable } from './table.ts'
-import type { Taken } from './typed-input.ts'
+import type { Sent, Taken } from './typed-input.ts'
 
 type PagedList = Parameters<typeof readPlace>[0]
 
@@ -12,6 +12,8 @@ interface Columns<Row> {
   readonly list: PagedList
   /** The text where there are no rows. */
   readonly none: string
+  /** The text where options of the command leave no row. Default: `none`. */
+  readonly noneMatch?: string
   /** Cells by heading. */
   readonly columns: Readonly<Record<string, (row: Row) => string>>
   /** The headings of columns of free text, which a list cuts to the width of a terminal. Default: none. */
@@ -23,8 +25,8 @@ interface Columns<Row> {
 /** Shows rows of a shape: one row, or a page of them. */
 export function shownRows<Shape extends z.ZodType>(
   shape: Shape,
-  { list, none, columns, cut = [], details = {} }: Columns<z.output<Shape>>,
-): Readonly<Record<'one' | 'page', (answered: Answered) => Shown>> {
+  { list, none, noneMatch = none, columns, cut = [], details = {} }: Columns<z.output<Shape>>,
+): ShownRows {
   const kept = Object.fromEntries(cut.map((heading) => [heading, CUT_WIDTH_MIN]))
   const inTable = (rows: readonly z.output<Shape>[], cutTo: typeof kept): FittingTable =>
     fittingTable(
@@ -42,15 +44,26 @@ export function shownRows<Shape extends z.ZodType>(
     one: show(shape, (row) => ({
       out: (columnsMax) => inTable([row], {})(columnsMax) + below(row),
     })),
-    page: show(listShape(shape), ({ data, next_cursor }) => {
+    page(answered, { sent: { query } }) {
+      const { data, next_cursor } = listShape(shape).parse(answered.body)
       const next = nextPlace(list, next_cursor)
+      const isFiltered = Object.keys(query).some((name) => !FILTERS_NOTHING.has(name))
       return {
-        out: data.length === 0 ? none : inTable(data, kept),
+        out: data.length > 0 ? inTable(data, kept) : isFiltered ? noneMatch : none,
         ...(next === null ? {} : { note: `more: --after ${next}` }),
       }
-    }),
+    },
   }
 }
+
+/** Shows one row, or a page of rows. */
+interface ShownRows {
+  readonly one: (answered: Answered) => Shown
+  readonly page: (answered: Answered, ran: { readonly sent: Pick<Sent, 'query'> }) => Shown
+}
+
+/** The options of lists that leave out no row: the range of accounts is that of their spend. */
+const FILTERS_NOTHING: ReadonlySet<string> = new Set(['limit', 'sort', 'from', 'to'])
 
 /** A result with one more line below it. */
 export function withLine(out: Shown['out'], line: string): FittingTable {
