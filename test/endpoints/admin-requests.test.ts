@@ -79,7 +79,9 @@ test('looking up a request that was refused before it was forwarded says where t
 
 test('an unresolved request is settled at its cost with the fee, and the rest of its hold is returned', async () => {
   const path = await requestAfter(LOST)
-  expect((await admin.get(path)).json).toMatchObject({ state: 'unresolved', charge: 0 })
+  expect((await admin.get(path)).json).toMatchObject({
+    ...{ state: 'unresolved', charge: 0, estimated: false },
+  })
   const settled = await settle(path, 2_000)
   expect(settled).toMatchObject({
     httpStatus: 200,

@@ -37,6 +37,10 @@ test('a rotated key has a new secret and the same ID and spend, and its previous
   const shown = (await admin.get(`/v1/admin/keys/${id}`)).json
   expect(shown).not.toHaveProperty('key')
   expect(shown['previous_expires_at']).toBe(json['previous_expires_at'])
+  const { db } = admin.world.gateway.store
+  await db.updateTable('api_keys').set({ previous_expires_at_ms: Date.now() }).execute()
+  const later = (await admin.get(`/v1/admin/keys/${id}`)).json
+  expect(later['previous_expires_at']).toBeNull()
 })
 
 test('a second rotation ends the first secret at once, and a rotation without grace ends the previous one', async () => {

@@ -105,7 +105,7 @@ test('limits of a key and of an account refuse, above and below the defaults, an
   expect(ofTokens.headers['x-should-retry']).toBe('false')
 })
 
-test('the limit of requests in flight can be more than eight for a key, and lower for an account', async () => {
+test('the limit of requests in flight can be more than eight for a key, and lower for an account, and their holds use up an allowance', async () => {
   const { account, key, text } = await payer()
   await admin.patch(key, { limits: { in_flight: 10 } })
   const gate = admin.world.simulator.gate('own-limits')
@@ -122,6 +122,15 @@ test('the limit of requests in flight can be more than eight for a key, and lowe
   await gate.arrived(10)
   const ofKey = await chatNow(text)
   expect(ofKey).toEqual(refusal(429, 'too_many_concurrent_requests'))
+  const { held } = (await admin.get(key)).json
+  const day = { amount: held, period: 'day', time_zone: 'UTC' }
+  const full = await admin.patch(key, { allowance: day })
+  expect(full.json).toMatchObject({ state: 'limit_reached', allowance: { spent: 0, held } })
+  nowMs += 24 * HOUR_MS
+  const next = (await admin.get(key)).json
+  expect(next).toMatchObject({ state: 'active', allowance: { spent: 0, held: 0 } })
+  nowMs -= 24 * HOUR_MS
+  await admin.patch(key, { allowance: null })
   const advice = 'Wait for one to end, or ask the operator for a higher limit.'
   expect(JSON.stringify(ofKey.json)).toContain(
     `This API key already has 10 requests in flight. ${advice}`,

@@ -101,18 +101,18 @@ async function newInvitation({ id: accountId }: TestAccount): Promise<string> {
 
 /** The id of a purchase that was paid with play money. */
 async function bought({ apiKey }: TestAccount): Promise<string> {
-  const begun = await world.send(
-    apiKey,
-    { method: 'card', amount: 25_000_000 },
-    '/v1/credit/purchases',
-  )
+  const asked = { method: 'card', amount: 25_000_000 }
+  const begun = await world.send(apiKey, asked, '/v1/credit/purchases')
   const { purchase, url } = Object(await begun.json())
-  const { pathname, search } = new URL(url)
-  await fetch(world.url(pathname + search), {
-    method: 'POST',
-    headers: { origin: new URL(world.url('/')).origin },
-  })
+  await pay(url)
   return purchase.id
+}
+
+/** Pays with play money. */
+async function pay(page: string): Promise<void> {
+  const { pathname, search } = new URL(page)
+  const headers = { origin: new URL(world.url('/')).origin }
+  await fetch(world.url(pathname + search), { method: 'POST', headers })
 }
 
 /** Every operation of the page, as a list made without a process has it. */
@@ -282,7 +282,12 @@ test("Activity is downloaded as CSV, only of the user's own account, and an unkn
   expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
   expect(headers.get('content-disposition')).toBe('attachment')
   expect(text).toContain(`\r\n${own.requestId},`)
-  expect(text).not.toContain(another.requestId)
+  const named = `?account=${another.account.id}`
+  const list = await browsers.member.get(path.replace('.csv', named))
+  for (const each of [text, (await browsers.member.get(path + named)).text, list.text]) {
+    expect(each).toContain(own.requestId)
+    expect(each).not.toContain(another.requestId)
+  }
   expect((await browsers.member.get(`${path}?model=sim/none`)).text).not.toContain('req_')
   expect(errorOf(await browsers.member.get(`${path}?limit=5`))).toMatchObject({ param: 'limit' })
   // A HEAD would read all of it, with no client that takes it.
@@ -315,12 +320,7 @@ test('a payment that was left can be continued at its own page until it is paid,
   const purchase = `accounts/${another.account.id}/purchases/${purchaseId}`
   const path = `${purchase}/page`
   expect((await owner.get(purchase)).json).toMatchObject({ id: purchaseId, state: 'open' })
-  const { json } = await owner.get(path)
-  const { pathname, search } = new URL(String(json['url']))
-  await fetch(world.url(pathname + search), {
-    method: 'POST',
-    headers: { origin: new URL(world.url('/')).origin },
-  })
+  await pay(String((await owner.get(path)).json['url']))
   for (const looked of await Promise.all([owner.get(purchase), owner.get(purchase)])) {
     expect(looked.json).toMatchObject({ id: purchaseId, state: 'credited', credit: 5_000_000 })
   }

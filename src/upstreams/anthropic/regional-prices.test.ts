@@ -10,6 +10,7 @@ const LISTED = [
   'claude-sonnet-4-6',
   'claude-opus-4-5-20251101',
   'claude-haiku-4-5',
+  'claude-3-7-sonnet-20250219',
 ]
 
 /** Anthropic's API, whose list of models is at hand. */
@@ -53,7 +54,7 @@ test('answers of Claude Opus 4.6 and later that were computed in the US have tok
   })
 })
 
-test.each(['claude-opus-4-5-20251101', 'claude-haiku-4-5'])(
+test.each(['claude-opus-4-5-20251101', 'claude-haiku-4-5', 'claude-3-7-sonnet-20250219'])(
   '%s has one price in every region, for it can be bound to none',
   async (id) => {
     const offer = (await offers()).get(id)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { wholeRequest } from '../../../test/raw-server.ts'
+import { answering } from '../../../test/raw-server.ts'
 import { UpstreamRefusesAccount } from '../provider-records.ts'
 import { closeOpened, serverThat, upstreamAt } from '../testing/attempts.ts'
 import { fetchVendorModels } from './vendor-list.ts'
@@ -8,10 +8,8 @@ afterEach(closeOpened)
 
 /** The result of reading a server that answers its list of models with this. */
 async function listOf(status: string, body: string) {
-  const { baseUrl } = await serverThat(async (socket) => {
-    await wholeRequest(socket)
-    socket.end(`HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
-  })
+  const answer = `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const { baseUrl } = await serverThat(answering(answer))
   return fetchVendorModels(upstreamAt(baseUrl), '/models')
 }
 
@@ -25,6 +23,13 @@ test('a list of models that Gemini refuses with a 400 about the key counts as a 
   for (const body of ['{"error":"no"}', '[]', 'no', JSON.stringify({ note: message })]) {
     await expect(listOf('400 Bad Request', body)).rejects.toThrow('answers 400')
   }
+})
+
+test('a list of models has the second in which each was made, of a number and of a date', async () => {
+  const made = [{ created: 5 }, { created_at: '1970-01-01T00:00:07Z' }]
+  const data = made.map((fields, place) => ({ id: `m${place}`, ...fields }))
+  const models = await listOf('200 OK', JSON.stringify({ data }))
+  expect(models?.map(({ created }) => created)).toEqual([5, 7])
 })
 
 const BODIES = ['', '404 page not found', '<h1>No</h1>', '{"error":"no"}']

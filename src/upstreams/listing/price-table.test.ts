@@ -10,6 +10,7 @@ import {
   priceReadingOf,
   priceSnapshotId,
   pricesAtTier,
+  tenPercentMore,
   tokenPricesAt,
 } from './price-table.ts'
 
@@ -22,6 +23,11 @@ const priceTable = fc
   .map(({ thresholds, prices }) => buildPriceTable(thresholds, () => prices.next().value ?? 0n))
 
 describe('a price table', () => {
+  test('of 1.1 times rounds up', () => {
+    const { input, request } = tenPercentMore(buildPriceTable([], () => 11n))
+    expect([input, request]).toEqual([13n, 11n])
+  })
+
   test('is the same after it is stored and read', () => {
     fc.assert(
       fc.property(priceTable, (prices) => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../../simulator/faults.ts'
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
-import { formatDecimal } from '../../vocabulary/money.ts'
+import { formatDecimal, parseDecimal } from '../../vocabulary/money.ts'
 import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { upstreamSettings } from '../testing/upstream-settings.ts'
 import { Upstream } from '../upstream.ts'
@@ -194,5 +194,27 @@ describe('an answer', () => {
   test('of an upstream that refuses connections is unavailable', async () => {
     await simulator.refuseConnections()
     expect((await fetchGeneration(upstream, { generationId: 'gen-1' })).kind).toBe('unavailable')
+  })
+})
+
+describe('the usage of our key', () => {
+  const answerTo = async (fault: Fault) => {
+    simulator.script({ path: '/key', ...fault })
+    return openrouter.fetchKeyUsage?.(upstream)
+  }
+
+  test('counts what its own keys at providers were charged, and the rest of its limit', async () => {
+    const rawBody = '{"data":{"usage":1.5,"byok_usage":0.25,"limit_remaining":7}}'
+    const [usageUsd, leftUsd] = [parseDecimal('1.75'), parseDecimal('7')]
+    expect(await answerTo({ rawBody })).toEqual({ kind: 'found', usageUsd, leftUsd })
+  })
+
+  test.each<[string, string, Fault]>([
+    ['a body without it', 'noFigure', { rawBody: '{"data":{}}' }],
+    ['404', 'noFigure', { status: 404 }],
+    ['401', 'refused', { status: 401 }],
+    ['500', 'unavailable', { status: 500 }],
+  ])('of %s is %s', async (_, kind, fault) => {
+    expect(await answerTo(fault)).toMatchObject({ kind })
   })
 })
