@@ -201,10 +201,7 @@ export function hashApiKey(text: string): string {
 export function isApiKeyShaped({
   text,
   keyTag,
-}: {
-  readonly text: string
-  readonly keyTag: string
-}): boolean {
+}: Readonly<Record<'text' | 'keyTag', string>>): boolean {
   const prefix = `sk-${keyTag}-`
   return text.startsWith(prefix) && KEY_PATTERN.test(text.slice(prefix.length))
 }

@@ -55,6 +55,16 @@ export function isRunAgain({ kind, by = null }: LedgerCommand): boolean {
   return isRunAgain === 'ofOperators' ? by !== null : isRunAgain
 }
 
+/** A verdict by the kind of its command; undefined: it is a command of another kind, or has no verdict. By position: the kind, the command, the verdict. */
+export function verdictOn<Kind extends CommandKind>(
+  kind: Kind,
+  given: LedgerCommand,
+  verdict: LedgerVerdict | undefined,
+): LedgerVerdict<Kind> | undefined {
+  // The verdict is that of the command's rule.
+  return given.kind === kind ? (verdict as LedgerVerdict<Kind>) : undefined
+}
+
 /** Whether the store has the effect of a command. By position: command, and verdict; undefined: it has none. */
 export function isDone<Kind extends CommandKind>(
   { kind, input }: LedgerCommand<Kind>,

@@ -62,12 +62,6 @@ const GATHER_MS_MAX = 2
 /** How long a batch whose rows are locked is run again by its owners. */
 const APART_MS_MAX = 2_000
 
-interface Aside {
-  /** Until then nothing of the owner is sent. */
-  untilMs: number
-  waitMs: number
-}
-
 const WAIT_FIRST_MS = 1_000
 // Requests are served within six seconds of the rows being free.
 const WAIT_MS_MAX = 4_000
@@ -81,7 +75,8 @@ const FORGOTTEN_AFTER_MS = 60_000
  */
 class LockedOwners {
   readonly #elapsedMs: () => number
-  readonly #owners = new Map<string, Aside>()
+  /** Until `untilMs`, nothing of an owner is sent. */
+  readonly #owners = new Map<string, { untilMs: number; waitMs: number }>()
 
   constructor(elapsedMs: () => number) {
     this.#elapsedMs = elapsedMs

@@ -17,7 +17,7 @@ type SettingName =
   | 'sale_store'
   /** The public key below which accounts have deposit addresses, as its SHA-256, hexadecimal. */
   | 'sale_key'
-  /** `2` once everything from before there were alerts was noted without emails; `1`: all but refunds and disputes. */
+  /** The kinds of alerts whose occasions from before there were such alerts are noted without emails, as a number. */
   | 'alerts_noted'
   /** A number that every change to a key, or to its account, raises. */
   | 'callers_version'

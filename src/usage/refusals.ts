@@ -189,17 +189,6 @@ async function oldestHour(db: Kysely<Tables>): Promise<number | null> {
   return row?.hour ?? null
 }
 
-interface RefusalsQuery {
-  readonly accountId: string
-  /** Hours since the Unix epoch: from the first on, before the other. */
-  readonly fromHour: number
-  readonly untilHour: number
-  /** Only requests with these API keys; null: with any. */
-  readonly apiKeyIds: readonly string[] | null
-  /** The most rows by API key and code. */
-  readonly keysMax: number
-}
-
 /** Refused requests that were answered with one code. */
 interface CountedCode {
   readonly code: string
@@ -208,18 +197,29 @@ interface CountedCode {
   readonly latest_at_ms: number
 }
 
-/** Refused requests of an account, the most frequent first. */
-interface CountedRefusals {
-  readonly codes: readonly CountedCode[]
-  /** The same by API key, but for requests that were counted without theirs. */
-  readonly keys: readonly (CountedCode & { readonly api_key_id: string })[]
-}
-
-/** Counts the refused requests of an account in whole hours. */
+/**
+ * Counts the refused requests of an account in whole hours, the most frequent first: by code, and by API key and code, but
+ * for requests that were counted without their key.
+ */
 export async function readRefusals(
   db: Kysely<Tables>,
-  { accountId, fromHour, untilHour, apiKeyIds, keysMax }: RefusalsQuery,
-): Promise<CountedRefusals> {
+  {
+    accountId,
+    fromHour,
+    untilHour,
+    apiKeyIds,
+    keysMax,
+  }: {
+    readonly accountId: string
+    /** Hours since the Unix epoch: from the first on, before the other. */
+    readonly fromHour: number
+    readonly untilHour: number
+    /** Only requests with these API keys; null: with any. */
+    readonly apiKeyIds: readonly string[] | null
+    /** The most rows by API key and code. */
+    readonly keysMax: number
+  },
+) {
   const figures = sql`cast(sum(requests) as bigint) as requests, max(latest_at_ms) as latest_at_ms`
   const ofKeys = apiKeyIds === null ? sql`` : sql`and api_key_id in (${sql.join(apiKeyIds)})`
   const where = sql`account_id = ${accountId} and hour >= ${fromHour} and hour < ${untilHour} ${ofKeys}`

@@ -160,10 +160,7 @@ export class UsageRoller {
   #takeLookBackDay({
     requestHour,
     watchedHour,
-  }: {
-    readonly requestHour: number
-    readonly watchedHour: number
-  }): number | null {
+  }: Readonly<Record<'requestHour' | 'watchedHour', number>>): number | null {
     const firstDay = dayOf(requestHour)
     const lastDay = dayOf(watchedHour)
     if (lastDay < firstDay) return null
@@ -203,10 +200,7 @@ export class UsageRoller {
 export function pauseMsAfter({
   tookMs,
   busyShare,
-}: {
-  readonly tookMs: number
-  readonly busyShare: number
-}): number {
+}: Readonly<Record<'tookMs' | 'busyShare', number>>): number {
   const range = PAUSE_PER_STATEMENT_BUSY - PAUSE_PER_STATEMENT_IDLE
   return Math.max(PAUSE_MS_MIN, tookMs * (PAUSE_PER_STATEMENT_IDLE + busyShare * range))
 }

@@ -32,10 +32,7 @@ export interface Pruned {
 export function pruneUntilId({
   settledBeforeMs,
   nowMs,
-}: {
-  readonly settledBeforeMs: number
-  readonly nowMs: number
-}): string {
+}: Readonly<Record<'settledBeforeMs' | 'nowMs', number>>): string {
   const watchedDay = Math.floor(watchedHourAt(nowMs) / DAY_HOURS)
   const timeMs = Math.min(settledBeforeMs, watchedDay * DAY_HOURS * HOUR_MS)
   return firstIdOf({ prefix: 'req', timeMs })

@@ -53,16 +53,17 @@ function isIndexed(filter: RequestFilter): boolean {
   return apiKeyId === undefined || [apiKeyId].flat().length === 1
 }
 
-interface Slices {
-  readonly page: RequestFilter & Page
-  readonly newestMs: number
-  readonly oldestMs: number
-  readonly elapsedMs: () => number
-}
-
 async function searchSlices(
   db: Kysely<Tables>,
-  { page, newestMs, oldestMs, elapsedMs }: Slices,
+  {
+    page,
+    newestMs,
+    oldestMs,
+    elapsedMs,
+  }: Readonly<Record<'newestMs' | 'oldestMs', number>> & {
+    readonly page: RequestFilter & Page
+    readonly elapsedMs: () => number
+  },
 ): Promise<FoundRequests> {
   const { limit, cursor = null, ...filter } = page
   const beganAtMs = elapsedMs()

@@ -4,13 +4,6 @@ import { isWithin } from '../rules/limits.ts'
 
 type Period = NonNullable<AccountRow['period']>
 
-/** An account or a key that has an allowance, and the sum that its period must have. */
-interface Watched {
-  readonly period: Period
-  spendMicros: number
-  heldMicros: number
-}
-
 /** The charges of an owner's requests that were pruned, and when the latest of them was settled. */
 export interface PrunedCharges {
   readonly chargeMicros: number
@@ -19,7 +12,11 @@ export interface PrunedCharges {
 
 /** Adds up, for each allowance, the requests whose holds opened in its period. */
 export class PeriodTally {
-  readonly #watched = new Map<string, Watched>()
+  /** The periods of accounts and keys that have an allowance, with the sums that they must have. */
+  readonly #watched = new Map<
+    string,
+    { readonly period: Period; spendMicros: number; heldMicros: number }
+  >()
 
   /** Call it with every account and key, before the requests. */
   watch({ id, period }: Pick<AccountRow | ApiKeyRow, 'id' | 'period'>): void {

@@ -1,6 +1,6 @@
-import { isDone, isRunAgain, keptCommand } from '../apply-command.ts'
+import { isDone, isRunAgain, keptCommand, verdictOn } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
-import type { Settled, SettleInput } from '../ledger.ts'
+import type { SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
 import {
   type PackedText,
@@ -142,8 +142,9 @@ export class CommitMemory {
    * By position: command, verdict.
    */
   #isUnknownRepeat(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
-    if (command.kind === 'settle') return isSettled(verdict) && !verdict.settledNow
-    if (command.kind !== 'openHold' || !isOpened(verdict) || !verdict.isRepeat) return false
+    if (command.kind === 'settle')
+      return verdictOn('settle', command, verdict)?.settledNow === false
+    if (command.kind !== 'openHold' || grantOf(command, verdict)?.isRepeat !== true) return false
     return !this.#open.has(command.input.requestId)
   }
 
@@ -152,8 +153,9 @@ export class CommitMemory {
     command: LedgerCommand,
     { verdict, nowMs }: { readonly verdict: LedgerVerdict | undefined; readonly nowMs: number },
   ): string | null {
-    if (command.kind === 'openHold' && isOpened(verdict)) {
-      const hold = packHold({ input: command.input, grant: verdict, openedAtMs: nowMs })
+    const grant = grantOf(command, verdict)
+    if (command.kind === 'openHold' && grant !== null) {
+      const hold = packHold({ input: command.input, grant, openedAtMs: nowMs })
       this.#open.set(command.input.requestId, hold)
       return packRequest(hold, null)
     }
@@ -209,17 +211,13 @@ function isKeptWhole(command: LedgerCommand, verdict: LedgerVerdict | undefined)
   return isRunAgain(command) && isDone(command, verdict)
 }
 
-function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['grant'] {
-  return typeof verdict === 'object' && verdict !== null && 'grantedMicros' in verdict
-}
-
-function isSettled(verdict: LedgerVerdict | undefined): verdict is Settled {
-  return (
-    typeof verdict === 'object' &&
-    verdict !== null &&
-    'overrunMicros' in verdict &&
-    'settledNow' in verdict
-  )
+/** The hold that a command has opened, now or before; null: none. By position: command, verdict. */
+function grantOf(
+  command: LedgerCommand,
+  verdict: LedgerVerdict | undefined,
+): OpenedHold['grant'] | null {
+  const opened = verdictOn('openHold', command, verdict)
+  return opened?.kind === 'opened' ? opened : null
 }
 
 /** The evidence that a command gives; null: another command or a mark gives it. By position: command, verdict. */
@@ -227,15 +225,14 @@ function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): 
   switch (command.kind) {
     case 'openHold':
       // An earlier batch opened a hold that is asked for again: it is no evidence for this batch.
-      if (!isOpened(verdict) || verdict.isRepeat) return null
+      if (grantOf(command, verdict)?.isRepeat !== false) return null
       return { kind: 'opened', requestId: command.input.requestId }
     case 'settle':
-      if (!isSettled(verdict) || !verdict.settledNow) return null
+      if (verdictOn('settle', command, verdict)?.settledNow !== true) return null
       return { kind: 'ended', requestId: command.input.requestId }
     case 'rebook': {
       const { opened, settle } = command.input
-      const isBooked = typeof verdict === 'object' && verdict !== null && 'wasMissing' in verdict
-      if (!isBooked) return null
+      if (verdictOn('rebook', command, verdict)?.kind !== 'rebooked') return null
       const { requestId } = opened.input
       return { kind: settle === null ? 'opened' : 'ended', requestId }
     }

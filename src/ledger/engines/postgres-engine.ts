@@ -21,7 +21,7 @@ import {
   storeFaultOf,
 } from '../../store/store-failure.ts'
 import { messageOf } from '../../vocabulary/message-of.ts'
-import { applyCommand, uncountedBy } from '../apply-command.ts'
+import { applyCommand, uncountedBy, verdictOn } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Uncounted } from '../counts.ts'
 import type { LedgerLimits } from '../ledger.ts'
@@ -298,8 +298,7 @@ async function refuseRepeats(
   const refused: string[] = []
   for (const [place, command] of commands.entries()) {
     if (command.kind !== 'openHold') continue
-    const verdict = verdicts[place]
-    const isRefused = typeof verdict === 'object' && verdict !== null && 'facts' in verdict
+    const isRefused = verdictOn('openHold', command, verdicts[place])?.kind === 'refused'
     if (isRefused) refused.push(command.input.requestId)
   }
   if (refused.length === 0) return

@@ -1,5 +1,5 @@
 import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
-import { isDone, withHighestLost } from '../apply-command.ts'
+import { isDone, verdictOn, withHighestLost } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { OperatorAction } from '../operator-actions.ts'
 import type { RebookInput } from '../rules/rebook.ts'
@@ -121,13 +121,12 @@ export class Rebooking {
   }
 
   #count(command: LedgerCommand, verdict: LedgerVerdict | undefined): void {
-    if (command.kind !== 'rebook') {
-      if (command.kind !== 'settle') this.#commands++
-      return
-    }
-    if (typeof verdict !== 'object' || verdict === null || !('wasMissing' in verdict)) return
-    if (verdict.wasMissing || verdict.settledNow) this.#requests++
-    if (verdict.settledNow) this.#chargeMicros = micros(this.#chargeMicros + verdict.chargedMicros)
+    if (command.kind !== 'rebook' && command.kind !== 'settle') this.#commands++
+    const booked = verdictOn('rebook', command, verdict)
+    if (booked?.kind !== 'rebooked') return
+    const { wasMissing, settledNow, chargedMicros } = booked
+    if (wasMissing || settledNow) this.#requests++
+    if (settledNow) this.#chargeMicros = micros(this.#chargeMicros + chargedMicros)
   }
 }
 

@@ -42,7 +42,8 @@ export interface Terms {
   readonly limits: LedgerLimits
 }
 
-interface Payer {
+/** The account and the key that a request is held and charged on. */
+export interface Payer {
   readonly account: AccountRow
   readonly apiKey: ApiKeyRow
 }
@@ -204,19 +205,11 @@ type CreditInput = Pick<
   'freeCreditQualifies' | 'freeCreditAloneRunsOnLess' | 'leastMicros'
 >
 
-/** The part of an account's credit that a request could hold. */
-interface CreditForRequest {
-  readonly availableMicros: Micros
-  /** The part of the available credit that is free credit. */
-  readonly freeMicros: Micros
-  /** Whether the account has no paid credit. */
-  readonly isFreeOnly: boolean
-  /** The least that the request runs on. */
-  readonly leastMicros: Micros
-}
-
-/** The part of an account's credit that a request could hold. By position: the account, the request, and the moment. */
-function creditFor(account: AccountRow, input: CreditInput, nowMs: number): CreditForRequest {
+/**
+ * The part of an account's credit that a request could hold, the part of it that is free credit, whether the account has
+ * no paid credit, and the least that the request runs on. By position: the account, the request, and the moment.
+ */
+function creditFor(account: AccountRow, input: CreditInput, nowMs: number) {
   const available = availableCredit(account, nowMs)
   const freeMicros = input.freeCreditQualifies ? available.freeMicros : ZERO_MICROS
   const isFreeOnly = account.backedBalanceMicros <= 0
@@ -259,22 +252,45 @@ interface RecordHoldInput {
 }
 
 function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHoldInput): void {
-  const { account, apiKey } = payer
   const { nowMs, limits } = terms
-  const admitted = admittedBy({ ...payer, tokens: input.tokens, limits, nowMs })
-  const inPeriod = { openedAtMs: nowMs, spendMicros: 0, heldMicros: grant.grantedMicros }
-  const { tokenCount } = admitted
-  work.requests.insert(requestRowOf({ input, grant, tokenCount, openedAtMs: nowMs }))
+  const { ofApiKey, ofAccount, tokenCount } = admittedBy({
+    ...payer,
+    tokens: input.tokens,
+    limits,
+    nowMs,
+  })
+  const account = { ...payer.account, ...ofAccount }
+  const apiKey = { ...payer.apiKey, ...ofApiKey }
+  holdCredit(work, { account, apiKey }, { input, grant, tokenCount, openedAtMs: nowMs, nowMs })
+}
+
+/** A hold as it is recorded. */
+interface RecordedHold
+  extends Pick<RecordHoldInput, 'input'>,
+    Pick<RequestRow, 'tokenCount' | 'openedAtMs'> {
+  readonly grant: Pick<RecordHoldInput['grant'], 'grantedMicros' | 'backedMicros' | 'freeMicros'>
+}
+
+/**
+ * Holds the credit of a request, and adds its row. By position: the rows; the account and the key, in the periods in
+ * which the hold counts; the hold, and the present time.
+ */
+export function holdCredit(
+  work: UnitOfWork,
+  { account, apiKey }: Payer,
+  { nowMs, ...hold }: RecordedHold & { readonly nowMs: number },
+): void {
+  const { grant, openedAtMs } = hold
+  const inPeriod = { openedAtMs, spendMicros: 0, heldMicros: grant.grantedMicros }
+  work.requests.insert(requestRowOf(hold))
   work.apiKeys.update({
     ...apiKey,
-    ...admitted.ofApiKey,
     heldMicros: addMicros(apiKey.heldMicros, grant.grantedMicros),
     openHolds: apiKey.openHolds + 1,
     period: periodAfter(apiKey.period, inPeriod),
   })
   const holding = {
     ...account,
-    ...admitted.ofAccount,
     backedHeldMicros: addMicros(account.backedHeldMicros, grant.backedMicros),
     freeHeldMicros: addMicros(account.freeHeldMicros, grant.freeMicros),
     openHolds: account.openHolds + 1,
@@ -284,15 +300,7 @@ function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHold
 }
 
 /** The row of a request whose hold opens. */
-export function requestRowOf({
-  input,
-  grant,
-  tokenCount,
-  openedAtMs,
-}: Pick<RecordHoldInput, 'input'> &
-  Pick<RequestRow, 'tokenCount' | 'openedAtMs'> & {
-    readonly grant: Pick<RecordHoldInput['grant'], 'backedMicros' | 'freeMicros'>
-  }): RequestRow {
+function requestRowOf({ input, grant, tokenCount, openedAtMs }: RecordedHold): RequestRow {
   return {
     ...REQUESTS.start,
     id: input.requestId,

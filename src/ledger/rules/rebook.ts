@@ -1,17 +1,11 @@
-import type { AccountRow, ApiKeyRow } from '../../store/schema.ts'
-import {
-  addMicros,
-  type Micros,
-  minMicros,
-  subtractMicros,
-  ZERO_MICROS,
-} from '../../vocabulary/money.ts'
+import type { AccountRow } from '../../store/schema.ts'
+import { type Micros, minMicros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { OpenHoldInput, OpenHoldVerdict, SettleInput } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
 import { chargedMicros } from './charge.ts'
-import { availableCredit, lapseFreeCredit } from './credit.ts'
-import { periodAfter, periodAt } from './limits.ts'
-import { requestRowOf, type Terms } from './open-hold.ts'
+import { availableCredit } from './credit.ts'
+import { periodAt } from './limits.ts'
+import { holdCredit, type Payer, type Terms } from './open-hold.ts'
 import { settleHold } from './settle-hold.ts'
 
 /** How a command whose row takes a number is run again: the row keeps its number, which people may have on paper. */
@@ -83,26 +77,16 @@ export function rebook(
 function openAgain(
   work: UnitOfWork,
   { input, grant, openedAtMs }: OpenedHold,
-  { account, apiKey, nowMs }: { account: AccountRow; apiKey: ApiKeyRow; nowMs: number },
+  { account, apiKey, nowMs }: Payer & { readonly nowMs: number },
 ): void {
   const freeMicros = minMicros(grant.freeMicros, availableCredit(account, nowMs).freeMicros)
-  const again = { freeMicros, backedMicros: subtractMicros(grant.grantedMicros, freeMicros) }
-  work.requests.insert(requestRowOf({ input, grant: again, tokenCount: null, openedAtMs }))
-  const inPeriod = { openedAtMs, spendMicros: 0, heldMicros: grant.grantedMicros }
-  work.apiKeys.update({
-    ...apiKey,
-    heldMicros: addMicros(apiKey.heldMicros, grant.grantedMicros),
-    openHolds: apiKey.openHolds + 1,
-    period: usedAt(periodAfter(periodAt(apiKey, { work, nowMs }), inPeriod), openedAtMs),
-  })
-  const holding = {
-    ...account,
-    backedHeldMicros: addMicros(account.backedHeldMicros, again.backedMicros),
-    freeHeldMicros: addMicros(account.freeHeldMicros, freeMicros),
-    openHolds: account.openHolds + 1,
-    period: usedAt(periodAfter(periodAt(account, { work, nowMs }), inPeriod), openedAtMs),
+  const backedMicros = subtractMicros(grant.grantedMicros, freeMicros)
+  const again = { ...grant, freeMicros, backedMicros }
+  const inPeriod = <Row extends Payer['account'] | Payer['apiKey']>(row: Row): Row => {
+    return { ...row, period: usedAt(periodAt(row, { work, nowMs }), openedAtMs) }
   }
-  work.accounts.update(lapseFreeCredit(work, holding, nowMs))
+  const payer = { account: inPeriod(account), apiKey: inPeriod(apiKey) }
+  holdCredit(work, payer, { input, grant: again, tokenCount: null, openedAtMs, nowMs })
 }
 
 /** By position: a period, and when a hold has opened, which may be behind its end where a clock was set back. */

@@ -132,7 +132,7 @@ export function abandonHolds(
   for (const requestId of requestIds) {
     const row = work.requests.get(requestId)
     if (row === undefined || row.state !== 'open') continue
-    const moved = moveRequest(work, row, unresolvedMove(nowMs))
+    const moved = moveRequest(work, row, uncharged('unresolved', nowMs))
     work.requests.update({ ...moved, swept: true })
     abandoned++
   }
@@ -156,9 +156,8 @@ function moveOfResolution(resolution: Resolution, nowMs: number): Move {
     case 'provisional':
       return provisionalMove(resolution, nowMs)
     case 'released':
-      return releasedMove(nowMs)
     case 'unresolved':
-      return unresolvedMove(nowMs)
+      return uncharged(resolution.kind, nowMs)
     default:
       return assertNever(resolution)
   }
@@ -173,7 +172,7 @@ function moveOfCorrection(row: RequestRow, correction: Correction, nowMs: number
     case 'provisional':
       return row.state === 'unresolved' ? provisionalMove(correction, nowMs) : null
     case 'givenUp':
-      return row.state === 'unresolved' ? releasedMove(nowMs) : standingMove(row, nowMs)
+      return row.state === 'unresolved' ? uncharged('released', nowMs) : standingMove(row, nowMs)
     default:
       return assertNever(correction)
   }
@@ -212,24 +211,10 @@ function provisionalMove(
   }
 }
 
-function releasedMove(nowMs: number): Move {
-  return {
-    state: 'released',
-    chargeMicros: ZERO_MICROS,
-    costUsd: null,
-    keepsHeld: 'nothing',
-    nowMs,
-  }
-}
-
-function unresolvedMove(nowMs: number): Move {
-  return {
-    state: 'unresolved',
-    chargeMicros: ZERO_MICROS,
-    costUsd: null,
-    keepsHeld: 'whole',
-    nowMs,
-  }
+/** The move of a request that is not charged, or not yet. */
+function uncharged(state: 'released' | 'unresolved', nowMs: number): Move {
+  const keepsHeld = state === 'released' ? 'nothing' : 'whole'
+  return { state, chargeMicros: ZERO_MICROS, costUsd: null, keepsHeld, nowMs }
 }
 
 function standingMove(row: RequestRow, nowMs: number): Move {

@@ -87,15 +87,18 @@ function nameFullCheck(parameters: URLSearchParams): void {
   }
 }
 
-interface UrlParts {
-  readonly scheme: string
-  readonly userInfo: string
-  readonly path: string
-  readonly parameters: URLSearchParams
-}
-
 /** By position: the parts that all servers share, and one server. */
-function urlOf({ scheme, userInfo, path, parameters }: UrlParts, { host, port }: Host): string {
+function urlOf(
+  {
+    scheme,
+    userInfo,
+    path,
+    parameters,
+  }: Readonly<Record<'scheme' | 'userInfo' | 'path', string>> & {
+    readonly parameters: URLSearchParams
+  },
+  { host, port }: Host,
+): string {
   const own = new URLSearchParams(parameters)
   let place = port === null ? host : `${host}:${port}`
   if (host.startsWith('/')) {
