@@ -30,132 +30,86 @@ const operator = createRoute({
 const ofOperator = screensOf(operator)
 
 const OPERATOR_SCREENS = [
-  ofOperator(
-    '/',
-    readHomeSearch,
-    screen(() => import('./screens/operator/home.tsx'), 'HomeScreen'),
-  ),
-  ofOperator(
-    '/accounts',
-    readAccountsSearch,
-    screen(() => import('./screens/operator/accounts.tsx'), 'AccountsScreen'),
-  ),
-  ofOperator(
-    '/usage',
-    readMarginSearch,
-    screen(() => import('./screens/operator/margin.tsx'), 'MarginScreen'),
-  ),
-  ofOperator(
-    '/purchases',
-    readPurchasesSearch,
-    screen(() => import('./screens/operator/purchases.tsx'), 'PurchasesScreen'),
-  ),
-  ofOperator(
-    '/codes',
-    readNothing,
-    screen(() => import('./screens/operator/codes.tsx'), 'CodesScreen'),
-  ),
-  ofOperator(
-    '/activity',
-    readAllActivitySearch,
-    screen(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
-  ),
-  ofOperator(
-    '/unsettled',
-    readNothing,
-    screen(() => import('./screens/operator/unsettled.tsx'), 'UnsettledScreen'),
-  ),
-  ofOperator(
-    '/models',
-    readOfferedSearch,
-    screen(() => import('./screens/models/offered-models.tsx'), 'OfferedModelsScreen'),
-  ),
-  ofOperator(
-    '/upstreams',
-    readNothing,
-    screen(() => import('./screens/operator/upstreams.tsx'), 'UpstreamsScreen'),
-  ),
-  ofOperator(
-    '/upstreams/$name',
-    readNothing,
-    screen(() => import('./screens/operator/upstreams.tsx'), 'OneUpstreamScreen'),
-  ),
-  ofOperator(
-    '/health',
-    readNothing,
-    screen(() => import('./screens/operator/health.tsx'), 'HealthScreen'),
-  ),
-  ofOperator(
-    '/webhooks',
-    readNothing,
-    screen(() => import('./screens/operator/webhooks.tsx'), 'WebhooksScreen'),
-  ),
-  ofOperator(
-    '/webhooks/$id',
-    readNothing,
-    screen(() => import('./screens/operator/webhook.tsx'), 'OneWebhookScreen'),
-  ),
-  ofOperator(
-    '/tokens',
-    readNothing,
-    screen(() => import('./screens/operator/tokens.tsx'), 'TokensScreen'),
-  ),
-  ofOperator(
-    '/operators',
-    readNothing,
-    screen(() => import('./screens/operator/operators.tsx'), 'OperatorsScreen'),
-  ),
-  ofOperator(
-    '/audit-log',
-    readAuditLogSearch,
-    screen(() => import('./screens/operator/audit-log.tsx'), 'AuditLogScreen'),
-  ),
+  ofOperator('/', readHomeSearch, {
+    HomeScreen: () => import('./screens/operator/home.tsx'),
+  }),
+  ofOperator('/accounts', readAccountsSearch, {
+    AccountsScreen: () => import('./screens/operator/accounts.tsx'),
+  }),
+  ofOperator('/usage', readMarginSearch, {
+    MarginScreen: () => import('./screens/operator/margin.tsx'),
+  }),
+  ofOperator('/purchases', readPurchasesSearch, {
+    PurchasesScreen: () => import('./screens/operator/purchases.tsx'),
+  }),
+  ofOperator('/codes', readNothing, {
+    CodesScreen: () => import('./screens/operator/codes.tsx'),
+  }),
+  ofOperator('/activity', readAllActivitySearch, {
+    ActivityScreen: () => import('./screens/activity/activity.tsx'),
+  }),
+  ofOperator('/unsettled', readNothing, {
+    UnsettledScreen: () => import('./screens/operator/unsettled.tsx'),
+  }),
+  ofOperator('/models', readOfferedSearch, {
+    OfferedModelsScreen: () => import('./screens/models/offered-models.tsx'),
+  }),
+  ofOperator('/upstreams', readNothing, {
+    UpstreamsScreen: () => import('./screens/operator/upstreams.tsx'),
+  }),
+  ofOperator('/upstreams/$name', readNothing, {
+    OneUpstreamScreen: () => import('./screens/operator/upstreams.tsx'),
+  }),
+  ofOperator('/health', readNothing, {
+    HealthScreen: () => import('./screens/operator/health.tsx'),
+  }),
+  ofOperator('/webhooks', readNothing, {
+    WebhooksScreen: () => import('./screens/operator/webhooks.tsx'),
+  }),
+  ofOperator('/webhooks/$id', readNothing, {
+    OneWebhookScreen: () => import('./screens/operator/webhook.tsx'),
+  }),
+  ofOperator('/tokens', readNothing, {
+    TokensScreen: () => import('./screens/operator/tokens.tsx'),
+  }),
+  ofOperator('/operators', readNothing, {
+    OperatorsScreen: () => import('./screens/operator/operators.tsx'),
+  }),
+  ofOperator('/audit-log', readAuditLogSearch, {
+    AuditLogScreen: () => import('./screens/operator/audit-log.tsx'),
+  }),
 ] as const
 
 const oneAccount = createRoute({
   getParentRoute: () => operator,
   path: '/accounts/$account',
-  ...screen(() => import('./screens/operator/account-frame.tsx'), 'AccountFrame'),
+  ...screen({ AccountFrame: () => import('./screens/operator/account-frame.tsx') }),
 })
 
 const ofAccount = screensOf(oneAccount)
 
 const ACCOUNT_TABS = [
-  ofAccount(
-    '/',
-    readComparedSearch,
-    screen(() => import('./screens/operator/account-summary.tsx'), 'AccountSummary'),
-  ),
-  ofAccount(
-    '/usage',
-    readUsageSearch,
-    screen(() => import('./screens/usage/usage.tsx'), 'UsageScreen'),
-  ),
-  ofAccount(
-    '/activity',
-    readOperatorActivitySearch,
-    screen(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
-  ),
-  ofAccount(
-    '/keys',
-    readKeysSearch,
-    screen(() => import('./screens/keys/keys.tsx'), 'KeysScreen'),
-  ),
-  ofAccount(
-    '/credit',
-    readCreditHistorySearch,
-    screen(() => import('./screens/operator/account-credit.tsx'), 'AccountCredit'),
-  ),
-  ofAccount(
-    '/members',
-    readMembersSearch,
-    screen(() => import('./screens/members/members.tsx'), 'MembersScreen'),
-  ),
-  ofAccount(
-    '/settings',
-    readNothing,
-    screen(() => import('./screens/operator/account-settings.tsx'), 'AccountSettings'),
-  ),
+  ofAccount('/', readComparedSearch, {
+    AccountSummary: () => import('./screens/operator/account-summary.tsx'),
+  }),
+  ofAccount('/usage', readUsageSearch, {
+    UsageScreen: () => import('./screens/usage/usage.tsx'),
+  }),
+  ofAccount('/activity', readOperatorActivitySearch, {
+    ActivityScreen: () => import('./screens/activity/activity.tsx'),
+  }),
+  ofAccount('/keys', readKeysSearch, {
+    KeysScreen: () => import('./screens/keys/keys.tsx'),
+  }),
+  ofAccount('/credit', readCreditHistorySearch, {
+    AccountCredit: () => import('./screens/operator/account-credit.tsx'),
+  }),
+  ofAccount('/members', readMembersSearch, {
+    MembersScreen: () => import('./screens/members/members.tsx'),
+  }),
+  ofAccount('/settings', readNothing, {
+    AccountSettings: () => import('./screens/operator/account-settings.tsx'),
+  }),
 ] as const
 
 /** The pages of operators and their addresses. */

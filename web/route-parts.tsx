@@ -31,10 +31,14 @@ export const BEHIND_SIGN_IN = {
   notFoundComponent: ScreenNotFound,
 } as const
 
-type Loaded = () => Promise<Record<string, unknown>>
+/** The module of a screen, by the name of its export. */
+type ScreenModule = Readonly<Record<string, () => Promise<Record<string, unknown>>>>
 
-/** A screen: its module and export, and the error that is shown if it cannot be loaded. */
-export function screen(load: Loaded, name: string) {
+/** A screen, and the error that is shown if it cannot be loaded. */
+export function screen(module: ScreenModule) {
+  const [named] = Object.entries(module)
+  if (named === undefined) throw new TypeError('a screen is the export of a module')
+  const [name, load] = named
   return {
     component: lazyScreen(load, name),
     errorComponent: ({ error }: { readonly error: unknown }) => (
@@ -43,14 +47,14 @@ export function screen(load: Loaded, name: string) {
   }
 }
 
-/** By position: the screens' parent, and of a screen its path, the reader of its search, and what it shows. */
+/** By position: the screens' parent, and of a screen its path, the reader of its search, and its module. */
 export function screensOf<Parent extends AnyRoute>(parent: Parent) {
   return function route<const Path extends string, Search>(
     path: Path,
     validateSearch: (search: Record<string, unknown>) => Search,
-    shown: ReturnType<typeof screen>,
+    module: ScreenModule,
   ) {
-    return createRoute({ getParentRoute: () => parent, path, validateSearch, ...shown })
+    return createRoute({ getParentRoute: () => parent, path, validateSearch, ...screen(module) })
   }
 }
 

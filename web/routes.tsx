@@ -138,57 +138,39 @@ const profile = createRoute({
 const ofAccount = screensOf(account)
 
 const ACCOUNT_SCREENS = [
-  ofAccount(
-    '/overview',
-    readOverviewSearch,
-    screen(() => import('./screens/overview/overview.tsx'), 'OverviewScreen'),
-  ),
-  ofAccount(
-    '/activity',
-    readActivitySearch,
-    screen(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
-  ),
-  ofAccount(
-    '/usage',
-    readUsageSearch,
-    screen(() => import('./screens/usage/usage.tsx'), 'UsageScreen'),
-  ),
-  ofAccount(
-    '/keys',
-    readKeysSearch,
-    screen(() => import('./screens/keys/keys.tsx'), 'KeysScreen'),
-  ),
-  ofAccount(
-    '/credit',
-    readCreditSearch,
-    screen(() => import('./screens/credit/credit.tsx'), 'CreditScreen'),
-  ),
-  ofAccount(
-    '/models',
-    readModelsSearch,
-    screen(() => import('./screens/models/models.tsx'), 'ModelsScreen'),
-  ),
-  ofAccount(
-    '/playground',
-    readPlaygroundSearch,
-    screen(() => import('./screens/playground/playground.tsx'), 'PlaygroundScreen'),
-  ),
-  ofAccount(
-    '/connect',
-    readConnectSearch,
-    screen(() => import('./screens/connect/connect.tsx'), 'ConnectScreen'),
-  ),
-  ofAccount(
-    '/members',
-    readMembersSearch,
-    screen(() => import('./screens/members/members.tsx'), 'MembersScreen'),
-  ),
+  ofAccount('/overview', readOverviewSearch, {
+    OverviewScreen: () => import('./screens/overview/overview.tsx'),
+  }),
+  ofAccount('/activity', readActivitySearch, {
+    ActivityScreen: () => import('./screens/activity/activity.tsx'),
+  }),
+  ofAccount('/usage', readUsageSearch, {
+    UsageScreen: () => import('./screens/usage/usage.tsx'),
+  }),
+  ofAccount('/keys', readKeysSearch, {
+    KeysScreen: () => import('./screens/keys/keys.tsx'),
+  }),
+  ofAccount('/credit', readCreditSearch, {
+    CreditScreen: () => import('./screens/credit/credit.tsx'),
+  }),
+  ofAccount('/models', readModelsSearch, {
+    ModelsScreen: () => import('./screens/models/models.tsx'),
+  }),
+  ofAccount('/playground', readPlaygroundSearch, {
+    PlaygroundScreen: () => import('./screens/playground/playground.tsx'),
+  }),
+  ofAccount('/connect', readConnectSearch, {
+    ConnectScreen: () => import('./screens/connect/connect.tsx'),
+  }),
+  ofAccount('/members', readMembersSearch, {
+    MembersScreen: () => import('./screens/members/members.tsx'),
+  }),
 ] as const
 
 const profileHome = createRoute({
   getParentRoute: () => profile,
   path: '/',
-  ...screen(() => import('./screens/profile/profile.tsx'), 'ProfileScreen'),
+  ...screen({ ProfileScreen: () => import('./screens/profile/profile.tsx') }),
 })
 
 const accountHome = createRoute({

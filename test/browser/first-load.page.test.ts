@@ -73,6 +73,6 @@ test('the scripts of all screens are loaded while the browser has nothing to do,
 async function screenNames(): Promise<readonly string[]> {
   const routes = ['routes.tsx', 'operator-routes.tsx'].map((name) => join(ROOT, 'web', name))
   const texts = await Promise.all(routes.map((path) => readFile(path, 'utf8')))
-  const screens = texts.join('').matchAll(/screen\(\(\) => import\('\S+\/([\w-]+)\.tsx'\)/g)
+  const screens = texts.join('').matchAll(/\b[A-Z]\w+: \(\) => import\('\S+\/([\w-]+)\.tsx'\)/g)
   return [...new Set([...screens].map(([, name = '']) => name))]
 }
