@@ -5,9 +5,10 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Turn } from '../journey/gate/thread-share.ts'
+import type { BodyAccount } from '../journey/journey-parts.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { listen } from '../vocabulary/testing/listen.ts'
-import { type BodyAccount, readBody } from './read-body.ts'
+import { readBody } from './read-body.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

@@ -3,6 +3,7 @@ import type { Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
 import { clientLeft } from '../journey/client-answer.ts'
 import type { Turn } from '../journey/gate/thread-share.ts'
+import type { BodyAccount } from '../journey/journey-parts.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { breakOfBody, ClientRequest } from './connections.ts'
@@ -12,19 +13,10 @@ interface ReadBodyInput {
   readonly bytesMax: number
   /** For the whole body to arrive. */
   readonly timeoutMs: number
+  /** Default: the only limits are those of its endpoint. */
   readonly account?: BodyAccount
   /** Called once it is certain that the body will be read. Default: nothing. */
   readonly beforeReading?: () => void
-}
-
-/** The limits of a body that counts toward an account. Default: only those of its endpoint. */
-export interface BodyAccount {
-  /** Bytes of the process's budget, taken before their memory is. `grow` throws if none are left. */
-  readonly memory: { grow(moreBytes: number): void; readonly isCrowded: boolean }
-  /** Asked once, where a body is declared or found to be large; rejects with why it is not read. */
-  readonly admitLargeBody: () => Promise<void>
-  /** Resolves when the account may inflate a piece more; the turn ends with the piece. */
-  readonly inflateTurn: () => Promise<Turn>
 }
 
 /** The size of body that is read for any account that may call. */

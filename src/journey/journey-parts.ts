@@ -78,6 +78,16 @@ export interface CostClaim {
   readonly ownProviderKey: boolean
 }
 
+/** The limits of a body that counts toward an account. */
+export interface BodyAccount {
+  /** Bytes of the process's budget, taken before their memory is. `grow` throws if none are left. */
+  readonly memory: Pick<ByteReservation, 'grow' | 'isCrowded'>
+  /** Called before more than 64 KB are read; rejects with the Problem of a body that must not be read. */
+  readonly admitLargeBody: () => Promise<void>
+  /** Resolves when the next piece of a large compressed body may be inflated; the turn ends with the piece. */
+  readonly inflateTurn: () => Promise<Turn>
+}
+
 /** One client's request, once its headers have been read. */
 export interface JourneyRequest extends Arrival {
   readonly format: WireFormat
@@ -87,13 +97,7 @@ export interface JourneyRequest extends Arrival {
   readonly authenticate: (() => Promise<Caller>) | null
   readonly client: ServerResponse
   /** Reads the whole body, inflated, within the limits of the format and the account. */
-  readonly readBody: (account: {
-    readonly memory: ByteReservation
-    /** Called before more than 64 KB are read; rejects with the Problem of a body that must not be read. */
-    readonly admitLargeBody: () => Promise<void>
-    /** Resolves when the next piece of a large compressed body may be inflated. */
-    readonly inflateTurn: () => Promise<Turn>
-  }) => Promise<Buffer>
+  readonly readBody: (account: BodyAccount) => Promise<Buffer>
   /** Filled in during the journey, for the log and the metrics. */
   readonly record: JourneyRecord
 }

@@ -24,21 +24,21 @@ const SLOW_KEY_BYTES = 1_024
 /** Shorter bytes are not worth a table of shapes: they can't block the process for long. */
 const SHAPED_BYTES_MIN = 128 * 1024
 
-/** The result of one pass over bytes: the tree that `JSON.parse` would make of them. */
-interface JsonSurvey {
+/**
+ * Adds up, in one pass, the memory of the tree that `JSON.parse` would make of the bytes; null if it is over `treeBytesMax`, or the nesting over
+ * {@link JSON_DEPTH_MAX}. The bytes need not be JSON: up to where `JSON.parse` fails it is all counted.
+ */
+export function surveyJson(
+  bytes: Buffer,
+  treeBytesMax: number,
+): {
   /** The bytes of the tree, without the text of its strings. */
   readonly treeBytes: number
   /** The members of all objects together. */
   readonly members: number
   /** Whether the key of any of them is written with an escape. */
   readonly hasEscapedKeys: boolean
-}
-
-/**
- * Adds up the memory of the bytes as a tree; null if it is over `treeBytesMax`, or the nesting over
- * {@link JSON_DEPTH_MAX}. The bytes need not be JSON: up to where `JSON.parse` fails it is all counted.
- */
-export function surveyJson(bytes: Buffer, treeBytesMax: number): JsonSurvey | null {
+} | null {
   const end = bytes.length
   const slowKeys = end < SHAPED_BYTES_MIN ? null : new SlowKeys(bytes)
   let treeBytes = 0

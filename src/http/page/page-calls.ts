@@ -197,11 +197,6 @@ export async function factorKinds(
   )
 }
 
-interface GuessingCall extends AnyCall {
-  /** The user whose password is typed: only this user's browsers are exempt. Default: no password is typed. */
-  readonly email?: string
-}
-
 /** The codes of refusals that count as guesses, but for a wrong password. */
 const GUESSES: ReadonlySet<string> = new Set([
   'invalid_link',
@@ -217,9 +212,14 @@ const GUESSES: ReadonlySet<string> = new Set([
  */
 export async function guessing<T>(
   { unknownCallers, people, db }: PageCallsInput,
-  { arrival, visitor: { known }, email }: GuessingCall,
+  call: AnyCall & {
+    /** The user whose password is typed: only this user's browsers are exempt. Default: no password is typed. */
+    readonly email?: string
+  },
   take: () => Promise<T>,
 ): Promise<T> {
+  const { arrival, visitor, email } = call
+  const { known } = visitor
   const { isOver, end } = unknownCallers.begin(arrival)
   try {
     if (isOver && !(await isKnown())) throw new Problem('rate_limited', { retryAfterSeconds: 60 })

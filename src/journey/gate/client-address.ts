@@ -26,18 +26,6 @@ export function parseAddressRange(text: string): AddressRange | null {
   return prefixBits < 0 || prefixBits > bitsMax ? null : { family, address, prefixBits }
 }
 
-interface ClientAddressesInput {
-  /** Proxies whose `x-forwarded-for` is believed, in the syntax of {@link parseAddressRange}. */
-  readonly trustedProxies: readonly string[]
-  /** How many bits of an IPv6 address identify a client, 1 to 128. */
-  readonly ipv6PrefixBits: number
-  /**
-   * Called once, with the address of the first peer that sends `x-forwarded-for` and is no such proxy. Default:
-   * nothing.
-   */
-  readonly onUnnamedProxy?: (peerAddress: string) => void
-}
-
 /**
  * Finds the address by which a client is counted: the address of the peer or, if the peer is a trusted proxy,
  * the right-most address in `x-forwarded-for` that is no trusted proxy. Addresses to the left of it were sent
@@ -49,10 +37,17 @@ export class ClientAddresses {
   /** Null: no listener, or it has been called. */
   #onUnnamedProxy: ((peerAddress: string) => void) | null
 
-  constructor({ trustedProxies, ipv6PrefixBits, onUnnamedProxy }: ClientAddressesInput) {
-    this.#ipv6PrefixBits = ipv6PrefixBits
-    this.#onUnnamedProxy = onUnnamedProxy ?? null
-    for (const text of trustedProxies) {
+  constructor(input: {
+    /** Proxies whose `x-forwarded-for` is believed, in the syntax of {@link parseAddressRange}. */
+    readonly trustedProxies: readonly string[]
+    /** How many bits of an IPv6 address identify a client, 1 to 128. */
+    readonly ipv6PrefixBits: number
+    /** Called once, with the address of the first peer that sends `x-forwarded-for` and is no such proxy. Default: nothing. */
+    readonly onUnnamedProxy?: (peerAddress: string) => void
+  }) {
+    this.#ipv6PrefixBits = input.ipv6PrefixBits
+    this.#onUnnamedProxy = input.onUnnamedProxy ?? null
+    for (const text of input.trustedProxies) {
       const range = parseAddressRange(text)
       if (range === null) throw new TypeError(`${text} is not an address`)
       this.#trusted.addSubnet(range.address, range.prefixBits, range.family)

@@ -1,12 +1,5 @@
 import { type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 
-interface ThreadShareInput {
-  /** Milliseconds of a clock that never steps. Default: `performance.now`. */
-  readonly elapsedMs?: () => number
-  /** Default: a timer that does not keep the process alive. */
-  readonly startTimer?: StartTimer
-}
-
 /** A turn for heavy work. */
 export interface Turn {
   /** Ends one part of the work; resolves when the next may begin: before the owner's other turns, after other owners'. */
@@ -40,9 +33,16 @@ export class ThreadShare {
   /** Whether a turn, or the rest after it, has not ended. */
   #isTaken = false
 
-  constructor({ elapsedMs, startTimer }: ThreadShareInput = {}) {
-    this.#elapsedMs = elapsedMs ?? (() => performance.now())
-    this.#startTimer = startTimer ?? startUnrefTimer
+  constructor(
+    input: {
+      /** Milliseconds of a clock that never steps. Default: `performance.now`. */
+      readonly elapsedMs?: () => number
+      /** Default: a timer that does not keep the process alive. */
+      readonly startTimer?: StartTimer
+    } = {},
+  ) {
+    this.#elapsedMs = input.elapsedMs ?? (() => performance.now())
+    this.#startTimer = input.startTimer ?? startUnrefTimer
   }
 
   /** Resolves when it is the owner's turn, which lasts until it is ended. */

@@ -32,17 +32,17 @@ interface RanOnHold extends Ran {
   readonly grantedMicros: Micros
 }
 
-interface ResolveInput extends RanOnHold {
-  readonly outcome: Outcome
-  /** Whether the provider can be asked for the cost of a request that has ended. */
-  readonly hasLookUps: boolean
-}
-
 /**
  * Decides how an ended attempt's hold is settled. This is the one money rule: a pure function of the attempt's
  * ending, the answer's report and whether it was a stream.
  */
-export function resolveOutcome(input: ResolveInput): Resolution {
+export function resolveOutcome(
+  input: RanOnHold & {
+    readonly outcome: Outcome
+    /** Whether the provider can be asked for the cost of a request that has ended. */
+    readonly hasLookUps: boolean
+  },
+): Resolution {
   const { outcome, call, offer, tokenFactor, grantedMicros, hasLookUps } = input
   const ran = { call, offer, tokenFactor }
   switch (outcome.kind) {

@@ -1,16 +1,32 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { answering } from '../../../test/raw-server.ts'
+import { openaiCompatible } from '../openai-compatible/openai-compatible.ts'
 import { UpstreamRefusesAccount } from '../provider-records.ts'
-import { closeOpened, serverThat, upstreamAt } from '../testing/attempts.ts'
-import { fetchVendorModels } from './vendor-list.ts'
+import { closeOpened, serverThat } from '../testing/attempts.ts'
+import { upstreamSettings } from '../testing/upstream-settings.ts'
+import { writtenModel } from '../testing/written-model.ts'
+import { Upstream } from '../upstream.ts'
+import type { ListingSettings } from './listing.ts'
 
 afterEach(closeOpened)
 
-/** The result of reading a server that answers its list of models with this. */
+const OWN = writtenModel('local/own', { prices: { input: 1n, output: 1n } })
+
+/** The models that are offered of a server that answers its list of models with this: one is written in the settings. */
 async function listOf(status: string, body: string) {
   const answer = `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   const { baseUrl } = await serverThat(answering(answer))
-  return fetchVendorModels(upstreamAt(baseUrl), '/models')
+  const upstream = new Upstream(upstreamSettings({ baseUrl, models: [OWN] }), openaiCompatible)
+  onTestFinished(() => upstream.destroy())
+  const { models } = await openaiCompatible.fetchModels(upstream, SETTINGS)
+  return models.map(({ offer }) => offer.modelId)
+}
+
+const SETTINGS: ListingSettings = {
+  upstream: 'openrouter',
+  perSearchIdsAdded: new Set(),
+  perSearchIdsRemoved: new Set(),
+  fees: { everyModel: 500, models: new Map() },
 }
 
 test('a list of models that Gemini refuses with a 400 about the key counts as a refusal of our account', async () => {
@@ -36,7 +52,7 @@ const BODIES = ['', '404 page not found', '<h1>No</h1>', '{"error":"no"}']
 
 describe.each(BODIES)('a list of models with the body %j', (body) => {
   test.each(['404 Not Found', '405 Method Not Allowed'])('and %s is missing', async (status) => {
-    expect(await listOf(status, body)).toBeNull()
+    expect(await listOf(status, body)).toEqual(['local/own'])
   })
 
   test.each(['401 Unauthorized', '402 Payment Required', '403 Forbidden'])(

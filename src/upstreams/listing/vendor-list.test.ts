@@ -10,7 +10,9 @@ import { writtenModel } from '../testing/written-model.ts'
 import { Upstream } from '../upstream.ts'
 import { loadKnownPrices } from './known-prices.ts'
 import type { ListingSettings } from './listing.ts'
-import { meetVendorList, type VendorKnowledge, type VendorModel } from './vendor-list.ts'
+import { meetVendorList, type VendorKnowledge } from './vendor-list.ts'
+
+type VendorModel = Parameters<typeof meetVendorList>[0][number]
 
 const SETTINGS: ListingSettings = {
   upstream: 'openai',

@@ -25,7 +25,7 @@ export interface ModelFacts {
 }
 
 /** A model in a vendor's list. */
-export interface VendorModel {
+interface VendorModel {
   readonly upstreamModelId: string
   readonly name: string | null
   /** Seconds since the Unix epoch; null: not listed. */
@@ -39,7 +39,7 @@ const LIST_LIMITS = { timeoutMs: 10_000, bytesMax: 16 * 1024 * 1024 }
 /**
  * The vendor's list of ids. Rejects for any answer but a list; null: the server has no list at this address.
  */
-export async function fetchVendorModels(
+async function fetchVendorModels(
   upstream: Upstream,
   path: string,
   headers: readonly string[] = [],
