@@ -171,6 +171,11 @@ describe('cache writes are counted under each name that a server has for them', 
   })
 })
 
+test('reasoning is counted outside of the details too, where SGLang has it', () => {
+  const usage = { ...SAID, reasoning_tokens: 15, completion_tokens_details: null }
+  expect(chatUsage(usage)).toEqual(usageOf('100 in, 20 out, 15 reasoning'))
+})
+
 describe('the last counts of a chat stream', () => {
   const counts = { prompt_tokens: 30, completion_tokens: 7, total_tokens: 37 }
   const counted = usageOf('30 in, 7 out')

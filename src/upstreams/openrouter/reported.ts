@@ -76,7 +76,8 @@ export function readUsage(
       inputDetails['cache_read_input_tokens'],
     ]),
     ...readCacheWrites(usage, inputDetails),
-    reasoningTokens: tokenCount(outputDetails['reasoning_tokens']),
+    // SGLang reports it outside of the details (github.com/sgl-project/sglang/pull/17156).
+    reasoningTokens: highestCount([outputDetails['reasoning_tokens'], usage['reasoning_tokens']]),
     imageOutputTokens: tokenCount(outputDetails['image_tokens']),
     searches: readSearches(usage),
   })
