@@ -80,8 +80,9 @@ test('a name of other programs has one hint, without names that look alike, at c
   expect(new Set(all).size).toBe(all.length)
   for (const { names, meant } of OTHER_NAMES) {
     for (const name of names) {
-      const { notes } = await line.run(name)
-      expect(notes).toBe(`tollgate: unknown command '${name}': ${meant}\n`)
+      const words = name.split(' ')
+      const { notes } = await line.run(...words)
+      expect(notes).toBe(`tollgate: unknown command '${words.at(-1)}': ${meant}\n`)
     }
     const shown = [...meant.matchAll(/`tollgate ([a-z ]*[a-z])/g)]
     expect(shown, meant).not.toEqual([])
@@ -99,6 +100,9 @@ describe('a mistake of a newcomer', () => {
     [['start'], "unknown command 'start': `tollgate serve` starts the gateway"],
     [['models', 'list'], "unknown command 'models': `tollgate catalog list` shows the models"],
     [['refund', 'Ada', '5'], 'a refund at the card provider removes the credit of the payment;'],
+    [['account', 'delete', 'Ada'], '`tollgate account suspend <account>` refuses all requests'],
+    [['user', 'suspend', 'ada@example.org'], '`tollgate user remove <email>` ends the access'],
+    [['credit', 'remove', 'Ada', '5'], '`tollgate credit add <account> -5 --reference'],
     [['restore', 'one.db'], 'put a copy of the backup in the place of the store'],
     [['fee', '--help'], '`tollgate account update <account> --fee 12` sets the fee'],
     [['help', 'invite'], '`tollgate user --help` shows how to list and invite people'],

@@ -164,7 +164,7 @@ function explainUsage(command: Command): void {
     if (command.commands.length > 0 && word !== undefined && !isKnown) refuseUnknown(command, word)
   })
   command.exitOverride(({ exitCode, code, message }) => {
-    const meant = command.parent === null ? meantBy({ code, message }) : rangeHint(command, message)
+    const meant = meantBy(command, { code, message }) ?? rangeHint(command, message)
     // Commander finds names that look alike, such as `copy` for `code`.
     const text = meant === null ? message : message.replace(/\n\(Did you mean .*/s, '')
     const hint = meant ?? usageHint(command, { code, message })
@@ -196,10 +196,14 @@ function rangeHint(command: Command, message: string): string | null {
 }
 
 /** The hint at the command that a word of other programs is meant for; null: it is none. Commander's message quotes the word. */
-function meantBy({ code, message }: Pick<CommanderError, 'code' | 'message'>): string | null {
+function meantBy(
+  command: Command,
+  { code, message }: Pick<CommanderError, 'code' | 'message'>,
+): string | null {
   if (code !== 'commander.unknownCommand') return null
   const [, word = ''] = /'(.*?)'/.exec(message) ?? []
-  const found = OTHER_NAMES.find(({ names }) => names.includes(word))
+  const typed = command.parent === null ? word : `${command.name()} ${word}`
+  const found = OTHER_NAMES.find(({ names }) => names.includes(typed))
   return found === undefined ? null : `: ${found.meant}`
 }
 
@@ -229,7 +233,7 @@ export const COMMANDS: readonly CommandRow[] = [
   AUDIT_COMMAND,
 ]
 
-/** Commands that other programs have, and what to use here. */
+/** Commands that other programs have, those of a group with its name, and what to use here. */
 export const OTHER_NAMES: readonly {
   readonly names: readonly string[]
   readonly meant: string
@@ -248,6 +252,20 @@ export const OTHER_NAMES: readonly {
     names: ['refund', 'chargeback'],
     meant:
       'a refund at the card provider removes the credit of the payment; `tollgate credit add <account> -5 --reference removal-1` removes other credit',
+  },
+  {
+    names: ['account delete', 'account remove', 'account close'],
+    meant:
+      'the books need every account; `tollgate account suspend <account>` refuses all requests of one',
+  },
+  {
+    names: ['credit remove', 'credit subtract'],
+    meant: '`tollgate credit add <account> -5 --reference removal-1` removes credit',
+  },
+  {
+    names: ['user delete', 'user disable', 'user suspend'],
+    meant:
+      '`tollgate user remove <email>` ends the access of a person, and `tollgate account suspend <account>` refuses the requests of an account',
   },
   {
     names: ['restore'],
