@@ -38,6 +38,21 @@ test('an external ID and notes are set, shown and removed', async () => {
   expect([exitCode, said]).toEqual([2, expect.stringContaining('`--metadata` must be a key')])
 })
 
+test('the list of accounts as CSV has all that match, with their external IDs and exact spend', async () => {
+  for (const number of [1, 2, 3]) {
+    await line.run('account', 'create', `Law ${number}`, '--external-id', `law-${number}`)
+  }
+  const range = ['--since', 'last-month', '--until', 'this-month']
+  const { out } = await line.run('account', 'list', '--search', 'law', '--csv', ...range)
+  const [head = '', ...rows] = out.trimEnd().split('\r\n')
+  expect(head).toMatch(/^id,name,email,external_id,.*,charge,margin,/)
+  expect(rows.map((row) => row.split(',').slice(1, 4).join())).toEqual([
+    'Law 3,,law-3',
+    'Law 2,,law-2',
+    'Law 1,,law-1',
+  ])
+})
+
 test('a list that a filter empties says that nothing matches, and not that there is nothing', async () => {
   expect(await line.run('key', 'list', id)).toEqual(
     printed(expect.stringMatching(/^no API keys: /)),

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { z } from 'zod'
 import { listedAccountShape } from '../operations/accounts/account-list.ts'
 import { accountShape } from '../operations/accounts/accounts.ts'
@@ -10,6 +12,7 @@ import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, showNamed } from './operation-command.ts'
 import {
   BILLING_OPTION,
+  CSV_OPTION,
   METADATA_OPTION,
   MODEL_DETAILS,
   MODEL_OPTIONS,
@@ -196,13 +199,18 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
             'only active, suspended, low_credit, in_debt or failing accounts; failing: many requests of the last 24 hours were refused or failed',
           to: 'query.state',
         },
+        { ...CSV_OPTION, words: 'print all of them as CSV, with spend and margin' },
       ],
       examples: [
         'tollgate account list --search lovelace',
         'tollgate account list --state low_credit --sort available',
         'tollgate account list --sort -spend --since 2027-01-01 --until 2027-02-01',
+        'tollgate account list --since last-month --until this-month --csv',
       ],
-      show: (answered, ran) => columnsOf(answered.body).page(answered, ran),
+      show: async (answered, ran) =>
+        answered.body instanceof Readable
+          ? { out: (await text(answered.body)).trimEnd() }
+          : columnsOf(answered.body).page(answered, ran),
     },
     {
       name: 'show',
