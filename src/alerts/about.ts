@@ -1,5 +1,5 @@
 import type { AllowancePeriod } from '../vocabulary/allowance.ts'
-import type { ReversalCause } from '../vocabulary/purchase.ts'
+import type { PaidUnits, ReversalCause } from '../vocabulary/purchase.ts'
 
 /** Percent of a limit or of credit that are used, at which owners of the account are notified, once each. */
 const ALERT_STEPS = [100, 90, 75] as const
@@ -35,6 +35,9 @@ interface OfKey {
   readonly isLastOfDay?: true
 }
 
+/** A payment. Earlier versions have noted no decimals. */
+export type NotedPayment = Omit<PaidUnits, 'decimals'> & Partial<Pick<PaidUnits, 'decimals'>>
+
 /** The facts of an alert at the time when it was noted. */
 export type AlertAbout =
   | {
@@ -67,7 +70,7 @@ export type AlertAbout =
       readonly receiptNumber: string | null
       readonly creditMicros: number
       /** The payment, in the smallest unit of its currency; null: it is not known. */
-      readonly paid: { readonly currency: string; readonly units: string } | null
+      readonly paid: NotedPayment | null
       /** The paid credit of the account afterwards. */
       readonly balanceMicros: number
     }

@@ -1,8 +1,8 @@
 import { type Letter, letterOf, momentText } from '../mail/letter.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { MICROS_PER_CENT, showMicros } from '../vocabulary/money.ts'
-import { tokenText } from '../vocabulary/purchase.ts'
-import type { AlertAbout } from './about.ts'
+import { tokenText, usualDecimals } from '../vocabulary/purchase.ts'
+import type { AlertAbout, NotedPayment } from './about.ts'
 
 /** An email of an alert to one owner of the account. */
 export interface AlertLetter {
@@ -135,8 +135,9 @@ function receiptLetter(
   }
 }
 
-function paidText({ currency, units }: { readonly currency: string; readonly units: string }) {
-  return currency === 'usd' ? dollars(Number(units) * MICROS_PER_CENT) : tokenText(currency, units)
+function paidText({ currency, units, decimals = usualDecimals(currency) }: NotedPayment): string {
+  if (currency === 'usd') return dollars(Number(units) * MICROS_PER_CENT)
+  return tokenText({ currency, units, decimals })
 }
 
 /** A refund or dispute of a purchase, or its end. */

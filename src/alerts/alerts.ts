@@ -4,6 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'
+import type { TokenDecimals } from '../vocabulary/purchase.ts'
 import { slicesOf } from '../vocabulary/slices.ts'
 import { type AlertAbout, stepsUpTo } from './about.ts'
 import {
@@ -34,6 +35,7 @@ const REMOVALS_NOTED: ReadonlySet<string | null> = new Set(['3', ALL_NOTED])
 interface AlertsInput extends DbWithIds {
   /** Whether owners get emails. */
   readonly mails: boolean
+  readonly tokenDecimals: TokenDecimals
 }
 
 /** Accounts and keys that may have crossed a step since they were last looked at. */
@@ -64,7 +66,7 @@ export class Alerts {
     }
     for (const page of slicesOf(apiKeyIds, PAGE)) await noteOf(this.#input, { apiKeyIds: page })
     await notePurchases(this.#input)
-    await noteReversals(this.#input)
+    await notePages(this.#input, reversalCrossings)
     await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
   }
 
@@ -81,7 +83,7 @@ export class Alerts {
       for await (const page of allOf(db, 'accounts')) await noteOf(silent, { accountIds: page })
       for await (const page of allOf(db, 'api_keys')) await noteOf(silent, { apiKeyIds: page })
     }
-    if (noted === null || noted === '1') await noteReversals(silent)
+    if (noted === null || noted === '1') await notePages(silent, reversalCrossings)
     if (!REMOVALS_NOTED.has(noted)) {
       for await (const page of allOf(db, 'accounts')) await noteRemovals(silent, page)
     }
@@ -104,27 +106,26 @@ async function noteOf(
 
 /** Notes the credit that operators removed from these accounts, if it was not noted yet. */
 async function noteRemovals(input: AlertsInput, accountIds: readonly string[]): Promise<void> {
-  await notePages(input, (page) => removalCrossings(input.db, { accountIds, ...page }))
+  await notePages(input, (db, page) => removalCrossings(db, { accountIds, ...page }))
 }
 
 /** Notes the purchases that were credited and not noted yet. */
 async function notePurchases(input: AlertsInput): Promise<void> {
-  await notePages(input, (page) => purchaseCrossings(input.db, page))
-}
-
-/** Notes the refunds and disputes that were not noted yet. */
-async function noteReversals(input: AlertsInput): Promise<void> {
-  await notePages(input, (page) => reversalCrossings(input.db, page))
+  const { tokenDecimals } = input
+  await notePages(input, (db, page) => purchaseCrossings(db, { tokenDecimals, ...page }))
 }
 
 /** Notes crossings page by page: a noted crossing is not read again. */
 async function notePages(
   input: AlertsInput,
-  read: (page: { nowMs: number; limit: number }) => Promise<readonly Crossing[]>,
+  read: (
+    db: Kysely<Tables>,
+    page: { readonly nowMs: number; readonly limit: number },
+  ) => Promise<readonly Crossing[]>,
 ): Promise<void> {
   let found: readonly Crossing[]
   do {
-    found = await read({ nowMs: input.clock.nowMs(), limit: PAGE })
+    found = await read(input.db, { nowMs: input.clock.nowMs(), limit: PAGE })
     await noteAll(input, found)
   } while (found.length === PAGE)
 }

@@ -15,7 +15,12 @@ import {
   type Tables,
 } from '../store/schema.ts'
 import { DAY_MS } from '../vocabulary/clock.ts'
-import { receiptNumberText, reversalCauseOf } from '../vocabulary/purchase.ts'
+import {
+  decimalsOf,
+  receiptNumberText,
+  reversalCauseOf,
+  type TokenDecimals,
+} from '../vocabulary/purchase.ts'
 import type { AlertAbout } from './about.ts'
 import { alertStep } from './about.ts'
 
@@ -206,14 +211,23 @@ export async function removalCrossings(
 /** The purchases of all accounts that were credited and not noted yet, at most `limit`. */
 export async function purchaseCrossings(
   db: Kysely<Tables>,
-  at: { readonly nowMs: number; readonly limit: number },
+  {
+    tokenDecimals,
+    ...at
+  }: {
+    readonly nowMs: number
+    readonly limit: number
+    readonly tokenDecimals: TokenDecimals
+  },
 ): Promise<readonly Crossing[]> {
   const found = await newlyCredited(db, at)
   return found.map(({ purchase, creditedAtMs, balanceMicros }) => {
-    const { id: purchaseId, accountId, creditMicros, paid, receiptNumber } = purchase
+    const { id: purchaseId, accountId, creditMicros, method, paid, receiptNumber } = purchase
     const number =
       receiptNumber === null ? null : receiptNumberText({ receiptNumber, creditedAtMs })
-    const payment = paid && { currency: paid.paidCurrency, units: String(paid.paidUnits) }
+    const currency = paid?.paidCurrency ?? ''
+    const decimals = decimalsOf({ method, currency }, tokenDecimals)
+    const payment = paid && { currency, units: String(paid.paidUnits), decimals }
     const bought = { purchaseId, receiptNumber: number, creditMicros, paid: payment }
     return {
       subject: creditedSubject(purchase),

@@ -36,7 +36,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await look()
     await look()
     const about = { kind: 'purchase', purchaseId: 'pur_P', receiptNumber: 'R-2027-0001' }
-    const paid = { creditMicros: 1_000, paid: { currency: 'usd', units: '10' } }
+    const paid = { creditMicros: 1_000, paid: { currency: 'usd', units: '10', decimals: 2 } }
     expect(await letters()).toEqual([
       { userId: 'user_ada', ...about, ...paid, balanceMicros: 1_000 },
     ])
@@ -69,6 +69,10 @@ test.each([
   [{ currency: 'usd', units: '5250' }, ' for a payment of $52.50'],
   [{ currency: 'USDC', units: '50250000' }, ' for a payment of 50.25 USDC'],
   [{ currency: 'XYZ', units: '3' }, ' for a payment of 3 units of XYZ'],
+  [
+    { currency: 'USDC', units: `5025${'0'.repeat(16)}`, decimals: 18 },
+    ' for a payment of 50.25 USDC',
+  ],
   [null, ''],
 ])(
   'the email about a purchase that was paid with %j says what was paid and credited, and links to the receipt',

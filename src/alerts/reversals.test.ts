@@ -110,7 +110,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       transformResult: async ({ result }) => result,
     })
     const transactions = vi.spyOn(db, 'transaction')
-    const alerts = new Alerts({ ids: bench.ids, clock: bench.clock, db, mails: false })
+    const alerts = new Alerts({
+      ids: bench.ids,
+      clock: bench.clock,
+      db,
+      mails: false,
+      tokenDecimals: new Map(),
+    })
     await alerts.look({ accountIds: [], apiKeyIds: [] })
     // Two for the purchases, and two for their refunds.
     expect(statements.filter((kind) => kind === 'InsertQueryNode')).toHaveLength(4)

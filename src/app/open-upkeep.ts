@@ -9,6 +9,7 @@ import { AddressRules, resolveByDns } from '../webhooks/target.ts'
 import { Watcher } from '../webhooks/watcher.ts'
 import { pageUrlOf } from './config.ts'
 import type { ServedStore } from './open-served-store.ts'
+import { chainSettingsOf } from './settings/chain-settings.ts'
 import { mailSettingsOf } from './settings/mail-settings.ts'
 import { running, type Wiring, warning } from './wiring.ts'
 
@@ -88,7 +89,9 @@ export function openWebhooks(
   const { db } = store
   const settings = mailSettingsOf(config)
   const hasPage = config.TOLLGATE_PAGE === 'on'
-  const alerts = new Alerts({ db, ids, clock, mails: settings !== null })
+  const tokens = chainSettingsOf(config)?.chain.tokens ?? []
+  const tokenDecimals = new Map(tokens.map(({ method, decimals }) => [method, decimals]))
+  const alerts = new Alerts({ db, ids, clock, mails: settings !== null, tokenDecimals })
   const watcher = new Watcher({
     db,
     ids,

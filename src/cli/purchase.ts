@@ -1,6 +1,12 @@
 import { adminPurchaseShape, listedPurchaseShape } from '../operations/credit/purchases.ts'
 import { MICROS_PER_CENT, showMicros } from '../vocabulary/money.ts'
-import { PURCHASE_STATES, REVERSALS, type Reversal } from '../vocabulary/purchase.ts'
+import {
+  type PaidUnits,
+  PURCHASE_STATES,
+  REVERSALS,
+  type Reversal,
+  tokenText,
+} from '../vocabulary/purchase.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
 import { accountOption, stateOption } from './options.ts'
@@ -37,15 +43,9 @@ function reversalText({
   return reversed === 0 ? word : `${word}, ${showMicros(reversed)}`
 }
 
-/** Cents as dollars; other currencies in their smallest unit. */
-function paidText({
-  units,
-  currency,
-}: {
-  readonly units: string
-  readonly currency: string
-}): string {
-  return currency === 'usd' ? showMicros(Number(units) * MICROS_PER_CENT) : `${units} ${currency}`
+function paidText(paid: PaidUnits): string {
+  const isUsd = paid.currency === 'usd'
+  return isUsd ? showMicros(Number(paid.units) * MICROS_PER_CENT) : tokenText(paid)
 }
 
 const purchase = idArgument('pur', '<purchase>', 'params.purchase_id')

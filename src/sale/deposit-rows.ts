@@ -21,6 +21,10 @@ export function waitingCursorOf(chainId: number, method: string): string {
   return `${cursorOf(chainId)}:waits:${method}`
 }
 
+/** The names that {@link cursorOf} and {@link waitingCursorOf} give the cursors of a row. */
+const CURSOR_OF_ROW = sql`'chain:' || cast(chain_id as text)`
+const WAITING_CURSOR_OF_ROW = sql`${CURSOR_OF_ROW} || ':waits:' || method`
+
 /** The account of each deposit address of a chain, by the address in lower case. */
 export async function readDepositAddresses(
   db: Kysely<Tables>,
@@ -76,7 +80,7 @@ export async function listDepositAddresses(
     .select(
       sql<number | string>`(select count(*) from purchases
         where purchases.account_id = deposit_addresses.account_id
-        and purchases.source like 'chain:' || cast(chain_id as text) || ':%')`.as('deposits'),
+        and purchases.source like ${CURSOR_OF_ROW} || ':%')`.as('deposits'),
     )
   if (accountId !== undefined) query = query.where('account_id', '=', accountId)
   if (after !== null) {
@@ -191,10 +195,8 @@ export async function listConfirming(
       // Deposits up to the cursor are already credited: the look that removes them has not ended.
       .where(
         sql<boolean>`block > coalesce(
-        (select cast(position as bigint) from sale_cursors
-          where source = 'chain:' || cast(chain_id as text) || ':waits:' || method),
-        (select cast(position as bigint) from sale_cursors
-          where source = 'chain:' || cast(chain_id as text)), -1)`,
+        (select cast(position as bigint) from sale_cursors where source = ${WAITING_CURSOR_OF_ROW}),
+        (select cast(position as bigint) from sale_cursors where source = ${CURSOR_OF_ROW}), -1)`,
       )
       .orderBy('block', 'desc')
       .orderBy('log_index', 'desc')

@@ -8,7 +8,7 @@ import { messageOf } from '../vocabulary/message-of.ts'
 import { depositAddresses } from './chain/addresses.ts'
 import { httpNode } from './chain/node.ts'
 import { ChainSettingsFault, type ChainTerms, RescanFailed } from './chain/terms.ts'
-import { hasMoreToScan, type Waiting } from './chain-look.ts'
+import { hasMoreToScan } from './chain-look.ts'
 import { ChainWatch, type ChainWatchInput } from './chain-watch.ts'
 import { TokenDeposits } from './deposit-method.ts'
 import { addDepositAddresses, HandedOut } from './deposit-rows.ts'
@@ -73,23 +73,12 @@ export function openDeposits({ settings, ...input }: OpenDepositsInput): OpenedD
   return { methods, watch, rescan, claimKey, replaceKey: () => writeSetting(input.db, setting) }
 }
 
-/** The result of a rescan. */
-interface Rescanned {
-  /** How many accounts' addresses were searched. */
-  readonly addresses: number
-  /** How many deposits it has added to the store. */
-  readonly added: number
-  /** The newest final block: the last one that was scanned. */
-  readonly to: number
-  /** Tokens that the gateway scans later. */
-  readonly waiting: Waiting
-}
-
 const ACCOUNTS_AT_ONCE = 200
 
 /**
  * Scans the chain again from a block, for the address of every account: a restored backup lacks addresses that were
- * handed out after it. Deposits that are in the store already stay as they are. Throws `RescanFailed`.
+ * handed out after it. Deposits that are in the store already stay as they are. Returns how many accounts' addresses were
+ * searched, how many deposits were added, the last block, and the tokens that the gateway scans later. Throws `RescanFailed`.
  */
 export async function rescanChain({
   db,
@@ -105,7 +94,7 @@ export async function rescanChain({
   readonly addressOf: (accountId: string) => string
   readonly watch: Pick<ChainWatch, 'look' | 'rewind'>
   readonly fromBlock: number
-}): Promise<Rescanned> {
+}) {
   let addresses = 0
   for (let after: string | undefined = ''; after !== undefined; ) {
     const accounts = await db

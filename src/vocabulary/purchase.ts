@@ -224,8 +224,9 @@ export function formatUnits(units: bigint, decimals: number): string {
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }
 
-// The decimals of the usual tokens; any other token is counted in its smallest units.
-const TOKEN_DECIMALS: Readonly<Partial<Record<string, number>>> = {
+// On nearly all chains. Where a token has others, such as USDC on BNB Smart Chain, the settings of its sale say so.
+const USUAL_DECIMALS: Readonly<Partial<Record<string, number>>> = {
+  usd: 2,
   USDC: 6,
   USDT: 6,
   EURC: 6,
@@ -233,10 +234,34 @@ const TOKEN_DECIMALS: Readonly<Partial<Record<string, number>>> = {
   DAI: 18,
 }
 
-/** A payment in a token: `12.50 USDC`, and `3 units of XYZ`. By position: the token, and its smallest units, not below zero. */
-export function tokenText(currency: string, units: string): string {
-  const decimals = TOKEN_DECIMALS[currency]
-  if (decimals === undefined) return `${units} units of ${currency}`
+/** The decimal places of tokens on sale, by the IDs of their methods. */
+export type TokenDecimals = ReadonlyMap<string, number>
+
+/** How many decimal places a currency has; null: not known. */
+export function usualDecimals(currency: string): number | null {
+  return USUAL_DECIMALS[currency] ?? null
+}
+
+/** How many decimal places a currency has in payments by a method; null: not known. */
+export function decimalsOf(
+  { method, currency }: { readonly method: string; readonly currency: string },
+  tokens: TokenDecimals,
+): number | null {
+  return tokens.get(method) ?? usualDecimals(currency)
+}
+
+/** An amount of a currency, in its smallest unit. */
+export interface PaidUnits {
+  readonly currency: string
+  readonly units: string
+  /** How many decimal places the currency has; null: not known. */
+  readonly decimals: number | null
+}
+
+/** A payment in a token, not below zero: `12.50 USDC`, and `3 units of XYZ` if its decimals are not known. */
+export function tokenText({ currency, units, decimals }: PaidUnits): string {
+  if (decimals === null) return `${units} units of ${currency}`
+  if (decimals === 0) return `${units} ${currency}`
   const digits = units.padStart(decimals + 1, '0')
   const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0')
   return `${digits.slice(0, -decimals)}.${fraction} ${currency}`

@@ -25,7 +25,7 @@ test('a held purchase is credited once by an admin, and is then no longer pendin
     credit: 25_000_000,
     reversal: null,
     reversed: 0,
-    paid: { currency: 'usd', units: '2500' },
+    paid: { currency: 'usd', units: '2500', decimals: 2 },
     transaction: null,
     created_at: expect.any(String),
     credited_at: null,

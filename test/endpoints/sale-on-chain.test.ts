@@ -239,7 +239,7 @@ test('a deposit is pending while it confirms, with its transaction, and an entry
       credit: 25_000_000,
       reversal: null,
       reversed: 0,
-      paid: { currency: 'USDC', units: '25000000' },
+      paid: { currency: 'USDC', units: '25000000', decimals: 6 },
       transaction: { chain_id: ANVIL_CHAIN_ID, hash },
       created_at: expect.any(String),
       credited_at: null,

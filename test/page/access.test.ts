@@ -301,7 +301,7 @@ test('a receipt has the payment, the credit, its buyer, and the seller of the se
       id: own.purchaseId,
       state: 'credited',
       credit: 25_000_000,
-      paid: { currency: 'usd', units: '2500' },
+      paid: { currency: 'usd', units: '2500', decimals: 2 },
     },
     number: expect.stringMatching(/^R-\d{4}-\d{4}$/),
     seller: { name: 'Tidewater Compute', tax_id: null },

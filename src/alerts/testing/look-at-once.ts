@@ -28,6 +28,10 @@ export async function lookAtOnce(
       await lookUntilTaken(alerts)
     }
   }
-  const started = Array.from({ length: processes }, () => new Alerts({ db, ids, clock, mails }))
+  const tokenDecimals = new Map<string, number>()
+  const started = Array.from(
+    { length: processes },
+    () => new Alerts({ db, ids, clock, mails, tokenDecimals }),
+  )
   await Promise.all(started.map(lookUntilTaken))
 }

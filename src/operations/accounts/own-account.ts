@@ -93,7 +93,7 @@ function balance(parts: OperationParts) {
   })
 }
 
-function purchases({ store }: OperationParts) {
+function purchases({ store, sale }: OperationParts) {
   return operation({
     name: 'listPurchases',
     method: 'GET',
@@ -114,7 +114,10 @@ function purchases({ store }: OperationParts) {
       if (cursor !== undefined) return body
       const confirming = await listConfirming(reads, accountId)
       const rows = await listPending(reads, accountId)
-      const pending = [...confirming.map(confirmingAnswer), ...rows.map(purchaseAnswer)]
+      const pending = [
+        ...confirming.map((row) => confirmingAnswer(row, sale)),
+        ...rows.map((row) => purchaseAnswer(row, sale)),
+      ]
       return { ...body, pending }
     },
   })

@@ -51,11 +51,11 @@ function lookUp(sale: Sale, { store: { db }, clock }: Parts) {
     problems: ['not_found', 'payment_unavailable'],
     async run({ accountId, param }) {
       const purchase = await ownPurchase(db, { accountId, purchaseId: param('purchase_id') })
-      if (purchase.state !== 'open') return purchaseAnswer(purchase)
+      if (purchase.state !== 'open') return purchaseAnswer(purchase, sale)
       const look = looks.get(purchase.source, () => sale.look(purchase.source))
       await look.catch(rethrowUnavailable)
       // Read after the look, which another caller may have begun.
-      return purchaseAnswer(await ownPurchase(db, { accountId, purchaseId: purchase.id }))
+      return purchaseAnswer(await ownPurchase(db, { accountId, purchaseId: purchase.id }), sale)
     },
   })
 }

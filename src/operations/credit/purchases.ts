@@ -9,7 +9,13 @@ import type { ConfirmingDeposit } from '../../sale/deposit-rows.ts'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { PURCHASE_STATES, REVERSALS, reversalOf } from '../../vocabulary/purchase.ts'
+import {
+  decimalsOf,
+  type PaidUnits,
+  PURCHASE_STATES,
+  REVERSALS,
+  reversalOf,
+} from '../../vocabulary/purchase.ts'
 import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
 import {
   anyOf,
@@ -44,7 +50,7 @@ const stateFilter = anyOf(
 
 const reversalFilter = anyOf(z.enum(REVERSALS), `must be one or more of ${REVERSALS.join(', ')}`)
 
-function list({ store }: OperationParts) {
+function list({ store, sale }: OperationParts) {
   return operation({
     name: 'listAllPurchases',
     method: 'GET',
@@ -72,7 +78,7 @@ function list({ store }: OperationParts) {
         accountId,
       })
       const answers = page.rows.map((row) => ({
-        ...adminPurchaseAnswer(row),
+        ...adminPurchaseAnswer(row, sale),
         account_name: row.accountName,
       }))
       return listAnswer(answers, idCursor('all_purchases', page.nextCursor))
@@ -80,7 +86,7 @@ function list({ store }: OperationParts) {
   })
 }
 
-function show({ store }: OperationParts) {
+function show({ store, sale }: OperationParts) {
   return operation({
     name: 'getPurchase',
     method: 'GET',
@@ -91,7 +97,7 @@ function show({ store }: OperationParts) {
     problems: ['not_found'],
     async run({ reader, caller, param }) {
       const row = await foundPurchase(readsFor({ caller, reader }, store), param('purchase_id'))
-      return adminPurchaseAnswer(row)
+      return adminPurchaseAnswer(row, sale)
     },
   })
 }
@@ -130,7 +136,7 @@ async function creditHeld(
     throw notHeld(purchase, isBeyond ? beyondText('Its credit', beyond) : NO_MONEY)
   }
   if (!isChanged || purchase.state !== 'credited') throw notHeld(purchase, CREDITED)
-  return adminPurchaseAnswer(purchase)
+  return adminPurchaseAnswer(purchase, sale)
 }
 
 /** Rethrows a failed call to a provider as a Problem for the client. */
@@ -139,7 +145,7 @@ export function rethrowUnavailable(cause: unknown): never {
   throw cause
 }
 
-function dismiss({ ledger }: OperationParts) {
+function dismiss({ ledger, sale }: OperationParts) {
   return operation({
     name: 'dismissPurchase',
     method: 'POST',
@@ -160,7 +166,7 @@ function dismiss({ ledger }: OperationParts) {
       const verdict = await ledger.dismissPurchase({ purchaseId, note }, by)
       switch (verdict.kind) {
         case 'dismissed':
-          return adminPurchaseAnswer(verdict.purchase)
+          return adminPurchaseAnswer(verdict.purchase, sale)
         case 'notHeld':
           throw notHeld(verdict.purchase, DISMISSED)
         case 'unknownPurchase':
@@ -206,7 +212,24 @@ export const reversalField = z
 export const paymentField = z.object({
   currency: z.string(),
   units: z.string().describe('The amount in the smallest unit of the currency: cents for `usd`.'),
+  decimals: z
+    .int()
+    .nullable()
+    .describe('The number of decimal places of the currency: 2 for `usd`. Null: not known.'),
 })
+
+/** A payment as responses have it. By position: the payment, and the sale, which knows the decimals of its tokens. */
+export function paymentAnswer(
+  {
+    method,
+    currency,
+    units,
+  }: { readonly method: string; readonly currency: string; readonly units: bigint },
+  sale: OperationParts['sale'],
+): PaidUnits {
+  const decimals = decimalsOf({ method, currency }, sale?.tokenDecimals ?? new Map())
+  return { currency, units: String(units), decimals }
+}
 
 /** A purchase as its account sees it. */
 export const purchaseShape = z
@@ -270,29 +293,34 @@ export const listedPurchaseShape = adminPurchaseShape
   .extend({ account_name: z.string() })
   .meta({ id: 'ListedPurchase' })
 
-/** A purchase in responses to its account. */
-export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> {
+/** A purchase in responses to its account. By position: the purchase, and the sale. */
+export function purchaseAnswer(
+  row: PurchaseRow,
+  sale: OperationParts['sale'],
+): z.infer<typeof purchaseShape> {
+  const { method, paid } = row
   const deposit = depositOfSource(row.source)
   return {
     id: row.id,
     object: 'purchase',
-    method: row.method,
+    method,
     state: row.state,
     credit: row.creditMicros,
     reversal: reversalOf(row),
     reversed: row.reversedMicros,
     paid:
-      row.paid === null
-        ? null
-        : { currency: row.paid.paidCurrency, units: String(row.paid.paidUnits) },
+      paid && paymentAnswer({ method, currency: paid.paidCurrency, units: paid.paidUnits }, sale),
     transaction: deposit && { chain_id: deposit.chainId, hash: deposit.txHash },
     created_at: timeAnswer(row.createdAtMs),
     credited_at: timeOrNull(row.creditedAtMs),
   }
 }
 
-/** A deposit that is not final, in responses to its account. */
-export function confirmingAnswer(row: ConfirmingDeposit): z.infer<typeof confirmingShape> {
+/** A deposit that is not final, in responses to its account. By position: the deposit, and the sale. */
+export function confirmingAnswer(
+  row: ConfirmingDeposit,
+  sale: OperationParts['sale'],
+): z.infer<typeof confirmingShape> {
   return {
     id: null,
     object: 'purchase',
@@ -301,16 +329,19 @@ export function confirmingAnswer(row: ConfirmingDeposit): z.infer<typeof confirm
     credit: row.creditMicros,
     reversal: null,
     reversed: 0,
-    paid: { currency: row.currency, units: String(row.units) },
+    paid: paymentAnswer(row, sale),
     transaction: { chain_id: row.chainId, hash: row.txHash },
     created_at: timeAnswer(row.seenAtMs),
     credited_at: null,
   }
 }
 
-function adminPurchaseAnswer(row: PurchaseRow): z.infer<typeof adminPurchaseShape> {
+function adminPurchaseAnswer(
+  row: PurchaseRow,
+  sale: OperationParts['sale'],
+): z.infer<typeof adminPurchaseShape> {
   return {
-    ...purchaseAnswer(row),
+    ...purchaseAnswer(row, sale),
     account_id: row.accountId,
     source: row.source,
     payment_ref: row.paymentRef,

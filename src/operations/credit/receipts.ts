@@ -18,14 +18,14 @@ import { notFound } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { billingOperations } from './billing.ts'
-import { paymentField, purchaseAnswer, purchaseShape } from './purchases.ts'
+import { paymentAnswer, paymentField, purchaseAnswer, purchaseShape } from './purchases.ts'
 
 /** Receipts of purchases and the buyer on them, for the people who buy. */
 export function receiptOperations(parts: OperationParts) {
   return [receipt(parts), ...billingOperations(parts)]
 }
 
-function receipt({ store, seller }: OperationParts) {
+function receipt({ store, sale, seller }: OperationParts) {
   return operation({
     name: 'getReceipt',
     method: 'GET',
@@ -45,9 +45,9 @@ function receipt({ store, seller }: OperationParts) {
       const reversals = await listReversals(reads, purchase)
       return {
         object: 'receipt',
-        ...numbered(purchase),
-        purchase: purchaseAnswer(purchase),
-        reversals: reversalAnswers(purchase, reversals),
+        ...numbered(purchase, sale),
+        purchase: purchaseAnswer(purchase, sale),
+        reversals: reversalAnswers(purchase, { reversals, sale }),
         seller: { name: seller.name, tax_id: seller.taxId },
         account: { id: account.id, name: account.name, email: account.email },
         buyer: buyerOf(purchase, account),
@@ -56,9 +56,9 @@ function receipt({ store, seller }: OperationParts) {
   })
 }
 
-/** The figures that only a receipt has. */
-function numbered(purchase: PurchaseRow) {
-  const { receiptNumber, creditedAtMs, createdAtMs, paid, taxUnits, paymentRef } = purchase
+/** The figures that only a receipt has. By position: the purchase, and the sale. */
+function numbered(purchase: PurchaseRow, sale: OperationParts['sale']) {
+  const { receiptNumber, creditedAtMs, createdAtMs, paid, taxUnits, paymentRef, method } = purchase
   const creditTimeMs = creditedAtMs ?? createdAtMs
   const hasTax = paid !== null && taxUnits !== null
   return {
@@ -67,15 +67,17 @@ function numbered(purchase: PurchaseRow) {
         ? null
         : receiptNumberText({ receiptNumber, creditedAtMs: creditTimeMs }),
     fee: feeOf(purchase),
-    tax: hasTax ? { currency: paid.paidCurrency, units: String(taxUnits) } : null,
+    tax: hasTax
+      ? paymentAnswer({ method, currency: paid.paidCurrency, units: taxUnits }, sale)
+      : null,
     reference: paymentRef ?? depositOfSource(purchase.source)?.txHash ?? null,
   }
 }
 
 /** Each refund and dispute as the payment has it: the units of the credit that was removed until then, less those before. */
 function reversalAnswers(
-  { creditMicros, paid }: PurchaseRow,
-  reversals: readonly Entry[],
+  { creditMicros, method, paid }: PurchaseRow,
+  { reversals, sale }: Pick<OperationParts, 'sale'> & { readonly reversals: readonly Entry[] },
 ): z.infer<typeof receiptShape>['reversals'] {
   const { paidCurrency: currency = '', paidUnits = 0n } = paid ?? {}
   const unitsOf = (reversedMicros: Micros) =>
@@ -86,7 +88,7 @@ function reversalAnswers(
     removedMicros = subtractMicros(removedMicros, amountMicros)
     return {
       amount: amountMicros,
-      paid: { currency, units: String(before - unitsOf(removedMicros)) },
+      paid: paymentAnswer({ method, currency, units: before - unitsOf(removedMicros) }, sale),
       cause: reversalCauseOf(reference ?? ''),
       created_at: timeAnswer(createdAtMs),
     }
@@ -131,9 +133,7 @@ const receiptShape = z
           amount: moneyField.describe(
             'The change of the credit, in micro-dollars: below zero if credit was removed, above zero if a dispute was won or a refund failed.',
           ),
-          paid: z
-            .object({ currency: z.string(), units: z.string() })
-            .describe('The same change of the payment, in the smallest unit of its currency.'),
+          paid: paymentField.describe('The same change of the payment.'),
           cause: z
             .enum(REVERSAL_CAUSES)
             .nullable()

@@ -190,7 +190,10 @@ async function beginCard(
     case 'begun': {
       const { purchase, url } = begun
       const expires_at = timeAnswer(purchase.expiresAtMs ?? clock.nowMs())
-      return { httpStatus: 201, body: { purchase: purchaseAnswer(purchase), url, expires_at } }
+      return {
+        httpStatus: 201,
+        body: { purchase: purchaseAnswer(purchase, sale), url, expires_at },
+      }
     }
     case 'tooManyOpen':
       throw laterProblem(

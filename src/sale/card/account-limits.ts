@@ -5,6 +5,7 @@ import { roomForCredit } from '../../ledger/rules/credit.ts'
 import type { PostPurchaseInput } from '../../ledger/rules/post-purchase.ts'
 import { PURCHASES } from '../../store/sale-tables.ts'
 import type { AccountRow, Tables } from '../../store/schema.ts'
+import { hasRow } from '../../store/store.ts'
 import { DAY_MS } from '../../vocabulary/clock.ts'
 import { addMicros, type Micros, micros } from '../../vocabulary/money.ts'
 
@@ -98,15 +99,9 @@ async function begunSince(
   )
 }
 
-async function isDisputed(db: Kysely<Tables>, accountId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('purchases')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .where('dispute', 'in', ['open', 'lost'])
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+function isDisputed(db: Kysely<Tables>, accountId: string): Promise<boolean> {
+  const purchases = db.selectFrom('purchases').select('id').where('account_id', '=', accountId)
+  return hasRow(purchases.where('dispute', 'in', ['open', 'lost']).limit(1))
 }
 
 function newAccountRefusal(

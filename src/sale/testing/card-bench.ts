@@ -5,7 +5,7 @@ import { type Micros, micros } from '../../vocabulary/money.ts'
 import { CardMethod } from '../card/card-method.ts'
 import { StripeCard } from '../card/stripe.ts'
 import { CardPoll } from '../card-poll.ts'
-import type { CeilingSettings } from '../ceilings.ts'
+import type { CeilingSettings } from '../sale.ts'
 import { Sale } from '../sale.ts'
 import { StripeServer } from './stripe-server.ts'
 

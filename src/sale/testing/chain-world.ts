@@ -1,11 +1,11 @@
 import type { StoreBench } from '../../ledger/testing/store-bench.ts'
 import { micros } from '../../vocabulary/money.ts'
-import type { CeilingSettings } from '../ceilings.ts'
 import type { ChainTerms } from '../chain/terms.ts'
 import { ChainWatch } from '../chain-watch.ts'
 import { TokenDeposits } from '../deposit-method.ts'
 import { addDepositAddresses, HandedOut } from '../deposit-rows.ts'
 import type { DepositTerms } from '../deposit-value.ts'
+import type { CeilingSettings } from '../sale.ts'
 import { Sale } from '../sale.ts'
 import { MODEL_TOKENS, ModelChain, ModelNode } from './model-chain.ts'
 

@@ -5,7 +5,7 @@ import { byMethod, methodName, paidText, purchaseWords } from './purchase-words.
 test('a deposit is named by its token and chain, not by the ID of its method', () => {
   const deposit = {
     method: 'base-usdc',
-    paid: { currency: 'USDC', units: '12500000' },
+    paid: { currency: 'USDC', units: '12500000', decimals: 6 },
     transaction: { chain_id: 8453, hash: '0x5f21' },
   }
   expect(methodName(deposit)).toBe('USDC on Base')
@@ -15,13 +15,26 @@ test('a deposit is named by its token and chain, not by the ID of its method', (
 })
 
 test('a payment by card is called that even before it is paid', () => {
-  const card = { method: 'card', paid: { currency: 'usd', units: '2500' }, transaction: null }
+  const card = {
+    method: 'card',
+    paid: { currency: 'usd', units: '2500', decimals: 2 },
+    transaction: null,
+  }
   expect(methodName(card)).toBe('Card')
   expect(byMethod({ ...card, paid: null })).toBe('by card')
 })
 
 test('a refund is a payment below zero', () => {
-  expect(paidText({ currency: 'usd', units: '-1000' })).toBe('−\u2060$10.00')
+  expect(paidText({ currency: 'usd', units: '-1000', decimals: 2 })).toBe('−\u2060$10.00')
+})
+
+test.each([
+  ['12500000', 6, '12.50 USDC'],
+  ['12500000000000000000', 18, '12.50 USDC'],
+  ['12', 0, '12 USDC'],
+  ['12', null, '12 units of USDC'],
+])('%s units of a token with %s decimals are %s', (units, decimals, shown) => {
+  expect(paidText({ currency: 'USDC', units, decimals })).toBe(shown)
 })
 
 test('a purchase that was refunded or disputed is no longer called credited', () => {

@@ -92,9 +92,10 @@ export function byMethod(payment: Payment): string {
 const MICROS_PER_CENT = 10_000
 
 /** The payment, in its currency: `$25.00`, `12.5 USDC`, and a refund `−$5.00`. */
-export function paidText({ currency, units }: NonNullable<Purchase['paid']>): string {
+export function paidText(paid: NonNullable<Purchase['paid']>): string {
+  const { currency, units } = paid
   if (currency === 'usd') return money(Number(units) * MICROS_PER_CENT)
   // A line is not broken between the sign and its amount.
-  if (units.startsWith('-')) return `−\u2060${paidText({ currency, units: units.slice(1) })}`
-  return tokenText(currency, units)
+  if (units.startsWith('-')) return `−\u2060${paidText({ ...paid, units: units.slice(1) })}`
+  return tokenText(paid)
 }
