@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { expectGoodPage } from './chromium.ts'
 import { test } from './page-test.ts'
 import { EMPTY, json } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { HELIX, listOf } from './stand-in-data.ts'
 import { ACCOUNT_ACTIONS } from './stand-in-desk.ts'
 
 /** The changes by operators that the owners of an account read. */
@@ -15,10 +15,10 @@ test('the changes by operators are listed below the members, in words, and older
   server,
 }) => {
   const [newest, ...older] = ACCOUNT_ACTIONS
-  const first = { ...EMPTY, data: [newest], has_more: true, next_cursor: 'older' }
+  const first = listOf([newest], 'older')
   server.answer('/actions', {
     kind: 'by',
-    of: (query) => (query.has('cursor') ? { ...EMPTY, data: older } : first),
+    of: (query) => (query.has('cursor') ? listOf(older) : first),
   })
   await page.goto(`${server.address}${MEMBERS_PATH}`)
   const rows = page.getByRole('table', { name: 'Changes by operators' }).locator('tbody tr')

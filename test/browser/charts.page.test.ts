@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { at, HELIX } from './stand-in-data.ts'
 import { ALERTED_OVERVIEW, FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 import {
@@ -18,8 +18,6 @@ import {
 } from './stand-in-usage.ts'
 
 /** Overview, Activity and Usage: each screen and each of its states. */
-
-const at = (section: string) => `${HELIX.id}/${section}`
 
 const NO_CREDIT_YET = { ...FIRST_OVERVIEW, attention: [{ kind: 'no_credit', owed: 0 }] }
 

@@ -4,13 +4,11 @@ import { sendByKeys } from './chromium.ts'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { ANSWER_ID, json, type StandIn, type StandInAnswer } from './stand-in.ts'
-import { HELIX, NOW } from './stand-in-data.ts'
+import { at, HELIX, NOW } from './stand-in-data.ts'
 import { MODEL_LIST } from './stand-in-models.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** Connect and Playground: each screen and each of its states, and how the Playground is used. */
-
-const at = (section: string) => `${HELIX.id}/${section}`
 
 const ANSWERED = json({
   choices: [

@@ -12,7 +12,7 @@ import {
   REFUNDED_STATEMENT,
   STATEMENT,
 } from './stand-in-credit.ts'
-import { HELIX, ME } from './stand-in-data.ts'
+import { at, HELIX, ME } from './stand-in-data.ts'
 import {
   BOUGHT_ID,
   begunAt,
@@ -27,8 +27,6 @@ import {
 } from './stand-in-sale.ts'
 
 /** Credit and its sale: each screen and each of its states, and how credit is bought. */
-
-const at = (section: string) => `${HELIX.id}/${section}`
 
 const SCREENS: readonly Screen[] = [
   { name: 'credit', path: at('credit'), text: 'invoice-1042' },

@@ -1,17 +1,15 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { test } from './page-test.ts'
-import { EMPTY, json, type StandIn } from './stand-in.ts'
+import { json, type StandIn } from './stand-in.ts'
 import { SESSIONS } from './stand-in-credit.ts'
-import { FACTORS, HELIX, KEYS, NO_FACTORS } from './stand-in-data.ts'
+import { at, FACTORS, KEYS, listOf, NO_FACTORS } from './stand-in-data.ts'
 import { OPERATOR_INVITATIONS } from './stand-in-desk.ts'
 import { CODES, INVITATIONS, MEMBERS, TOKENS } from './stand-in-operator.ts'
 import { HELD } from './stand-in-sale.ts'
 
 /** Where the focus is once the button that had it is gone. */
 
-const at = (section: string) => `${HELIX.id}/${section}`
-const list = (data: readonly unknown[]) => ({ ...EMPTY, data })
 const NOW = '2026-11-21T22:00:00.000Z'
 
 interface Ending {
@@ -43,7 +41,7 @@ const ENDINGS: readonly Ending[] = [
     press: [`Revoke the token ${token?.name}`, 'Revoke'],
     method: 'DELETE',
     reads: '/operator/tokens',
-    after: list([{ ...token, revoked_at: NOW }, ...TOKENS.slice(1)]),
+    after: listOf([{ ...token, revoked_at: NOW }, ...TOKENS.slice(1)]),
     focused: 'shop',
   },
   {
@@ -52,7 +50,7 @@ const ENDINGS: readonly Ending[] = [
     press: [`Revoke the code that ends with ${code?.suffix}`, 'Revoke'],
     method: 'DELETE',
     reads: '/operator/codes',
-    after: list([{ ...code, revoked_at: NOW }, ...CODES.slice(1)]),
+    after: listOf([{ ...code, revoked_at: NOW }, ...CODES.slice(1)]),
     focused: `…${code?.suffix}`,
   },
   {
@@ -62,7 +60,7 @@ const ENDINGS: readonly Ending[] = [
     type: String(key?.name),
     method: 'DELETE',
     reads: '/keys',
-    after: list(KEYS.slice(1)),
+    after: listOf(KEYS.slice(1)),
     focused: `Actions for ${nextKey?.name}`,
   },
   {
@@ -71,7 +69,7 @@ const ENDINGS: readonly Ending[] = [
     press: [`Withdraw the invitation for ${INVITATIONS[0]?.email}`, 'Withdraw'],
     method: 'DELETE',
     reads: '/invitations',
-    after: list([]),
+    after: listOf([]),
     focused: 'Open invitations',
   },
   {
@@ -80,7 +78,7 @@ const ENDINGS: readonly Ending[] = [
     press: [`Withdraw the invitation for ${OPERATOR_INVITATIONS[0]?.email}`, 'Withdraw'],
     method: 'DELETE',
     reads: '/operator/invitations',
-    after: list([]),
+    after: listOf([]),
     focused: 'Open invitations',
   },
   {
@@ -89,7 +87,7 @@ const ENDINGS: readonly Ending[] = [
     press: [`Remove ${member?.name}`, 'Remove'],
     method: 'DELETE',
     reads: '/members',
-    after: list([owner]),
+    after: listOf([owner]),
     focused: `Role of ${owner?.name}`,
   },
   {
@@ -98,7 +96,7 @@ const ENDINGS: readonly Ending[] = [
     press: ['Sign out Safari on iPhone'],
     method: 'DELETE',
     reads: '/auth/sessions',
-    after: list(SESSIONS.slice(0, 1)),
+    after: listOf(SESSIONS.slice(0, 1)),
     focused: 'Sign out Chrome on Linux',
   },
   {
@@ -107,7 +105,7 @@ const ENDINGS: readonly Ending[] = [
     press: ['Sign out everywhere else'],
     method: 'DELETE',
     reads: '/auth/sessions',
-    after: list(SESSIONS.slice(0, 1)),
+    after: listOf(SESSIONS.slice(0, 1)),
     focused: 'Sessions',
   },
   {
@@ -127,7 +125,7 @@ const ENDINGS: readonly Ending[] = [
     type: 'paid by mistake',
     method: 'POST',
     reads: '/operator/purchases',
-    after: list(HELD.slice(1)),
+    after: listOf(HELD.slice(1)),
     focused: `Dismiss $0.40 of ${HELD[1]?.account_name}`,
   },
 ]
@@ -208,7 +206,7 @@ test('a press beside every control takes the focus away, also when a row goes la
   await page.goto(`${server.address}/app/${at('keys')}`)
   await page.getByRole('button', { name: `Actions for ${key?.name}` }).focus()
   await page.getByRole('heading', { level: 1 }).click()
-  server.answer('/keys', json(list(KEYS.slice(1))))
+  server.answer('/keys', json(listOf(KEYS.slice(1))))
   await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
   await page.getByText(String(key?.name)).waitFor({ state: 'detached' })
   expect(await focused(page)).not.toBe(`Actions for ${nextKey?.name}`)

@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { TEXT_CHARS_MAX } from '../../src/vocabulary/text-chars.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json, type StandIn } from './stand-in.ts'
-import { FACTORS, HELIX, KEYS, ME, NEW_RECOVERY_CODES } from './stand-in-data.ts'
+import { down, json, type StandIn } from './stand-in.ts'
+import { FACTORS, HELIX, KEYS, listOf, ME, NEW_RECOVERY_CODES } from './stand-in-data.ts'
 import { WEBHOOKS } from './stand-in-operator.ts'
 
 /** Forms in dialogs: what they say is wrong, where they say it, and what ends them. */
@@ -60,7 +60,7 @@ describe('a form', () => {
     server,
   }) => {
     const expired = { ...KEYS[0], state: 'expired', expires_at: '2026-11-01T12:00:00.000Z' }
-    server.answer('/keys', json({ ...EMPTY, data: [expired] }))
+    server.answer('/keys', json(listOf([expired])))
     server.answer(`PATCH /keys/${expired.id}`, json(expired))
     await page.goto(`${server.address}/app/${HELIX.id}/keys`)
     await page.getByRole('button', { name: `Actions for ${expired.name}` }).click()
@@ -119,7 +119,7 @@ describe('a form', () => {
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: `Change “${key?.name}”` })
     await dialog.getByLabel('Credit limit').fill('77')
-    server.answer('/keys', json({ ...EMPTY, data: others }))
+    server.answer('/keys', json(listOf(others)))
     await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
     await page.getByRole('row', { name: String(key?.name) }).waitFor({ state: 'detached' })
     expect(await dialog.getByLabel('Credit limit').inputValue()).toBe('77')
@@ -133,7 +133,7 @@ describe('a form', () => {
     await page.getByRole('button', { name: `Actions for ${key?.name}` }).click()
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     const raised = { ...key, credit_limit: 900_000_000 }
-    server.answer('/keys', json({ ...EMPTY, data: [raised, ...others] }))
+    server.answer('/keys', json(listOf([raised, ...others])))
     await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
     await page.getByText('of $900.00').waitFor()
     const dialog = page.getByRole('dialog')

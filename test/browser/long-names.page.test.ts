@@ -2,9 +2,9 @@ import { expect } from 'vitest'
 import { TEXT_CHARS_MAX } from '../../src/vocabulary/text-chars.ts'
 import { expectFits, resize } from './chromium.ts'
 import { test } from './page-test.ts'
-import { EMPTY, json, type StandIn } from './stand-in.ts'
+import { json, type StandIn } from './stand-in.ts'
 import { ENTRIES } from './stand-in-credit.ts'
-import { HELIX, KEYS, ME } from './stand-in-data.ts'
+import { HELIX, KEYS, listOf, ME } from './stand-in-data.ts'
 import { ACTIONS, UPSTREAMS } from './stand-in-desk.ts'
 import {
   ACCOUNTS,
@@ -31,8 +31,6 @@ function named(body: unknown, text: string): unknown {
   )
 }
 
-const list = (data: readonly unknown[]) => ({ ...EMPTY, data })
-
 function giveNames(server: StandIn, text: string): void {
   const tagged = { ...USAGE_BY_TAG, data: USAGE_BY_TAG.data.map((row) => ({ ...row, id: text })) }
   server.answer(`/${HELIX.id}/usage/report`, json(tagged))
@@ -41,23 +39,23 @@ function giveNames(server: StandIn, text: string): void {
     ...ACCOUNTS.map((account) => [`/accounts/${account.id}`, account] as const),
     [`/accounts/${HELIX.id}`, HELIX],
     ['/overview', OVERVIEW],
-    ['/keys', list(KEYS)],
+    ['/keys', listOf(KEYS)],
     // Pruned requests have a name that is always the same.
     [
       '/usage',
       { ...USAGE_BY_KEY, groups: USAGE_BY_KEY.groups.filter(({ id }) => id !== 'pruned') },
     ],
-    ['/entries', list(ENTRIES)],
-    ['/members', list(MEMBERS)],
-    ['/operator/accounts', list(ACCOUNTS)],
+    ['/entries', listOf(ENTRIES)],
+    ['/members', listOf(MEMBERS)],
+    ['/operator/accounts', listOf(ACCOUNTS)],
     ['/operator/usage', operatorUsage('account')],
-    ['/operator/requests', list(NAMED_REQUESTS)],
-    ['/operator/actions', list(ACTIONS)],
-    ['/operator/tokens', list(TOKENS)],
-    ['/operator/upstreams', list(UPSTREAMS)],
-    ['/operator/unsettled', list(UNSETTLED)],
-    ['/operator/purchases', list(HELD)],
-    ['/operator/webhooks', list(WEBHOOKS.map((one) => ({ ...one, url: `https://${text}` })))],
+    ['/operator/requests', listOf(NAMED_REQUESTS)],
+    ['/operator/actions', listOf(ACTIONS)],
+    ['/operator/tokens', listOf(TOKENS)],
+    ['/operator/upstreams', listOf(UPSTREAMS)],
+    ['/operator/unsettled', listOf(UNSETTLED)],
+    ['/operator/purchases', listOf(HELD)],
+    ['/operator/webhooks', listOf(WEBHOOKS.map((one) => ({ ...one, url: `https://${text}` })))],
   ] as const) {
     server.answer(end, json(named(body, text)))
   }

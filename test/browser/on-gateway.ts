@@ -77,16 +77,28 @@ export function setupLink(gateway: Pick<PageGateway, 'address' | 'setupLink'>): 
   return `${gateway.address}${pathname}${hash}`
 }
 
-/** Makes the first operator, Ada, who owns the first account, and lands where the page leads her. */
+/** Sends the form of a setup link as Ada, the first operator, who owns the first account. */
+export async function sendSetup(page: Page, link: string): Promise<void> {
+  await page.goto(link)
+  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')
+  await page.getByLabel('Email').fill('ada@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create the operator' }).click()
+}
+
+/** Signs Ada in by the form that the page shows. */
+export async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Email').fill('ada@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+/** Makes the first operator, and lands where the page leads her. */
 export async function becomeOperator(
   page: Page,
   gateway: Pick<PageGateway, 'address' | 'setupLink'>,
 ): Promise<void> {
-  await page.goto(setupLink(gateway))
-  await page.getByLabel('Name').fill('Ada Lovelace')
-  await page.getByLabel('Email').fill('ada@example.org')
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Create the operator' }).click()
+  await sendSetup(page, setupLink(gateway))
   await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
 }
 

@@ -303,7 +303,7 @@ test('refused requests say since when they are counted, and lead to the settings
     .getByText(/Counted by the hour, since 22\sOct, .* Older counts are not kept\./)
     .waitFor()
   const row = page.getByRole('row').filter({ hasText: 'rate_limited' })
-  await row.getByRole('link', { name: KEYS[1]?.name }).click()
+  await row.getByRole('link', { name: String(KEYS[1]?.name) }).click()
   await page.waitForURL(/operator\/accounts\/acct_[^/]+\/keys\?find=/)
 })
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn, silent } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { HELIX, listOf } from './stand-in-data.ts'
 import { ACTIONS, OPERATOR_INVITATIONS } from './stand-in-desk.ts'
 import { ACCOUNTS, AUDIT, CODES, HEALTH, TOKENS, UNSETTLED } from './stand-in-operator.ts'
 
@@ -255,10 +255,7 @@ test('an account without a name has its whole ID in the title of a change', asyn
   page,
   server,
 }) => {
-  server.answer(
-    '/operator/actions',
-    json({ ...EMPTY, data: [{ ...ACTIONS[0], account_name: null }] }),
-  )
+  server.answer('/operator/actions', json(listOf([{ ...ACTIONS[0], account_name: null }])))
   await page.goto(`${server.address}/app/${at('audit-log')}`)
   await page.getByTitle(HELIX.id).getByRole('link').waitFor()
 })
@@ -353,7 +350,7 @@ test('a request whose upstream can’t be asked is not said to lack an ID', asyn
   server,
 }) => {
   const data = UNSETTLED.slice(0, 1).map((one) => ({ ...one, next_lookup_by: null }))
-  server.answer('/operator/unsettled', json({ ...EMPTY, data }))
+  server.answer('/operator/unsettled', json(listOf(data)))
   await page.goto(`${server.address}/app/${at('unsettled')}`)
   await page.getByText('Cost can’t be looked up at its upstream now').waitFor()
   expect(await page.getByText('returned no ID').count()).toBe(0)

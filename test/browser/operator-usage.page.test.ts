@@ -3,8 +3,8 @@ import { MICROS_PER_DOLLAR } from '../../src/vocabulary/money.ts'
 import { expectFits } from './chromium.ts'
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
-import { HELIX, KEYS } from './stand-in-data.ts'
+import { down, json } from './stand-in.ts'
+import { HELIX, KEYS, listOf } from './stand-in-data.ts'
 import { MODEL_LIST, OFFERED_MODELS } from './stand-in-models.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 import { OPERATOR_REPORT, operatorReport, operatorUsage, USAGE } from './stand-in-usage.ts'
@@ -75,7 +75,7 @@ test('a margin that is not known is said so in tables and figures, and is no num
     })
   server.answer('/operator/usage', json(withoutCost(operatorUsage('account'))))
   const accounts = ACCOUNTS.map((account) => ({ ...account, margin: null }))
-  server.answer('/operator/accounts', json({ ...EMPTY, data: accounts }))
+  server.answer('/operator/accounts', json(listOf(accounts)))
   for (const [path, text] of [
     ['operator', 'the cost of 3 requests is not known'],
     ['operator/usage?compare=before', 'the cost of 3 requests is not known'],

@@ -111,7 +111,7 @@ test('each provider signs in people with a verified address, and no one with an 
   outside: { provider, google, github },
 }) => {
   const unverified = { ...ADA, sub: 'mallory', email_verified: false }
-  const emails = [{ email: ADA.email, primary: true, verified: false }]
+  const email = { email: ADA.email, primary: true, verified: false }
   const ways = [
     {
       name: 'Example ID',
@@ -134,10 +134,10 @@ test('each provider signs in people with a verified address, and no one with an 
     {
       name: 'GitHub',
       claim() {
-        github.emails = emails
+        github.emails = [email]
       },
       prove() {
-        github.emails = [{ ...emails[0], verified: true }]
+        github.emails = [{ ...email, verified: true }]
       },
     },
   ]

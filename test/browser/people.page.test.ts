@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
 import { listen } from '../../src/vocabulary/testing/listen.ts'
 import { copyBy, expectGoodPage, sendByKeys } from './chromium.ts'
-import { PASSWORD, test } from './on-gateway.ts'
+import { PASSWORD, signIn, test } from './on-gateway.ts'
 
 /** Members, invitations and sessions, as people in several browsers see them. */
 
@@ -33,6 +33,15 @@ async function accept(page: Page, link: string): Promise<void> {
   await page.getByRole('button', { name: 'Join' }).click()
 }
 
+/** Makes Grace an owner, whose page then shows it. */
+async function makeOwner(owner: Page, guest: Page): Promise<void> {
+  await owner.reload()
+  await owner.getByLabel('Role of Grace').selectOption('owner')
+  // It shows what the gateway has, once that has answered.
+  await expect.poll(() => owner.getByLabel('Role of Grace').inputValue()).toBe('owner')
+  await guest.reload()
+}
+
 test('a person is invited by a link that works once, becomes an owner, and is removed at once', async ({
   owner,
   newPage,
@@ -51,11 +60,7 @@ test('a person is invited by a link that works once, becomes an owner, and is re
   await late.getByRole('link', { name: 'Sign in' }).waitFor()
   expect(await late.locator('form').count()).toBe(0)
 
-  await owner.reload()
-  await owner.getByLabel('Role of Grace').selectOption('owner')
-  // It shows what the gateway has, once that has answered.
-  await expect.poll(() => owner.getByLabel('Role of Grace').inputValue()).toBe('owner')
-  await guest.reload()
+  await makeOwner(owner, guest)
   await guest.getByRole('link', { name: 'Members' }).click()
   await guest.getByLabel('Role of Ada Lovelace').waitFor()
   await expectGoodPage(guest)
@@ -112,10 +117,7 @@ test('a link for a new member begins with the address of the page, and only oper
   const guest = await newPage()
   await accept(guest, link)
   await guest.getByText('No requests yet').waitFor()
-  await owner.reload()
-  await owner.getByLabel('Role of Grace').selectOption('owner')
-  await expect.poll(() => owner.getByLabel('Role of Grace').inputValue()).toBe('owner')
-  await guest.reload()
+  await makeOwner(owner, guest)
   await guest.getByRole('link', { name: 'Members' }).click()
   await guest.getByRole('button', { name: 'Invite' }).click()
   await guest.getByLabel('Email').fill('hopper@example.org')
@@ -155,10 +157,7 @@ test('no answer and no download of any section has a field of operators for an o
   const guest = await newPage()
   await accept(guest, await invite(owner))
   await guest.getByText('No requests yet').waitFor()
-  await owner.reload()
-  await owner.getByLabel('Role of Grace').selectOption('owner')
-  await expect.poll(() => owner.getByLabel('Role of Grace').inputValue()).toBe('owner')
-  await guest.reload()
+  await makeOwner(owner, guest)
   const bodies: Promise<string>[] = []
   guest.on('response', (response) => {
     if (!response.headers()['content-type']?.includes('json')) return
@@ -210,9 +209,7 @@ test('an owner signs out everywhere else, and can not leave an account that has 
 }) => {
   const phone = await newPage()
   await phone.goto(new URL('/app/sign-in', desk.url()).href)
-  await phone.getByLabel('Email').fill('ada@example.org')
-  await phone.getByLabel('Password').fill(PASSWORD)
-  await phone.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(phone)
   await phone.getByText('No requests yet').waitFor()
 
   await desk.getByRole('button', { name: /Ada Lovelace/ }).click()

@@ -3,28 +3,16 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { PICTURE_SIZE, PICTURES, type PictureName, picturePath } from '../pictures.ts'
 import { openBrowser, openPage, openStillWindow } from './chromium.ts'
+import type { Screen } from './each-screen.ts'
 import { ANSWER_ID, json, type StandIn, startStandIn } from './stand-in.ts'
-import { HELIX, ME } from './stand-in-data.ts'
+import { at, ME } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** `npm run picture`: takes the pictures of README and of the tour. */
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-interface Scene {
-  /** Below `/app/`. */
-  readonly path: string
-  /** Sets the answers of the server, before the page is opened. */
-  readonly before?: (server: StandIn) => void
-  /** The steps of a person then. */
-  readonly act?: (page: Page) => Promise<void>
-  /** A text that is shown when the page is complete. */
-  readonly text: string
-}
-
-const at = (section: string) => `${HELIX.id}/${section}`
-
-const SCENES: Readonly<Record<PictureName, Scene>> = {
+const SCENES: Readonly<Record<PictureName, Omit<Screen, 'name'>>> = {
   page: { path: at('overview'), text: 'Last 30 days' },
   'tour-keys': { path: at('keys'), text: 'nightly evals' },
   'tour-models': { path: at('models'), text: 'black-forest/' },
@@ -85,7 +73,7 @@ for (const name of Object.keys(PICTURES) as PictureName[]) {
     const { page } = await openPage(context)
     await page.setViewportSize(PICTURE_SIZE)
     await page.goto(`${server.address}/app/${path}`)
-    await act?.(page)
+    await act?.(page, server)
     await page.getByText(text).filter({ visible: true }).first().waitFor()
     // Grey boxes are parts that are still loaded.
     await page.waitForFunction(() => document.querySelector('main .grey') === null)

@@ -2,11 +2,9 @@ import { expect } from 'vitest'
 import { expectGoodPage } from './chromium.ts'
 import { lookAt } from './looks.ts'
 import { test } from './page-test.ts'
-import { HELIX, KEYS } from './stand-in-data.ts'
+import { at, HELIX, KEYS } from './stand-in-data.ts'
 
 /** The page as a screen reader has it, where axe has no rule; and faults that axe is asked about only where a quick look sees them. */
-
-const at = (section: string) => `${HELIX.id}/${section}`
 
 const TABLES = [
   at('overview'),

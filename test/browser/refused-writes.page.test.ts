@@ -2,13 +2,11 @@ import type { Locator, Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { test } from './page-test.ts'
 import { json, type StandIn } from './stand-in.ts'
-import { FACTORS, HELIX, KEYS } from './stand-in-data.ts'
+import { at, FACTORS, KEYS } from './stand-in-data.ts'
 import { OPERATOR_INVITATIONS } from './stand-in-desk.ts'
 import { CODES, INVITATIONS, MEMBERS, TOKENS, WEBHOOKS } from './stand-in-operator.ts'
 
 /** Every dialog that changes something, when the change is not answered as it should be. */
-
-const at = (section: string) => `${HELIX.id}/${section}`
 
 interface Writing {
   readonly name: string

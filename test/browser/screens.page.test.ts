@@ -5,6 +5,7 @@ import { answeredScreens, press, type Screen, testScreens } from './each-screen.
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn, silent } from './stand-in.ts'
 import {
+  at,
   FACTOR_NEEDED,
   FACTOR_REQUIRED,
   FACTORS,
@@ -19,8 +20,6 @@ import {
 } from './stand-in-data.ts'
 
 /** Keys, models, the profile and the doors: each screen and each of its states. */
-
-const at = (section: string) => `${HELIX.id}/${section}`
 
 /** Disables the first key, whose message stays as long as the pointer is on it. */
 async function disableOne(page: Page, server: StandIn): Promise<void> {

@@ -5,7 +5,14 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { tollgate } from '../tollgate-process.ts'
 import { expectGoodPage } from './chromium.ts'
-import { PASSWORD, type PageGateway, servePage, setupLink } from './on-gateway.ts'
+import {
+  PASSWORD,
+  type PageGateway,
+  sendSetup,
+  servePage,
+  setupLink,
+  signIn,
+} from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
 /** A second factor from its setup to its loss, on a gateway that requires one of operators. */
@@ -19,11 +26,7 @@ const test = inBrowser.extend(
 
 /** Ada becomes the first operator: the page asks her for a second factor. */
 async function become(page: Page, link: string): Promise<void> {
-  await page.goto(link)
-  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')
-  await page.getByLabel('Email').fill('ada@example.org')
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Create the operator' }).click()
+  await sendSetup(page, link)
   await page.getByText('Set up a second factor').waitFor()
 }
 
@@ -43,11 +46,9 @@ function nextCode(app: TOTP): string {
   return app.generate({ timestamp: Date.now() + 30_000 })
 }
 
-async function signIn(page: Page, address: string): Promise<void> {
+async function beAsked(page: Page, address: string): Promise<void> {
   await page.goto(address)
-  await page.getByLabel('Email').fill('ada@example.org')
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(page)
   await page.getByLabel('Code').waitFor()
 }
 
@@ -80,7 +81,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   const signInAddress = new URL('/app/sign-in', desk.url()).href
 
   const phone = await newPage({ width: 'phone' })
-  await signIn(phone, signInAddress)
+  await beAsked(phone, signInAddress)
   await expectGoodPage(phone)
   await phone.goto(desk.url())
   await phone.getByText('Signing in as ada@example.org').waitFor()
@@ -99,7 +100,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   await expectGoodPage(desk)
 
   const lost = await newPage()
-  await signIn(lost, signInAddress)
+  await beAsked(lost, signInAddress)
   await lost.getByLabel('Code').fill(codes[0] ?? '')
   await lost.getByRole('button', { name: 'Sign in' }).click()
   await lost.getByText('No requests yet').waitFor()
@@ -152,9 +153,7 @@ test('an operator adds a passkey, signs in with it, and uses it when the passwor
   const desk = await newPage()
   await plugInDevice(desk)
   await desk.goto(new URL('/app/sign-in', link).href)
-  await desk.getByLabel('Email').fill('ada@example.org')
-  await desk.getByLabel('Password').fill(PASSWORD)
-  await desk.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(desk)
   await desk.getByText('Set up a second factor').waitFor()
   await desk.getByRole('button', { name: 'Use a passkey instead' }).click()
   await expectGoodPage(desk)
@@ -166,9 +165,7 @@ test('an operator adds a passkey, signs in with it, and uses it when the passwor
   await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
   await desk.getByRole('button', { name: 'Sign out' }).click()
   await desk.getByRole('heading', { name: 'Sign in' }).waitFor()
-  await desk.getByLabel('Email').fill('ada@example.org')
-  await desk.getByLabel('Password').fill(PASSWORD)
-  await desk.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(desk)
   await desk.getByRole('button', { name: 'Use a passkey' }).waitFor()
   await expectGoodPage(desk)
   await desk.getByRole('button', { name: 'Use a passkey' }).click()
@@ -215,9 +212,7 @@ test('without the passkey nothing signs in except a recovery code', async ({
   const elsewhere = await newPage({ width: 'phone' })
   await plugInDevice(elsewhere)
   await elsewhere.goto(new URL('/app/sign-in', link).href)
-  await elsewhere.getByLabel('Email').fill('ada@example.org')
-  await elsewhere.getByLabel('Password').fill(PASSWORD)
-  await elsewhere.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(elsewhere)
   await elsewhere.getByRole('button', { name: 'Use a passkey' }).click()
   await elsewhere.getByText('The browser used no passkey').waitFor()
   await expectGoodPage(elsewhere)
@@ -241,7 +236,7 @@ test('the fifth wrong code is refused for a time, and so is the right one meanwh
   await desk.getByRole('button', { name: 'I saved the codes' }).click()
   await atHome(desk)
   const guest = await newPage({ width: 'phone' })
-  await signIn(guest, new URL('/app/sign-in', desk.url()).href)
+  await beAsked(guest, new URL('/app/sign-in', desk.url()).href)
   const enter = async (code: string) => {
     await guest.getByLabel('Code').fill(code)
     await guest.getByRole('button', { name: 'Sign in' }).click()

@@ -162,6 +162,7 @@ export const NO_BALANCE: Balance = {
 export const SESSIONS: readonly Session[] = [
   {
     id: 'sess_01kbh0c7x5qv3m9t2r8w6e0001',
+    object: 'session',
     current: true,
     created_at: ago(86_400_000),
     last_used_at: ago(4_000),
@@ -171,6 +172,7 @@ export const SESSIONS: readonly Session[] = [
   },
   {
     id: 'sess_01kbh0c7x5qv3m9t2r8w6e0002',
+    object: 'session',
     current: false,
     created_at: ago(186_400_000),
     last_used_at: ago(7_400_000),

@@ -12,6 +12,14 @@ const ACCOUNT = 'acct_01kbh0c7x5qv3m9t2r8w6e7m2q'
 /** So long before {@link NOW}. */
 export const ago = (elapsedMs: number) => new Date(NOW.getTime() - elapsedMs).toISOString()
 
+/** A list, or its first page. By position: its rows, and where the next page begins; null: it is whole. */
+export const listOf = <Row>(data: readonly Row[], nextCursor: string | null = null) => ({
+  object: 'list' as const,
+  data: [...data],
+  has_more: nextCursor !== null,
+  next_cursor: nextCursor,
+})
+
 /** The signed-in owner. */
 export const ME: Me = {
   object: 'me',
@@ -96,20 +104,23 @@ export const NEW_RECOVERY_CODES = {
   recovery_codes: Array.from({ length: 10 }, (_, place) => `7KQ${place}-XM4T-0WZ9-B3N${place}`),
 }
 
-/** A gateway that sends email. */
-export const WITH_MAIL: Start = {
+/** The state of the page before a sign-in, of a browser with a session. */
+export const START: Start = {
   object: 'start',
-  mode: 'live',
+  mode: 'simulator',
   service_name: null,
   contact: null,
   setup_needed: false,
   sign_up: 'invited',
-  mail: true,
+  mail: false,
   providers: [],
   signed_in: true,
   factor_needed: null,
   secure: true,
 }
+
+/** A gateway that sends email. */
+export const WITH_MAIL: Start = { ...START, mode: 'live', mail: true }
 
 /** A sign-in that waits for the second factor. */
 export const FACTOR_NEEDED: Start = {
@@ -136,7 +147,10 @@ export const HELIX: Account = {
   object: 'account',
   name: 'Helix Lab',
   email: 'mira@helix.example',
+  state: 'active',
   disabled: false,
+  disabled_at: null,
+  disabled_note: null,
   fee_basis_points: null,
   credit: {
     backed: { balance: 187_060_000, held: 2_790_000, available: 184_270_000 },
@@ -168,6 +182,9 @@ export const HELIX: Account = {
   limits: NO_LIMITS,
   created_at: ago(90 * DAY_MS),
 }
+
+/** The path of one of its sections, below `/app/`. */
+export const at = (section: string) => `${HELIX.id}/${section}`
 
 interface KeyInput extends Partial<ApiKey> {
   readonly name: string
@@ -282,19 +299,4 @@ export const LINK_LOOK = {
   operator: false,
   inviter: 'Olga Operator (olga@tidewater.example)',
   expires_at: '2026-11-28T09:00:00.000Z',
-}
-
-/** The state of the page before a sign-in, of a browser with a session. */
-export const START = {
-  object: 'start',
-  mode: 'simulator',
-  service_name: null,
-  contact: null,
-  setup_needed: false,
-  sign_up: 'invited',
-  mail: false,
-  providers: [],
-  signed_in: true,
-  factor_needed: null,
-  secure: true,
 }

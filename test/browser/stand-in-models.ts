@@ -1,5 +1,6 @@
 import type { Model } from '../../web/api/answers.ts'
 import type { OfferedModel, OfferedModels } from '../../web/api/operator.ts'
+import { listOf } from './stand-in-data.ts'
 
 /** The models of the made-up account: each kind of price, of input and of answer. */
 
@@ -148,16 +149,9 @@ const MANY = [
   }),
 ]
 
-const list = <Row>(data: readonly Row[]) => ({
-  object: 'list' as const,
-  data,
-  has_more: false,
-  next_cursor: null,
-})
-
 /** The models at each upstream, as operators read them. */
 export const OFFERED_MODELS: OfferedModels = {
-  ...list(MANY),
+  ...listOf(MANY),
   not_offered: [
     {
       upstream: 'openai',
@@ -174,7 +168,7 @@ export const OFFERED_MODELS: OfferedModels = {
 }
 
 /** The models as an account reads them. */
-export const MODEL_LIST = list<Model>(MANY.map(asAccountsRead))
+export const MODEL_LIST = listOf<Model>(MANY.map(asAccountsRead))
 
 function asAccountsRead(model: OfferedModel): Model {
   const { upstream: _, provider_pricing: __, fee_basis_points: ___, ...charged } = model

@@ -28,12 +28,17 @@ interface Listed {
 function listed(place: number, { name, email, disabled = false, ...money }: Listed): ListedAccount {
   const { available, held = 0, free = 0, spend = 0 } = money
   return {
+    ...HELIX,
     id: `acct_01kbh0c7x5qv3m9t2r8w6e0${String(place).padStart(3, '0')}`,
-    object: 'account',
     name,
     email: email ?? null,
+    state: disabled ? 'suspended' : 'active',
     disabled,
-    fee_basis_points: null,
+    allowance: null,
+    low_balance: null,
+    external_id: null,
+    metadata: {},
+    billing: null,
     credit: {
       backed: { balance: available + held, held, available: Math.max(0, available) },
       free: {
@@ -44,7 +49,6 @@ function listed(place: number, { name, email, disabled = false, ...money }: List
       },
     },
     has_backed_credit: available !== 0,
-    models: null,
     created_at: ago(place * 11 * DAY_MS),
     charge: spend,
     margin: Math.round(spend * 0.09),
@@ -169,6 +173,7 @@ export const AUDIT: Audit = {
   ok: true,
   checked: { accounts: 5, keys: 31, requests: 48_213, entries: 51_902, codes: 4, purchases: 0 },
   newest_request: null,
+  went_back: [],
   differences: [],
 }
 

@@ -1,7 +1,7 @@
 import type { Entry, Purchase } from '../../web/api/answers.ts'
 import type { Answer } from '../../web/api/calls.ts'
 import type { ListedPurchase } from '../../web/api/operator.ts'
-import type { Begun, Deposit, Quote, Receipt, SaleMethod } from '../../web/api/sale.ts'
+import type { Receipt, SaleMethod } from '../../web/api/sale.ts'
 import { entry } from './stand-in-credit.ts'
 import { ago, HELIX } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
@@ -37,7 +37,7 @@ export const METHODS: readonly SaleMethod[] = [
 export const OFFERS = { object: 'credit_sale', methods: METHODS }
 
 /** `GET /v1/credit/quote`, of $25. */
-export const QUOTE: Quote = {
+export const QUOTE: Answer<'getCreditQuote', 'anyone'> = {
   object: 'credit_quote',
   method: 'card',
   credit: 25_000_000,
@@ -51,7 +51,7 @@ export const QUOTE: Quote = {
 const ADDRESS = '0x9C4e2a7bD15F0c83a6E1c2B7f5D840dA9b13E6f2'
 
 /** The address of the account. */
-export const DEPOSIT: Deposit = {
+export const DEPOSIT = {
   deposit: {
     address: ADDRESS,
     chain_id: 8453,
@@ -60,7 +60,7 @@ export const DEPOSIT: Deposit = {
     minimum: 1_000_000,
     uri: `ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?address=${ADDRESS}`,
   },
-}
+} satisfies Answer<'createPurchase', 'member'>
 
 /** The id of a purchase that was credited. */
 export const BOUGHT_ID = 'pur_01kbh0c7x5qv3m9t2r8w6e0003'
@@ -119,7 +119,7 @@ export const PENDING: readonly Purchase[] = [
 ]
 
 /** A page to pay on. */
-export function begunAt(url: string): Begun {
+export function begunAt(url: string): Answer<'createPurchase', 'member'> {
   return { purchase: purchase(6, { credit: 25_000_000 }), url, expires_at: ago(-1_800_000) }
 }
 

@@ -9,6 +9,7 @@ import { listen } from '../../src/vocabulary/testing/listen.ts'
 import type { OperatorRequest } from '../../web/api/answers.ts'
 import { BALANCE, ENTRIES, SESSIONS, STATEMENT } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
+import { listOf } from './stand-in-data.ts'
 import {
   ACCOUNT_ACTIONS,
   ACTIONS,
@@ -112,7 +113,7 @@ export const down = { kind: 'refusal', httpStatus: 500, message: 'The store is b
 export const silent = { kind: 'silence' } as const
 
 /** A list of nothing. */
-export const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
+export const EMPTY = listOf([])
 
 /** Starts one that answers as a busy account does. */
 export async function startStandIn(): Promise<StandIn> {
@@ -171,19 +172,12 @@ function isAt(place: string, method: string | undefined, pathname: string): bool
   return pathname.endsWith(end) && (only === undefined || only === method)
 }
 
-const list = (rows: readonly unknown[], nextCursor: string | null = null) => ({
-  object: 'list',
-  data: rows,
-  has_more: nextCursor !== null,
-  next_cursor: nextCursor,
-})
-
 // Answers that depend on the query.
 const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown])[] = [
   [
     '/operator/accounts',
     (query) =>
-      list(
+      listOf(
         (query.get('state') === 'failing' ? FAILING : ACCOUNTS).filter(({ credit: { backed } }) => {
           const state = query.get('state')
           if (state === 'in_debt') return backed.balance < 0
@@ -223,17 +217,17 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/overview', OVERVIEW],
     ['/usage', USAGE],
     ['/usage/report', USAGE_BY_TAG],
-    ['/keys', list(data.KEYS)],
-    ['/requests', list(REQUESTS.map(asCustomersReadIt), 'older')],
-    ['/operator/requests', list(NAMED_REQUESTS, 'older')],
+    ['/keys', listOf(data.KEYS)],
+    ['/requests', listOf(REQUESTS.map(asCustomersReadIt), 'older')],
+    ['/operator/requests', listOf(NAMED_REQUESTS, 'older')],
     ['/requests/summary', SUMMARY],
     ['/models', MODEL_LIST],
     ['/operator/models', OFFERED_MODELS],
     ['/playground/estimate', { object: 'hold_estimate', hold: 21_400, available: 184_270_000 }],
     ['/balance', BALANCE],
     ['/statement', STATEMENT],
-    ['/entries', list(ENTRIES, 'older')],
-    ['/purchases', { ...list(PURCHASES), pending: PENDING }],
+    ['/entries', listOf(ENTRIES, 'older')],
+    ['/purchases', { ...listOf(PURCHASES), pending: PENDING }],
     [`/purchases/${PENDING[0]?.id}`, PENDING[0]],
     [`/purchases/${BOUGHT_ID}`, { ...PENDING[0], id: BOUGHT_ID, state: 'credited' }],
     ['/redeem', PURCHASES[2]],
@@ -242,28 +236,28 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['POST /purchases', DEPOSIT],
     ['/receipt', RECEIPT],
     ['/billing', BILLING],
-    ['/auth/sessions', list(SESSIONS)],
+    ['/auth/sessions', listOf(SESSIONS)],
     ['/auth/factors', data.NO_FACTORS],
     ['POST /auth/factors/app/begin', data.APP_BEGUN],
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
-    ['/actions', list(ACCOUNT_ACTIONS)],
-    ['/operator/actions', list(ACTIONS)],
-    ['/operator/users', list(USERS)],
-    ['/operator/keys', list([])],
-    ['/operator/upstreams', list(UPSTREAMS)],
-    ['/operator/unsettled', list(UNSETTLED)],
+    ['/actions', listOf(ACCOUNT_ACTIONS)],
+    ['/operator/actions', listOf(ACTIONS)],
+    ['/operator/users', listOf(USERS)],
+    ['/operator/keys', listOf([])],
+    ['/operator/upstreams', listOf(UPSTREAMS)],
+    ['/operator/unsettled', listOf(UNSETTLED)],
     ['/operator/health', HEALTH],
     ['/operator/audit', AUDIT],
     ['/operator/audit/progress', { object: 'audit_progress', running: true, rows: 31_204 }],
     ['/operator/maintenance', { object: 'maintenance', enabled: false }],
-    ['/members', list(MEMBERS)],
-    ['/invitations', list(INVITATIONS)],
-    ['/operator/invitations', list(OPERATOR_INVITATIONS)],
-    ['/operator/codes', list(CODES)],
-    ['/operator/tokens', list(TOKENS)],
-    ['/operator/webhooks', list(WEBHOOKS)],
-    ['/deliveries', list(DELIVERIES)],
-    ['/operator/purchases', list(HELD)],
+    ['/members', listOf(MEMBERS)],
+    ['/invitations', listOf(INVITATIONS)],
+    ['/operator/invitations', listOf(OPERATOR_INVITATIONS)],
+    ['/operator/codes', listOf(CODES)],
+    ['/operator/tokens', listOf(TOKENS)],
+    ['/operator/webhooks', listOf(WEBHOOKS)],
+    ['/deliveries', listOf(DELIVERIES)],
+    ['/operator/purchases', listOf(HELD)],
     ...[...REQUESTS, PRICED].flatMap(answersOfRequest),
   ] as const) {
     answers.set(end, { kind: 'json', body })
