@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { keysQuery } from '../../api/queries.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { CsvLink } from '../../parts/buttons.tsx'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
@@ -31,10 +31,7 @@ export function ActivityScreen() {
       <ScreenTop title="Activity">
         <Find onFind={open} />
         <Live isLive={isLive} following={activity.following} onLive={setLive} />
-        <a className="btn" href={csvHref(source, search, spanOf)} download>
-          <Icon name="download" />
-          CSV
-        </a>
+        <CsvLink href={csvHref(source, search, spanOf)} />
       </ScreenTop>
       <Filters
         source={source}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { saleQuery } from '../../api/sale.ts'
+import { AddButton } from '../../parts/buttons.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import type { CreditForm } from '../../searches.ts'
@@ -103,12 +104,7 @@ function Buttons({ isNothingSold, mayBuy, onOpen }: ButtonsProps) {
         </span>
         Redeem a code
       </button>
-      {mayBuy && (
-        <button type="button" className="btn pri" onClick={() => onOpen('buy')}>
-          <Icon name="plus" />
-          Add credit
-        </button>
-      )}
+      {mayBuy && <AddButton onClick={() => onOpen('buy')}>Add credit</AddButton>}
     </>
   )
 }

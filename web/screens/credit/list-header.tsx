@@ -1,7 +1,7 @@
 import { hrefOf } from '../../api/calls.ts'
 import type { Moments } from '../../api/queries.ts'
 import { csvName } from '../../format/csv-name.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { CsvLink } from '../../parts/buttons.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { useAccountCaller } from '../../shell/account-screen.tsx'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
@@ -41,14 +41,7 @@ export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
     <header className="flex-wrap max-[820px]:pb-1.5">
       <Segments label="List" options={LISTS} value={list} onChange={onList} />
       <span className="note ml-auto">{rangeWords}</span>
-      <a
-        className="btn"
-        href={hrefs[list]}
-        download={csvName({ kind: list, of: name, ...moments })}
-      >
-        <Icon name="download" small />
-        CSV
-      </a>
+      <CsvLink href={hrefs[list]} name={csvName({ kind: list, of: name, ...moments })} isSmall />
     </header>
   )
 }

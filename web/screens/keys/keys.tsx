@@ -2,9 +2,9 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import { useState } from 'react'
 import type { CreatedApiKey } from '../../api/answers.ts'
 import { accountQuery, keyPagesQuery } from '../../api/queries.ts'
+import { AddButton } from '../../parts/buttons.tsx'
 import { KEY_VARIABLE } from '../../parts/client-lines.ts'
 import { FindField } from '../../parts/find-field.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
@@ -42,10 +42,7 @@ export function KeysScreen() {
   return (
     <>
       <ScreenTop title="Keys">
-        <button type="button" className="btn pri" onClick={() => setCreating(true)}>
-          <Icon name="plus" />
-          Create key
-        </button>
+        <AddButton onClick={() => setCreating(true)}>Create key</AddButton>
       </ScreenTop>
       {made.things.map(({ id, name, key }) => (
         <MadeSecret

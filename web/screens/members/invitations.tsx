@@ -1,7 +1,9 @@
-import type { UseQueryResult } from '@tanstack/react-query'
+import type { QueryKey, UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { Invitation } from '../../api/answers.ts'
 import { dayOf } from '../../format/time.ts'
+import { RowButton } from '../../parts/buttons.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 import { useFindRows } from '../../parts/find-rows.tsx'
 import { type Head, ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
@@ -17,8 +19,11 @@ interface InvitationTableProps {
     readonly isHiddenOnPhones: boolean
     readonly show: (invitation: Invitation) => ReactNode
   }
-  /** The dialog that withdraws an invitation. */
-  readonly withdraw: (invitation: Invitation, onClose: () => void) => ReactNode
+  /** Ends an invitation. */
+  readonly withdraw: (invitationId: string) => Promise<unknown>
+  /** The data that are read again afterwards. */
+  readonly reads: readonly QueryKey[]
+  readonly onWithdrawn: (email: string) => void
 }
 
 const INVITATION_FIND = {
@@ -28,7 +33,8 @@ const INVITATION_FIND = {
 }
 
 /** The open invitations to an account, or to become an operator. */
-export function InvitationTable({ query, column, withdraw }: InvitationTableProps) {
+export function InvitationTable(props: InvitationTableProps) {
+  const { query, column, withdraw, reads, onWithdrawn } = props
   const [withdrawing, setWithdrawing] = useState<Invitation | null>(null)
   const { text, isHiddenOnPhones, show } = column
   const found = useFindRows(query.data?.data, INVITATION_FIND)
@@ -67,19 +73,29 @@ export function InvitationTable({ query, column, withdraw }: InvitationTableProp
             <Time at={invitation.expires_at} show={dayOf} />
           </td>
           <td className={isHiddenOnPhones ? 'num wide' : 'num'}>
-            <button
-              type="button"
-              className="btn"
-              aria-label={`Withdraw the invitation for ${invitation.email}`}
+            <RowButton
+              text="Withdraw"
+              of={`the invitation for ${invitation.email}`}
               onClick={() => setWithdrawing(invitation)}
-            >
-              Withdraw
-            </button>
+            />
           </td>
         </tr>
       )}
     >
-      {withdrawing !== null && withdraw(withdrawing, () => setWithdrawing(null))}
+      {withdrawing !== null && (
+        <Confirm
+          title={`Withdraw the invitation for ${withdrawing.email}?`}
+          submit="Withdraw"
+          isDangerous
+          send={() => withdraw(withdrawing.id)}
+          reads={reads}
+          done="Invitation withdrawn."
+          onDone={() => onWithdrawn(withdrawing.email)}
+          onClose={() => setWithdrawing(null)}
+        >
+          <p>The invitation link no longer works.</p>
+        </Confirm>
+      )}
     </ListCard>
   )
 }

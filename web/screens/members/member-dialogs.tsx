@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
+import type { NewInvitation } from '../../api/answers.ts'
 import { asMember, type Input } from '../../api/calls.ts'
 import { invitationsQuery, membersQuery, startQuery } from '../../api/queries.ts'
-import { roleLabel } from '../../format/roles.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { InvitedEmail } from '../../parts/invited-email.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
-import { showToast } from '../../parts/toast.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { useMemberWrite } from './use-member-write.ts'
 
@@ -22,7 +21,7 @@ type Role = keyof typeof ROLES
 export function RoleOptions() {
   return Object.keys(ROLES).map((role) => (
     <option key={role} value={role}>
-      {roleLabel(role)}
+      {capitalized(role)}
     </option>
   ))
 }
@@ -77,95 +76,6 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
           <small id={`${roleId}-hint`}>{ROLES[role]}</small>
         </div>
       )}
-    </FormDialog>
-  )
-}
-
-interface BecomeMemberProps {
-  /** The user's own ID. */
-  readonly userId: string
-  readonly onClose: () => void
-}
-
-/** Gives up the role of an owner. */
-export function BecomeMember({ userId, onClose }: BecomeMemberProps) {
-  const change = useMemberWrite(
-    (account_id) => asMember('changeMember', { account_id, user_id: userId, role: 'member' }),
-    () => {
-      onClose()
-      showToast('Role changed.')
-    },
-  )
-  return (
-    <FormDialog
-      title="Stop being an owner?"
-      submit="Become a member"
-      isDangerous
-      write={change}
-      onSubmit={() => change.mutate(undefined)}
-      onClose={onClose}
-    >
-      <p>
-        From then on, you can’t add credit or change members. Only another owner can make you an
-        owner again.
-      </p>
-    </FormDialog>
-  )
-}
-
-/** Ends the membership of another person. */
-export function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
-  const remove = useMemberWrite(
-    (account_id) => asMember('removeMember', { account_id, user_id: member.user_id }),
-    () => {
-      onClose()
-      showToast('Member removed.')
-    },
-  )
-  return (
-    <FormDialog
-      title={`Remove ${member.name}?`}
-      submit="Remove"
-      isDangerous
-      write={remove}
-      onSubmit={() => remove.mutate(undefined)}
-      onClose={onClose}
-    >
-      <p>
-        {member.name} loses access to this account at once, until invited again. Keys that{' '}
-        {member.name} made belong to the account and keep working: disable or delete them under
-        Keys.
-      </p>
-    </FormDialog>
-  )
-}
-
-interface WithdrawProps {
-  readonly invitation: Invitation
-  readonly onWithdrawn: (email: string) => void
-  readonly onClose: () => void
-}
-
-/** Ends an invitation. */
-export function WithdrawInvitation({ invitation, onWithdrawn, onClose }: WithdrawProps) {
-  const withdraw = useMemberWrite(
-    (account_id) => asMember('withdrawInvitation', { account_id, invitation_id: invitation.id }),
-    () => {
-      onClose()
-      onWithdrawn(invitation.email)
-      showToast('Invitation withdrawn.')
-    },
-  )
-  return (
-    <FormDialog
-      title={`Withdraw the invitation for ${invitation.email}?`}
-      submit="Withdraw"
-      isDangerous
-      write={withdraw}
-      onSubmit={() => withdraw.mutate(undefined)}
-      onClose={onClose}
-    >
-      <p>The invitation link no longer works.</p>
     </FormDialog>
   )
 }

@@ -3,10 +3,11 @@ import { useState } from 'react'
 import type { Member } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { invitationsQuery, membersQuery } from '../../api/queries.ts'
-import { roleLabel } from '../../format/roles.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { dayOf } from '../../format/time.ts'
+import { AddButton, RowButton } from '../../parts/buttons.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 import { useFindRows } from '../../parts/find-rows.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -18,14 +19,8 @@ import { ScreenTop, useAccountCaller, useScreenSearch } from '../../shell/accoun
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { ChangesByOperators } from './changes-by-operators.tsx'
 import { InvitationTable, type Invited, MadeInvitations } from './invitations.tsx'
-import {
-  BecomeMember,
-  InviteMember,
-  RemoveMember,
-  RoleOptions,
-  WithdrawInvitation,
-} from './member-dialogs.tsx'
-import { useMemberWrite } from './use-member-write.ts'
+import { InviteMember, RoleOptions } from './member-dialogs.tsx'
+import { MEMBER_READS, useMemberWrite } from './use-member-write.ts'
 
 /** The members of an account, its invitations and the changes by operators, for owners. */
 export function MembersScreen() {
@@ -38,10 +33,7 @@ export function MembersScreen() {
   return (
     <>
       <ScreenTop title="Members">
-        <button type="button" className="btn pri" onClick={() => setInviting(true)}>
-          <Icon name="plus" />
-          Invite
-        </button>
+        <AddButton onClick={() => setInviting(true)}>Invite</AddButton>
       </ScreenTop>
       <MadeInvitations made={made} />
       <div className="grid gap-4">
@@ -79,7 +71,8 @@ const MEMBER_FIND = {
 }
 
 function MemberTable() {
-  const query = useQuery(membersQuery(useAccountId()))
+  const accountId = useAccountId()
+  const query = useQuery(membersQuery(accountId))
   const [removing, setRemoving] = useState<Member | null>(null)
   const found = useFindRows(query.data?.data, MEMBER_FIND)
   return (
@@ -102,13 +95,32 @@ function MemberTable() {
         <MemberRow key={member.user_id} member={member} onRemove={() => setRemoving(member)} />
       )}
     >
-      {removing !== null && <RemoveMember member={removing} onClose={() => setRemoving(null)} />}
+      {removing !== null && (
+        <Confirm
+          title={`Remove ${removing.name}?`}
+          submit="Remove"
+          isDangerous
+          send={() =>
+            asMember('removeMember', { account_id: accountId, user_id: removing.user_id })
+          }
+          reads={MEMBER_READS}
+          done="Member removed."
+          onClose={() => setRemoving(null)}
+        >
+          <p>
+            {removing.name} loses access to this account at once, until invited again. Keys that{' '}
+            {removing.name} made belong to the account and keep working: disable or delete them
+            under Keys.
+          </p>
+        </Confirm>
+      )}
     </ListCard>
   )
 }
 
 function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void }) {
   const { user } = useMe()
+  const accountId = useAccountId()
   const isSelf = member.user_id === user.id
   const [isAsking, setAsking] = useState(false)
   const send = (account_id: string, role: Member['role']) =>
@@ -138,41 +150,50 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
           <RoleOptions />
         </select>
         <Problem text={change.error?.message} />
-        {isAsking && <BecomeMember userId={member.user_id} onClose={() => setAsking(false)} />}
+        {isAsking && (
+          <Confirm
+            title="Stop being an owner?"
+            submit="Become a member"
+            isDangerous
+            send={() => send(accountId, 'member')}
+            reads={MEMBER_READS}
+            done="Role changed."
+            onClose={() => setAsking(false)}
+          >
+            <p>
+              From then on, you can’t add credit or change members. Only another owner can make you
+              an owner again.
+            </p>
+          </Confirm>
+        )}
       </td>
       <td className="text-ink-2 self-center">
         <span className="only-s dimmed">Joined </span>
         <Time at={member.joined_at} show={dayOf} />
       </td>
       <td className="num">
-        {!isSelf && (
-          <button
-            type="button"
-            className="btn"
-            aria-label={`Remove ${member.name}`}
-            onClick={onRemove}
-          >
-            Remove
-          </button>
-        )}
+        {!isSelf && <RowButton text="Remove" of={member.name} onClick={onRemove} />}
       </td>
     </tr>
   )
 }
 
 function AccountInvitations({ onWithdrawn }: { onWithdrawn: (email: string) => void }) {
-  const query = useQuery(invitationsQuery(useAccountId()))
+  const accountId = useAccountId()
+  const query = useQuery(invitationsQuery(accountId))
   return (
     <InvitationTable
       query={query}
       column={{
         text: 'Role',
         isHiddenOnPhones: false,
-        show: ({ role }) => role !== null && roleLabel(role),
+        show: ({ role }) => role !== null && capitalized(role),
       }}
-      withdraw={(invitation, onClose) => (
-        <WithdrawInvitation invitation={invitation} onWithdrawn={onWithdrawn} onClose={onClose} />
-      )}
+      withdraw={(invitation_id) =>
+        asMember('withdrawInvitation', { account_id: accountId, invitation_id })
+      }
+      reads={MEMBER_READS}
+      onWithdrawn={onWithdrawn}
     />
   )
 }

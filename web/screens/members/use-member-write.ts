@@ -1,7 +1,8 @@
 import { useWrite } from '../../api/use-write.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 
-const READS = [['members'], ['invitations'], ['account-actions'], ['me']]
+/** The data that a change of members or invitations can change. */
+export const MEMBER_READS = [['members'], ['invitations'], ['account-actions'], ['me']]
 
 /** A change of members or invitations; afterwards the members are read again. */
 export function useMemberWrite<Input, Answer>(
@@ -9,5 +10,5 @@ export function useMemberWrite<Input, Answer>(
   onDone?: (answer: Answer) => void,
 ) {
   const accountId = useAccountId()
-  return useWrite((input: Input) => send(accountId, input), { reads: READS, onDone })
+  return useWrite((input: Input) => send(accountId, input), { reads: MEMBER_READS, onDone })
 }

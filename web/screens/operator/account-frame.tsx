@@ -5,6 +5,7 @@ import type { Account, Page } from '../../api/answers.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
 import { keysQuery, membersQuery } from '../../api/queries.ts'
 import { dayOf } from '../../format/time.ts'
+import { AddButton } from '../../parts/buttons.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Count } from '../../parts/count.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -94,10 +95,7 @@ function Head({ account, onOpen }: HeadProps) {
               <Icon name="eye" />
               View as member
             </Link>
-            <button type="button" className="btn pri" onClick={() => onOpen('add')}>
-              <Icon name="plus" />
-              Add credit
-            </button>
+            <AddButton onClick={() => onOpen('add')}>Add credit</AddButton>
             <AccountMenu account={account} onOpen={onOpen} />
           </>
         )}

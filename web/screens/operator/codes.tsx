@@ -5,18 +5,17 @@ import { asOperator } from '../../api/calls.ts'
 import { type CreatedCode, type CreditCode, codesQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { dayOf } from '../../format/time.ts'
-import { FormDialog } from '../../parts/form-dialog.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { AddButton, RowButton } from '../../parts/buttons.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { showToast } from '../../parts/toast.ts'
 import { useMade } from '../../parts/use-made.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { CreateCode } from './create-code.tsx'
-import { useOperatorWrite } from './use-operator-write.ts'
+import { OPERATOR_READS } from './use-operator-write.ts'
 
 /** Credit codes: making, listing and revoking them, for operators. */
 export function CodesScreen() {
@@ -26,10 +25,7 @@ export function CodesScreen() {
   return (
     <>
       <ScreenTop title="Credit codes">
-        <button type="button" className="btn pri" onClick={() => setCreating(true)}>
-          <Icon name="plus" />
-          Create code
-        </button>
+        <AddButton onClick={() => setCreating(true)}>Create code</AddButton>
       </ScreenTop>
       {made.things.map(({ id, amount, code }) => (
         <MadeSecret
@@ -62,11 +58,7 @@ const HEADS = [
   { text: 'Revoke', isHidden: true },
 ] as const
 
-interface CodeTableProps {
-  readonly onRevoked: (codeId: string) => void
-}
-
-function CodeTable({ onRevoked }: CodeTableProps) {
+function CodeTable({ onRevoked }: { onRevoked: (codeId: string) => void }) {
   const [revoking, setRevoking] = useState<CreditCode | null>(null)
   const query = useInfiniteQuery(codesQuery)
   return (
@@ -85,7 +77,21 @@ function CodeTable({ onRevoked }: CodeTableProps) {
     >
       <Older query={query} noun="code" />
       {revoking !== null && (
-        <RevokeCode code={revoking} onRevoked={onRevoked} onClose={() => setRevoking(null)} />
+        <Confirm
+          title={`Revoke the code that ends with ${revoking.suffix}?`}
+          submit="Revoke"
+          isDangerous
+          send={() => asOperator('revokeCode', { code_id: revoking.id })}
+          reads={OPERATOR_READS}
+          done="Code revoked."
+          onDone={() => onRevoked(revoking.id)}
+          onClose={() => setRevoking(null)}
+        >
+          <p>
+            The {money(revoking.amount)} can no longer be redeemed. No account has redeemed the code
+            so far, so no credit is removed.
+          </p>
+        </Confirm>
       )}
     </ListCard>
   )
@@ -126,14 +132,11 @@ function CodeRow({ code, onRevoke }: CodeRowProps) {
       </td>
       <td className="num wide">
         {word === 'Open' && (
-          <button
-            type="button"
-            className="btn"
-            aria-label={`Revoke the code that ends with ${code.suffix}`}
+          <RowButton
+            text="Revoke"
+            of={`the code that ends with ${code.suffix}`}
             onClick={() => onRevoke(code)}
-          >
-            Revoke
-          </button>
+          />
         )}
       </td>
     </tr>
@@ -151,35 +154,4 @@ function codeState(code: CreditCode, now: Date) {
 
 function expiryText(at: Date, now: Date): string {
   return `${at <= now ? 'expired' : 'expires'} ${dayOf(at, now)}`
-}
-
-interface RevokeCodeProps extends CodeTableProps {
-  readonly code: CreditCode
-  readonly onClose: () => void
-}
-
-function RevokeCode({ code, onRevoked, onClose }: RevokeCodeProps) {
-  const revoke = useOperatorWrite(
-    (code_id: string) => asOperator('revokeCode', { code_id }),
-    () => {
-      onClose()
-      onRevoked(code.id)
-      showToast('Code revoked.')
-    },
-  )
-  return (
-    <FormDialog
-      title={`Revoke the code that ends with ${code.suffix}?`}
-      submit="Revoke"
-      isDangerous
-      write={revoke}
-      onSubmit={() => revoke.mutate(code.id)}
-      onClose={onClose}
-    >
-      <p>
-        The {money(code.amount)} can no longer be redeemed. No account has redeemed the code so far,
-        so no credit is removed.
-      </p>
-    </FormDialog>
-  )
 }

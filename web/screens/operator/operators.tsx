@@ -1,15 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { asOperator } from '../../api/calls.ts'
 import { operatorInvitationsQuery, usersQuery } from '../../api/operator.ts'
 import { dayOf } from '../../format/time.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { AddButton, RowButton } from '../../parts/buttons.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useMade } from '../../parts/use-made.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useMe } from '../../shell/use-account.ts'
 import { InvitationTable, type Invited, MadeInvitations } from '../members/invitations.tsx'
-import { InviteOperator, RemoveOperator, WithdrawOperatorInvitation } from './operator-dialogs.tsx'
+import { InviteOperator } from './operator-dialogs.tsx'
+import { OPERATOR_READS } from './use-operator-write.ts'
 
 /** The operators of the gateway: inviting and removing them. */
 export function OperatorsScreen() {
@@ -18,10 +21,7 @@ export function OperatorsScreen() {
   return (
     <>
       <ScreenTop title="Operators">
-        <button type="button" className="btn pri" onClick={() => setInviting(true)}>
-          <Icon name="plus" />
-          Invite an operator
-        </button>
+        <AddButton onClick={() => setInviting(true)}>Invite an operator</AddButton>
       </ScreenTop>
       <MadeInvitations made={made} />
       <div className="grid gap-4">
@@ -53,7 +53,7 @@ const HEADS = [
 function OperatorTable() {
   const { user } = useMe()
   const query = useQuery(usersQuery)
-  const [removing, setRemoving] = useState<RemoveTarget | null>(null)
+  const [removing, setRemoving] = useState<{ email: string; name: string } | null>(null)
   return (
     <ListCard
       label="Operators"
@@ -81,27 +81,31 @@ function OperatorTable() {
           </td>
           <td className="num">
             {id !== user.id && (
-              <button
-                type="button"
-                className="btn"
-                aria-label={`Remove ${name}`}
-                onClick={() => setRemoving({ email, name })}
-              >
-                Remove
-              </button>
+              <RowButton text="Remove" of={name} onClick={() => setRemoving({ email, name })} />
             )}
           </td>
         </tr>
       )}
     >
-      {removing !== null && <RemoveOperator {...removing} onClose={() => setRemoving(null)} />}
+      {removing !== null && (
+        <Confirm
+          title={`Remove ${removing.name} as an operator?`}
+          submit="Remove operator"
+          isDangerous
+          send={() => asOperator('removeUser', { email: removing.email, operator: true })}
+          reads={OPERATOR_READS}
+          done="Operator removed."
+          onClose={() => setRemoving(null)}
+        >
+          <p>
+            {removing.name} can no longer open the pages of operators. The person stays a user, and
+            a member of accounts. Invitations that {removing.name} sent as an operator no longer
+            work.
+          </p>
+        </Confirm>
+      )}
     </ListCard>
   )
-}
-
-interface RemoveTarget {
-  readonly email: string
-  readonly name: string
 }
 
 function OperatorInvitations({ onWithdrawn }: { onWithdrawn: (email: string) => void }) {
@@ -114,13 +118,9 @@ function OperatorInvitations({ onWithdrawn }: { onWithdrawn: (email: string) => 
         isHiddenOnPhones: true,
         show: ({ created_at: createdAt }) => <Time at={createdAt} show={dayOf} />,
       }}
-      withdraw={(invitation, onClose) => (
-        <WithdrawOperatorInvitation
-          invitation={invitation}
-          onWithdrawn={onWithdrawn}
-          onClose={onClose}
-        />
-      )}
+      withdraw={(invitation_id) => asOperator('withdrawInvitation', { invitation_id })}
+      reads={OPERATOR_READS}
+      onWithdrawn={onWithdrawn}
     />
   )
 }

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { type ListedPurchase, type PurchaseList, purchasesQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { listTime } from '../../format/time.ts'
+import { RowButton } from '../../parts/buttons.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -191,24 +192,11 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
 
 /** The buttons of a purchase that waits for a decision. */
 function Decide({ purchase: { account_name: name, credit }, onDecide }: PurchaseRowProps) {
+  const of = `${money(credit)} of ${name}`
   return (
     <span className="inline-flex gap-2 min-[821px]:max-[1280px]:flex-col">
-      <button
-        type="button"
-        className="btn"
-        aria-label={`Approve ${money(credit)} of ${name}`}
-        onClick={() => onDecide('credit')}
-      >
-        Approve
-      </button>
-      <button
-        type="button"
-        className="btn"
-        aria-label={`Dismiss ${money(credit)} of ${name}`}
-        onClick={() => onDecide('dismiss')}
-      >
-        Dismiss
-      </button>
+      <RowButton text="Approve" of={of} onClick={() => onDecide('credit')} />
+      <RowButton text="Dismiss" of={of} onClick={() => onDecide('dismiss')} />
     </span>
   )
 }

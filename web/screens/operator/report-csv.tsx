@@ -4,7 +4,7 @@ import { hrefOf } from '../../api/calls.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
 import { momentsOf } from '../../api/queries.ts'
 import { csvName } from '../../format/csv-name.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { CsvLink } from '../../parts/buttons.tsx'
 import type { MarginOrder } from './margin-order.ts'
 import type { Group } from './margin-search.ts'
 
@@ -23,19 +23,6 @@ export function ReportCsv({ span, by, account, sort }: ReportCsvProps) {
   const asked = { ...oneAccountQuery(account ?? ''), refetchInterval: false } as const
   const { data } = useQuery({ ...asked, enabled: account !== undefined })
   const href = hrefOf('operator', 'getAllUsage', { ...moments, by, account, sort, format: 'csv' })
-  return (
-    <a
-      className="btn"
-      href={href}
-      download={csvName({
-        kind: 'usage',
-        of: data?.name ?? account ?? 'all accounts',
-        ...moments,
-        by,
-      })}
-    >
-      <Icon name="download" small />
-      CSV
-    </a>
-  )
+  const of = data?.name ?? account ?? 'all accounts'
+  return <CsvLink href={href} name={csvName({ kind: 'usage', of, ...moments, by })} isSmall />
 }

@@ -3,15 +3,15 @@ import { useState } from 'react'
 import { asOperator } from '../../api/calls.ts'
 import { type AdminToken, tokensQuery } from '../../api/operator.ts'
 import { dayOf } from '../../format/time.ts'
-import { FormDialog } from '../../parts/form-dialog.tsx'
+import { RowButton } from '../../parts/buttons.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { showToast } from '../../parts/toast.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
-import { useOperatorWrite } from './use-operator-write.ts'
+import { OPERATOR_READS } from './use-operator-write.ts'
 
 const HEADS = [
   { text: 'Token' },
@@ -44,7 +44,23 @@ export function TokensScreen() {
       >
         <Older query={query} noun="token" />
       </ListCard>
-      {revoking !== null && <RevokeToken token={revoking} onClose={() => setRevoking(null)} />}
+      {revoking !== null && (
+        <Confirm
+          title={`Revoke the token “${revoking.name}”?`}
+          submit="Revoke"
+          isDangerous
+          send={() => asOperator('revokeAdminToken', { token_id: revoking.id })}
+          reads={OPERATOR_READS}
+          done="Token revoked."
+          onClose={() => setRevoking(null)}
+        >
+          <p>
+            From now on, calls with this token are answered with 401, and so are calls with tokens
+            created by it. Their open invitations and password links end. Other changes made with them
+            stay.
+          </p>
+        </Confirm>
+      )}
     </>
   )
 }
@@ -92,14 +108,7 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
       </td>
       <td className="num wide">
         {word === 'Active' && (
-          <button
-            type="button"
-            className="btn"
-            aria-label={`Revoke the token ${name}`}
-            onClick={() => onRevoke(token)}
-          >
-            Revoke
-          </button>
+          <RowButton text="Revoke" of={`the token ${name}`} onClick={() => onRevoke(token)} />
         )}
       </td>
     </tr>
@@ -110,30 +119,4 @@ function tokenState({ revoked_at: revokedAt, expires_at: expiresAt }: AdminToken
   if (revokedAt !== null) return { word: 'Revoked', tone: 'off' }
   if (expiresAt !== null && new Date(expiresAt) <= now) return { word: 'Expired', tone: 'off' }
   return { word: 'Active', tone: 'good' }
-}
-
-function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => void }) {
-  const revoke = useOperatorWrite(
-    (token_id: string) => asOperator('revokeAdminToken', { token_id }),
-    () => {
-      onClose()
-      showToast('Token revoked.')
-    },
-  )
-  return (
-    <FormDialog
-      title={`Revoke the token “${token.name}”?`}
-      submit="Revoke"
-      isDangerous
-      write={revoke}
-      onSubmit={() => revoke.mutate(token.id)}
-      onClose={onClose}
-    >
-      <p>
-        From now on, calls with this token are answered with 401, and so are calls with tokens
-        created by it. Their open invitations and password links end. Other changes made with them
-        stay.
-      </p>
-    </FormDialog>
-  )
 }

@@ -11,6 +11,7 @@ import {
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { ago, dayAndShortMinute } from '../../format/time.ts'
+import { RowButton } from '../../parts/buttons.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -159,14 +160,11 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
         <Foreseen request={request} now={now} />
       </td>
       <td className="num wide">
-        <button
-          type="button"
-          className="btn"
-          aria-label={`Settle ${request.model} of ${name}`}
+        <RowButton
+          text="Settle"
+          of={`${request.model} of ${name}`}
           onClick={() => onSettle(request)}
-        >
-          Settle
-        </button>
+        />
       </td>
     </tr>
   )

@@ -1,11 +1,12 @@
 import { useWrite } from '../../api/use-write.ts'
 
-const READS = [['operator'], ['account'], ['overview'], ['balance'], ['entries']]
+/** The data that a change by an operator can change. */
+export const OPERATOR_READS = [['operator'], ['account'], ['overview'], ['balance'], ['entries']]
 
 /** A change by an operator; afterwards, what operators see is read again. */
 export function useOperatorWrite<Input, Answer>(
   send: (input: Input) => Promise<Answer>,
-  onDone: (answer: Answer) => void,
+  onDone: (answer: Answer, input: Input) => void,
 ) {
-  return useWrite(send, { reads: READS, onDone })
+  return useWrite(send, { reads: OPERATOR_READS, onDone })
 }

@@ -6,17 +6,16 @@ import { type Delivery, deliveriesQuery, type Webhook, webhooksQuery } from '../
 import { Answer } from '../../charts/answer.tsx'
 import { counted } from '../../format/numbers.ts'
 import { dayOf, listTime } from '../../format/time.ts'
+import { Confirm } from '../../parts/confirm.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { Empty, GreyForm } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { showToast } from '../../parts/toast.ts'
 import { useTitle } from '../../parts/use-title.ts'
-import { useOperatorWrite } from './use-operator-write.ts'
+import { OPERATOR_READS, useOperatorWrite } from './use-operator-write.ts'
 import { ChangeWebhook } from './webhook-form.tsx'
 import { failingWords, WebhookChip } from './webhook-state.tsx'
 
@@ -127,19 +126,13 @@ interface DialogProps extends WebhookProps {
 function DisableWebhook({ webhook: { id, disabled: isNow }, onClose }: DialogProps) {
   // As it was when a person opened this: a change elsewhere must not turn its button round.
   const [disabled] = useState(isNow)
-  const change = useOperatorWrite(
-    (to: boolean) => asOperator('changeWebhook', { webhook_id: id, disabled: to }),
-    () => {
-      onClose()
-      showToast(disabled ? 'Webhook enabled.' : 'Webhook disabled.')
-    },
-  )
   return (
-    <FormDialog
+    <Confirm
       title={disabled ? 'Enable the webhook?' : 'Disable the webhook?'}
       submit={disabled ? 'Enable' : 'Disable'}
-      write={change}
-      onSubmit={() => change.mutate(!disabled)}
+      send={() => asOperator('changeWebhook', { webhook_id: id, disabled: !disabled })}
+      reads={OPERATOR_READS}
+      done={disabled ? 'Webhook enabled.' : 'Webhook disabled.'}
       onClose={onClose}
     >
       <p>
@@ -147,30 +140,25 @@ function DisableWebhook({ webhook: { id, disabled: isNow }, onClose }: DialogPro
           ? 'New events and queued messages are sent to the webhook. Events from the time when it was disabled are not.'
           : 'Nothing is sent to the webhook until it is enabled again. Queued messages stay queued. Events during this time are not delivered.'}
       </p>
-    </FormDialog>
+    </Confirm>
   )
 }
 
 function DeleteWebhook({ webhook: { id, url }, onClose }: DialogProps) {
   const navigate = useNavigate()
-  const remove = useOperatorWrite(
-    (webhook_id: string) => asOperator('deleteWebhook', { webhook_id }),
-    () => {
-      void navigate({ to: '/operator/webhooks' })
-      showToast('Webhook deleted.')
-    },
-  )
   return (
-    <FormDialog
+    <Confirm
       title={`Delete the webhook at ${new URL(url).host}?`}
       submit="Delete"
       isDangerous
-      write={remove}
-      onSubmit={() => remove.mutate(id)}
+      send={() => asOperator('deleteWebhook', { webhook_id: id })}
+      reads={OPERATOR_READS}
+      done="Webhook deleted."
+      onDone={() => void navigate({ to: '/operator/webhooks' })}
       onClose={onClose}
     >
       <p>Its secret and the list of its messages are deleted too. Queued messages are not sent.</p>
-    </FormDialog>
+    </Confirm>
   )
 }
 

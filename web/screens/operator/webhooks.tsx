@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type CreatedWebhook, type Webhook, webhooksQuery } from '../../api/operator.ts'
 import { dayOf } from '../../format/time.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { AddButton } from '../../parts/buttons.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -21,10 +21,7 @@ export function WebhooksScreen() {
   return (
     <>
       <ScreenTop title="Webhooks">
-        <button type="button" className="btn pri" onClick={() => setCreating(true)}>
-          <Icon name="plus" />
-          Create webhook
-        </button>
+        <AddButton onClick={() => setCreating(true)}>Create webhook</AddButton>
       </ScreenTop>
       {made.things.map(({ id, url, secret }) => (
         <MadeSecret

@@ -1,5 +1,6 @@
 import type { Factors } from '../../api/answers.ts'
 import { ago } from '../../format/time.ts'
+import { RowButton } from '../../parts/buttons.tsx'
 import { Time } from '../../parts/time.tsx'
 
 /** A second factor of the user. */
@@ -52,14 +53,7 @@ function FactorLine({ factor, host, onRemove }: FactorLineProps) {
           <Time at={lastUsedAt ?? createdAt} show={ago} />
         </span>
       </span>
-      <button
-        type="button"
-        className="btn"
-        aria-label={`Remove ${titleOf(factor)}`}
-        onClick={onRemove}
-      >
-        Remove
-      </button>
+      <RowButton text="Remove" of={titleOf(factor)} onClick={onRemove} />
     </li>
   )
 }

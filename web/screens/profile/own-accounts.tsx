@@ -3,7 +3,8 @@ import { useState } from 'react'
 import type { Me } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { useSend } from '../../api/use-write.ts'
-import { roleLabel } from '../../format/roles.ts'
+import { capitalized } from '../../format/capitalized.ts'
+import { RowButton } from '../../parts/buttons.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Heads } from '../../parts/list-card.tsx'
 import { ContactLink } from '../../parts/service-name.tsx'
@@ -39,16 +40,9 @@ export function OwnAccounts() {
                   <b title={account.name}>{account.name}</b>
                 </Link>
               </td>
-              <td className="text-ink-2">{roleLabel(account.role)}</td>
+              <td className="text-ink-2">{capitalized(account.role)}</td>
               <td className="num wide">
-                <button
-                  type="button"
-                  className="btn"
-                  aria-label={`Leave ${account.name}`}
-                  onClick={() => setLeaving(account)}
-                >
-                  Leave
-                </button>
+                <RowButton text="Leave" of={account.name} onClick={() => setLeaving(account)} />
               </td>
             </tr>
           ))}
