@@ -36,13 +36,15 @@ export function readComparedSearch(search: Record<string, unknown>): ComparedSea
   return { ...(range === null ? {} : searchOf(range)), ...setFields({ compare }) }
 }
 
-/** The same query parameters with another range. */
+/** The same query parameters with another range. By position, too: the comparison of an address without one; null: none. */
 export function withRange<Search extends ComparedSearch>(
   { range: _, from: __, to: ___, compare: ____, ...rest }: Search,
   picked: { readonly range: DateRange; readonly compare: Comparison | null },
+  usual: Comparison | null = null,
 ): Omit<Search, keyof ComparedSearch> & ComparedSearch {
-  const compare = picked.compare === null ? {} : { compare: picked.compare }
-  return { ...rest, ...searchOf(picked.range), ...compare }
+  const { compare } = picked
+  const compared = compare === null || compare === usual ? {} : { compare }
+  return { ...rest, ...searchOf(picked.range), ...compared }
 }
 
 /** The query parameters of Overview. Default: 30 days, by model. */

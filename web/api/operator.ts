@@ -1,8 +1,8 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
 import { REVERSALS } from '../../src/vocabulary/purchase.ts'
 import { type Answer, asOperator, type Input, type NameFor, type Row } from './calls.ts'
-import { BY_CURSOR, momentsOf } from './queries.ts'
+import { momentsOf, pagesQuery } from './queries.ts'
 
 /** The reads of operators, below `/app/api/operator`. */
 
@@ -36,22 +36,8 @@ function read<Name extends NameFor<'operator'>>(name: Name, input: Input<Name, '
   })
 }
 
-interface AskedPage {
-  readonly limit: number
-  readonly cursor: string | null
-}
-
 /** A list in pages, likewise. By position: its name, and the call for a page. */
-function pages<Page extends { readonly next_cursor: string | null }>(
-  name: readonly unknown[],
-  ask: (page: AskedPage, signal: AbortSignal) => Promise<Page>,
-) {
-  return infiniteQueryOptions({
-    queryKey: ['operator', ...name],
-    queryFn: ({ pageParam, signal }) => ask({ limit: ROWS, cursor: pageParam }, signal),
-    ...BY_CURSOR,
-  })
-}
+const pages: typeof pagesQuery = (name, ask) => pagesQuery(['operator', ...name], ask)
 
 /** By which accounts are listed. */
 export type AccountState = NonNullable<Input<'listAccounts', 'operator'>['state']>
@@ -271,7 +257,7 @@ export function operatorUsageQuery(
 }
 
 /** The input of an operators' report. */
-interface ReportInput {
+export interface ReportInput {
   readonly by: OperatorReport['by']
   /** Null: all accounts. */
   readonly account: string | null

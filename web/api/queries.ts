@@ -1,4 +1,9 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  type QueryKey,
+  queryOptions,
+} from '@tanstack/react-query'
 import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
 import type {
@@ -100,32 +105,34 @@ export function keysQuery(accountId: string) {
   })
 }
 
-/** How the pages of a list follow each other. */
-export const BY_CURSOR = {
-  initialPageParam: null as string | null,
-  getNextPageParam: (page: { readonly next_cursor: string | null }) => page.next_cursor,
+const ROWS = 50
+
+interface AskedPage {
+  readonly limit: number
+  readonly cursor: string | null
 }
 
-const KEYS_A_PAGE = 50
+/** A list in pages. By position: its key, and the call for a page. */
+export function pagesQuery<Page extends { readonly next_cursor: string | null }>(
+  queryKey: QueryKey,
+  ask: (page: AskedPage, signal: AbortSignal) => Promise<Page>,
+) {
+  return infiniteQueryOptions({
+    queryKey,
+    queryFn: ({ pageParam: cursor, signal }) => ask({ limit: ROWS, cursor }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  })
+}
+
 const ACTIONS_A_PAGE = 20
 
 /** The keys of an account that have a text in their name or prefix, newest first, page by page. */
 export function keyPagesQuery(accountId: string, search: string) {
-  return infiniteQueryOptions({
-    queryKey: ['keys', accountId, 'pages', search],
-    queryFn: ({ pageParam, signal }) =>
-      asMember(
-        'listKeys',
-        {
-          account_id: accountId,
-          limit: KEYS_A_PAGE,
-          cursor: pageParam,
-          search: search === '' ? null : search,
-        },
-        signal,
-      ),
-    ...BY_CURSOR,
-  })
+  const asked = { account_id: accountId, search: search === '' ? null : search }
+  return pagesQuery(['keys', accountId, 'pages', search], (page, signal) =>
+    asMember('listKeys', { ...asked, ...page }, signal),
+  )
 }
 
 /** As what an account is read: as its members, or by operators. */
@@ -210,16 +217,13 @@ export function invitationsQuery(accountId: string) {
 
 /** The changes by operators in an account, for its owners: newest first, page by page. */
 export function accountActionsQuery(accountId: string) {
-  return infiniteQueryOptions({
-    queryKey: ['account-actions', accountId],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      asMember(
-        'listAccountActions',
-        { account_id: accountId, limit: ACTIONS_A_PAGE, cursor },
-        signal,
-      ),
-    ...BY_CURSOR,
-  })
+  return pagesQuery(['account-actions', accountId], (page, signal) =>
+    asMember(
+      'listAccountActions',
+      { account_id: accountId, ...page, limit: ACTIONS_A_PAGE },
+      signal,
+    ),
+  )
 }
 
 /** The models that an account may use, at the prices that it is charged. */
@@ -230,3 +234,15 @@ export function modelsQuery(accountId: string) {
     staleTime: 10 * MINUTE_MS,
   })
 }
+
+/** The second factors of the user. */
+export const factorsQuery = queryOptions({
+  queryKey: ['factors'],
+  queryFn: ({ signal }) => asBrowser('listFactors', {}, signal),
+})
+
+/** The browsers that the user is signed in with. */
+export const sessionsQuery = queryOptions({
+  queryKey: ['sessions'],
+  queryFn: ({ signal }) => asBrowser('listSessions', {}, signal),
+})

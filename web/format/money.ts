@@ -30,7 +30,8 @@ export function signedMoney(changeMicros: number, places: MoneyPlaces = 2): stri
   return `${changeMicros > 0 ? `+${JOINER}` : ''}${money(changeMicros, places)}`
 }
 
-const CENT_MICROS = 10_000
+/** A cent, in micro-dollars. */
+export const CENT_MICROS = 10_000
 
 /** Whether the amounts of a column, rounded to cents, add up to their rounded sum. By position: the amounts, and the sum. */
 export function addsUpInCents(partsMicros: readonly number[], sumMicros: number): boolean {

@@ -22,46 +22,37 @@ export function PickAccount({ accountId, onChange }: PickAccountProps) {
     refetchInterval: false,
   })
   return (
-    <Popover
-      label="Account"
-      button={(button) => (
-        <button type="button" className={accountId === undefined ? 'pill' : 'pill on'} {...button}>
-          {accountId === undefined ? (
-            'Account'
-          ) : (
-            <>
-              Account: <em>{data?.name ?? shortId(accountId)}</em>
-            </>
-          )}
-        </button>
-      )}
+    <ChooseAccount
+      accountId={accountId}
+      className={accountId === undefined ? 'pill' : 'pill on'}
+      onAll={() => onChange(undefined)}
+      onChoose={onChange}
     >
-      {(close) => (
-        <Found
-          accountId={accountId}
-          hasAll
-          onChange={(id) => {
-            close()
-            onChange(id)
-          }}
-        />
+      {accountId === undefined ? (
+        'Account'
+      ) : (
+        <>
+          Account: <em>{data?.name ?? shortId(accountId)}</em>
+        </>
       )}
-    </Popover>
+    </ChooseAccount>
   )
 }
 
 interface ChooseAccountProps {
   /** Default: none is chosen. */
-  readonly accountId?: string
+  readonly accountId?: string | undefined
   /** The class of the button. */
   readonly className: string
   /** The content of the button. */
   readonly children: ReactNode
+  /** Chooses all accounts. Default: they can't be chosen. */
+  readonly onAll?: () => void
   readonly onChoose: (accountId: string) => void
 }
 
 /** A button that asks for one account. */
-export function ChooseAccount({ accountId, className, children, onChoose }: ChooseAccountProps) {
+export function ChooseAccount({ className, children, ...choice }: ChooseAccountProps) {
   return (
     <Popover
       label="Account"
@@ -71,16 +62,7 @@ export function ChooseAccount({ accountId, className, children, onChoose }: Choo
         </button>
       )}
     >
-      {(close) => (
-        <Found
-          accountId={accountId}
-          hasAll={false}
-          onChange={(id) => {
-            close()
-            if (id !== undefined) onChoose(id)
-          }}
-        />
-      )}
+      {(close) => <Found {...choice} close={close} />}
     </Popover>
   )
 }
@@ -88,12 +70,11 @@ export function ChooseAccount({ accountId, className, children, onChoose }: Choo
 const SEARCH_AFTER_MS = 150
 const SHOWN_MAX = 20
 
-interface FoundProps extends PickAccountProps {
-  /** Whether all accounts can be chosen too. */
-  readonly hasAll: boolean
+interface FoundProps extends Omit<ChooseAccountProps, 'className' | 'children'> {
+  readonly close: () => void
 }
 
-function Found({ accountId, hasAll, onChange }: FoundProps) {
+function Found({ accountId, onAll, onChoose, close }: FoundProps) {
   const [text, setText] = useState('')
   const query = useInfiniteQuery(accountsQuery(useSettled(text.trim(), SEARCH_AFTER_MS)))
   const { data, hasNextPage } = query
@@ -109,7 +90,10 @@ function Found({ accountId, hasAll, onChange }: FoundProps) {
           className="menu-item"
           aria-pressed={id === accountId}
           title={name}
-          onClick={() => onChange(id)}
+          onClick={() => {
+            close()
+            onChoose(id)
+          }}
         >
           <span className="flex-1">{name}</span>
           {id === accountId && <Icon name="check" small />}
@@ -121,10 +105,17 @@ function Found({ accountId, hasAll, onChange }: FoundProps) {
       {data !== undefined && found.length === 0 && (
         <p className="note px-2.5 py-2">No account matches “{text.trim()}”.</p>
       )}
-      {hasAll && accountId !== undefined && (
+      {onAll !== undefined && accountId !== undefined && (
         <>
           <div className="menu-rule" />
-          <button type="button" className="menu-item" onClick={() => onChange(undefined)}>
+          <button
+            type="button"
+            className="menu-item"
+            onClick={() => {
+              close()
+              onAll()
+            }}
+          >
             <Icon name="close" small /> <span>All accounts</span>
           </button>
         </>

@@ -4,7 +4,7 @@ import { useId } from 'react'
 import { MINUTE_MS } from '../../src/vocabulary/clock.ts'
 import { accountsQuery, purchasesQuery, unsettledQuery } from '../api/operator.ts'
 import { keysQuery } from '../api/queries.ts'
-import { roleLabel } from '../format/roles.ts'
+import { capitalized } from '../format/capitalized.ts'
 import { commandKey } from '../parts/command-key.ts'
 import { Count } from '../parts/count.tsx'
 import { Brand, Icon } from '../parts/icon.tsx'
@@ -58,7 +58,7 @@ export function SideBar({ navigation, onHelp, onSearch }: BarProps) {
               </span>
               <span>
                 <b>{user.name}</b>
-                <small>{roleLabel(accountId === null ? 'operator' : role)}</small>
+                <small>{capitalized(accountId === null ? 'operator' : role)}</small>
               </span>
             </button>
           )}

@@ -1,19 +1,15 @@
-import { useSyncExternalStore } from 'react'
+import { createStore } from '../parts/store.ts'
 
 /** `system`: as the device has it. */
 export type Theme = 'system' | 'light' | 'dark'
 
 const YEAR_SECONDS = 31_536_000
 
-const listeners = new Set<() => void>()
+// The server writes the cookie's value into the page, so that none flashes.
+const chosen = createStore(themeOfPage())
 
-/** The theme that was chosen. The server writes the cookie's value into the page, so that none flashes. */
-export function useTheme(): Theme {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }, chosenTheme)
-}
+/** The theme that was chosen. */
+export const useTheme = chosen.useValue
 
 /** Shows the page in this theme, here and at each later visit. */
 export function chooseTheme(theme: Theme): void {
@@ -26,10 +22,10 @@ export function chooseTheme(theme: Theme): void {
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser
     document.cookie = `${cookie}; samesite=lax`
   }
-  for (const listener of listeners) listener()
+  chosen.set(theme)
 }
 
-function chosenTheme(): Theme {
+function themeOfPage(): Theme {
   const { theme } = document.documentElement.dataset
   return theme === 'light' || theme === 'dark' ? theme : 'system'
 }

@@ -4,90 +4,84 @@ import { lastDays } from '../../../src/vocabulary/date-range.ts'
 import { currentMs } from '../../api/clock.ts'
 import { offeredModelsQuery, operatorReportQuery, upstreamsQuery } from '../../api/operator.ts'
 import { keysQuery, modelsQuery, momentsOf, reportQuery } from '../../api/queries.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { type Option, PickMany } from '../../parts/pick.tsx'
 import type { Read } from '../../parts/states.tsx'
 import { useSpanOf } from '../../shell/use-span.ts'
 import type { ActivityRange } from './search.ts'
 import type { RequestSource } from './use-activity.ts'
 
-interface ListedProps {
+interface FilterProps {
+  readonly source: RequestSource
   readonly range: ActivityRange
   readonly picked: readonly string[]
   readonly onChange: (values: readonly string[]) => void
 }
 
 /** The models of the range, including those that have left the catalog, then the others in the catalog. */
-export function ModelFilter({
-  source,
-  range,
-  ...props
-}: ListedProps & { readonly source: RequestSource }) {
-  const isMember = source.as === 'member'
-  const own = useQuery({ ...modelsQuery(source.accountId ?? ''), enabled: isMember })
-  const offered = useQuery({ ...offeredModelsQuery, enabled: !isMember })
-  const catalog = isMember ? own : offered
-  const { used, query } = useUsed('model', { source, range })
-  const rest = [...new Set(catalog.data?.data.map(({ id }) => id))]
-  const options = [...used, ...unused(rest, used).map((id) => ({ value: id, text: id }))]
-  return (
-    <PickMany
-      label="Model"
-      options={withPicked(options, props.picked)}
-      reads={{ 'The models': catalog, 'The models with requests': query }}
-      {...props}
-    />
-  )
+export function ModelFilter(props: FilterProps) {
+  const { as, accountId } = props.source
+  const own = useQuery({ ...modelsQuery(accountId ?? ''), enabled: as === 'member' })
+  const offered = useQuery({ ...offeredModelsQuery, enabled: as !== 'member' })
+  const listed = as === 'member' ? own : offered
+  const ids = [...new Set(listed.data?.data.map(({ id }) => id))]
+  const options = ids.map((id) => ({ value: id, text: id }))
+  return <UsedFilter by="model" listed={listed} options={options} {...props} />
 }
 
 /** The upstreams of the range, including those that are no longer configured, then the other configured ones. */
-export function UpstreamFilter({
-  source,
-  range,
-  ...props
-}: ListedProps & { readonly source: RequestSource }) {
-  const { used, query } = useUsed('upstream', { source, range })
-  const configured = useQuery(upstreamsQuery)
-  const names = configured.data?.data.map(({ name }) => name) ?? []
-  const options = [...used, ...unused(names, used).map((name) => ({ value: name, text: name }))]
-  return (
-    <PickMany
-      label="Upstream"
-      options={withPicked(options, props.picked)}
-      reads={{ 'The upstreams': configured, 'The upstreams with requests': query }}
-      {...props}
-    />
-  )
-}
-
-function unused(values: readonly string[], used: readonly Option[]): readonly string[] {
-  return values.filter((each) => !used.some(({ value }) => value === each))
+export function UpstreamFilter(props: FilterProps) {
+  const listed = useQuery(upstreamsQuery)
+  const options = listed.data?.data.map(({ name }) => ({ value: name, text: name })) ?? []
+  return <UsedFilter by="upstream" listed={listed} options={options} {...props} />
 }
 
 /** The keys of the range, including deleted ones, then the others of the account. */
-export function KeyFilter({
+export function KeyFilter({ accountId, ...props }: FilterProps & { readonly accountId: string }) {
+  const listed = useQuery(keysQuery(accountId))
+  const { data } = listed
+  const options = data?.data.map(({ id, name }) => ({ value: id, text: name })) ?? []
+  const isWhole = data?.has_more === false
+  return <UsedFilter by="key" listed={listed} options={options} isWhole={isWhole} {...props} />
+}
+
+interface UsedFilterProps extends FilterProps {
+  readonly by: UsedBy
+  /** The call that lists them, and what it lists. */
+  readonly listed: Read
+  readonly options: readonly Option[]
+  /** Whether what is not in the list was deleted. Default: it may be. */
+  readonly isWhole?: boolean
+}
+
+/** The choices that have requests in the range, then the rest of a list. */
+function UsedFilter({
+  by,
+  listed,
+  options,
+  isWhole = false,
   source,
   range,
   ...props
-}: ListedProps & { readonly source: RequestSource & { readonly accountId: string } }) {
-  const keys = useQuery(keysQuery(source.accountId))
-  const { data } = keys
-  const isWhole = data?.has_more === false
-  const { used: withRequests, query } = useUsed('key', { source, range })
-  const used = withRequests.map(({ value, text }) => {
-    const isDeleted = isWhole && data.data.every(({ id }) => id !== value)
-    return { value, text: isDeleted ? `${text} (deleted)` : text }
-  })
-  const rest = data?.data.filter(({ id }) => !used.some(({ value }) => value === id)) ?? []
-  const options = [...used, ...rest.map(({ id, name }) => ({ value: id, text: name }))]
+}: UsedFilterProps) {
+  const { used, query } = useUsed(by, { source, range })
+  const isIn = (list: readonly Option[]) => (one: Option) =>
+    list.some(({ value }) => value === one.value)
+  const first = used.map((one) =>
+    isWhole && !isIn(options)(one) ? { ...one, text: `${one.text} (deleted)` } : one,
+  )
+  const all = [...first, ...options.filter((one) => !isIn(used)(one))]
   return (
     <PickMany
-      label="Key"
-      options={withPicked(options, props.picked)}
-      reads={{ 'The keys': keys, 'The keys with requests': query }}
+      label={capitalized(by)}
+      options={withPicked(all, props.picked)}
+      reads={{ [`The ${by}s`]: listed, [`The ${by}s with requests`]: query }}
       {...props}
     />
   )
 }
+
+type UsedBy = 'model' | 'key' | 'upstream'
 
 interface UsedInput {
   readonly source: RequestSource
@@ -102,10 +96,7 @@ interface Used {
 }
 
 /** The models, keys or upstreams with requests in the range, and the call. Members see no upstreams. */
-export function useUsed(
-  by: 'model' | 'key' | 'upstream',
-  { source, range, isAsked = true }: UsedInput,
-): Used {
+export function useUsed(by: UsedBy, { source, range, isAsked = true }: UsedInput): Used {
   const spanOf = useSpanOf()
   const span = range.kind === 'hours' ? lastDays(2, { nowMs: currentMs() }) : spanOf(range)
   const isMember = source.as === 'member'

@@ -125,18 +125,14 @@ interface KeysProps extends Pick<FiltersProps, 'source' | 'search' | 'keyNames'>
 /** The filter by key. All accounts together have too many keys to list, so a key can only be set by a chart. */
 function Keys({ source, search, keyNames, onPick }: KeysProps) {
   const { key: picked = [] } = search
-  if (hasAccount(source)) {
-    return <KeyFilter source={source} range={rangeOf(search)} picked={picked} onChange={onPick} />
+  const { accountId } = source
+  if (accountId !== null) {
+    const props = { source, accountId, range: rangeOf(search), picked }
+    return <KeyFilter {...props} onChange={onPick} />
   }
   if (picked.length === 0) return null
   const options = picked.map((value) => ({ value, text: keyNames.get(value) ?? value }))
   return <PickMany label="Key" options={options} picked={picked} onChange={onPick} />
-}
-
-function hasAccount(
-  source: RequestSource,
-): source is RequestSource & { readonly accountId: string } {
-  return source.accountId !== null
 }
 
 /** Changed filters; undefined: the filter is no longer set. */

@@ -1,11 +1,9 @@
 import type { Statement } from '../../api/answers.ts'
-import { money, signedMoney } from '../../format/money.ts'
+import { CENT_MICROS, money, signedMoney } from '../../format/money.ts'
 import { isSpend } from './balance-days.ts'
 
 /** A line or an entry, as far as its amounts are concerned. */
 export type Changed = Pick<Statement['lines'][number], 'kind' | 'amount' | 'balance'>
-
-const CENT_MICROS = 10_000
 
 /** The amount, in cents if it is whole cents and not for requests. */
 export function changeText({ kind, amount }: Changed): string {

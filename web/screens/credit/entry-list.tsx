@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { StatementLine } from '../../api/answers.ts'
 import { callAs } from '../../api/calls.ts'
-import { BY_CURSOR } from '../../api/queries.ts'
+import { pagesQuery } from '../../api/queries.ts'
 import { count } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
 import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
@@ -12,8 +12,6 @@ import { useAccountId } from '../../shell/use-account.ts'
 import { balanceText, changeText } from './change-text.ts'
 import { EntryWord, Origin, ReceiptLink, Reference } from './entry-words.tsx'
 import { ListHeader, type ListProps } from './list-header.tsx'
-
-const ROWS = 50
 
 const HEADS: readonly Head[] = [
   { text: 'Entry' },
@@ -27,17 +25,13 @@ const HEADS: readonly Head[] = [
 export function EntryList(list: ListProps) {
   const accountId = useAccountId()
   const as = useAccountCaller()
-  const { from, to } = list.moments
-  const query = useInfiniteQuery({
-    queryKey: ['entries', accountId, 'entries', as, from, to],
-    queryFn: ({ pageParam, signal }) =>
-      callAs(as)(
-        'listEntries',
-        { account_id: accountId, limit: ROWS, cursor: pageParam, from, to },
-        signal,
-      ),
-    ...BY_CURSOR,
-  })
+  const { moments } = list
+  const asked = { account_id: accountId, ...moments }
+  const query = useInfiniteQuery(
+    pagesQuery(['entries', accountId, 'entries', as, moments], (page, signal) =>
+      callAs(as)('listEntries', { ...asked, ...page }, signal),
+    ),
+  )
   const rows = query.data?.pages.flatMap(({ data }) => data)
   return (
     <ListCard<StatementLine>

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { MICROS_PER_DOLLAR, showDollarText } from '../../../src/vocabulary/money.ts'
 import { beginPayment, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { useSend } from '../../api/use-write.ts'
-import { AMOUNT_FAULT, money, readMoney } from '../../format/money.ts'
+import { AMOUNT_FAULT, CENT_MICROS, money, readMoney } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { DollarField } from '../../parts/field.tsx'
 import { DialogForm } from '../../parts/form-dialog.tsx'
@@ -17,7 +17,6 @@ interface PayByCardProps {
   readonly onClose: () => void
 }
 
-const CENT_MICROS = 10_000
 const USUAL_DOLLARS = [10, 25, 50, 100]
 
 /** Asks for an amount, shows the price, and opens the page of the payment. */

@@ -1,6 +1,6 @@
 import { tokenText } from '../../../src/vocabulary/purchase.ts'
 import type { Purchase } from '../../api/answers.ts'
-import { money } from '../../format/money.ts'
+import { CENT_MICROS, money } from '../../format/money.ts'
 
 type Reversal = NonNullable<Purchase['reversal']>
 
@@ -89,12 +89,10 @@ export function byMethod(payment: Payment): string {
   return payment.method === 'card' ? 'by card' : `with ${methodName(payment)}`
 }
 
-const MICROS_PER_CENT = 10_000
-
 /** The payment, in its currency: `$25.00`, `12.5 USDC`, and a refund `−$5.00`. */
 export function paidText(paid: NonNullable<Purchase['paid']>): string {
   const { currency, units } = paid
-  if (currency === 'usd') return money(Number(units) * MICROS_PER_CENT)
+  if (currency === 'usd') return money(Number(units) * CENT_MICROS)
   // A line is not broken between the sign and its amount.
   if (units.startsWith('-')) return `−\u2060${paidText({ ...paid, units: units.slice(1) })}`
   return tokenText(paid)

@@ -6,6 +6,7 @@ import { type Receipt as ReceiptAnswer, receiptQuery } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { dayAndMinute } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Line } from '../../parts/drawer-part.tsx'
 import { ContactLink } from '../../parts/service-name.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useIsTab } from '../../shell/account-screen.tsx'
@@ -89,13 +90,13 @@ function titleOf(receipt: ReceiptAnswer | undefined): string {
   return name === null || taxId === null ? 'Receipt' : 'Invoice'
 }
 
-type Line = readonly [name: string, value: ReactNode]
+type NamedLine = readonly [name: string, value: ReactNode]
 
 function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
   const { purchase, seller, buyer, fee, tax, reference } = receipt
   const { credit, reversed, reversal, paid, created_at: createdAt } = purchase
   const isReversed = receipt.reversals.length > 0
-  const lines: readonly Line[] = [
+  const lines: readonly NamedLine[] = [
     ...line('Number', receipt.number),
     ...(reversal === null
       ? []
@@ -126,16 +127,19 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
     <dl className="kv">
       {lines.map(([name, value], place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: two refunds have the same name
-        <NamedValue key={place} name={name} value={value} />
+        <Line key={place} term={name}>
+          {value}
+        </Line>
       ))}
-      <dt className="tot">{totalName}</dt>
-      <dd className="tot">{total}</dd>
+      <Line term={totalName} className="tot">
+        {total}
+      </Line>
     </dl>
   )
 }
 
 /** Each refund and dispute with its date, and what remains of the payment and of the credit; none where there was none. */
-function reversalLines({ purchase, reversals }: ReceiptAnswer): readonly Line[] {
+function reversalLines({ purchase, reversals }: ReceiptAnswer): readonly NamedLine[] {
   const { credit, reversed, paid } = purchase
   if (reversals.length === 0 || paid === null) return []
   const remaining = reversals.reduce(
@@ -144,7 +148,10 @@ function reversalLines({ purchase, reversals }: ReceiptAnswer): readonly Line[] 
   )
   return [
     ...reversals.map(
-      (change): Line => [reversalName(change), <Change key={change.created_at} change={change} />],
+      (change): NamedLine => [
+        reversalName(change),
+        <Change key={change.created_at} change={change} />,
+      ],
     ),
     ['Remaining payment', paidText({ ...paid, units: String(remaining) })],
     ['Credit bought', money(credit)],
@@ -165,15 +172,6 @@ function Change({ change }: { readonly change: ReceiptAnswer['reversals'][number
 }
 
 /** A line with a value; none without. By position: its name and its value. */
-function line(name: string, value: ReactNode): readonly Line[] {
+function line(name: string, value: ReactNode): readonly NamedLine[] {
   return value === null ? [] : [[name, value]]
-}
-
-function NamedValue({ name, value }: { readonly name: string; readonly value: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </>
-  )
 }

@@ -115,6 +115,11 @@ function isSameMoment(one: string | null, other: string | null): boolean {
   return Date.parse(one) === Date.parse(other)
 }
 
+function usedWords({ last_used_at: usedAt, spend }: ApiKey, now: Date): string {
+  if (usedAt === null) return 'The key was never used.'
+  return `The key was last used ${ago(new Date(usedAt), now)} and has spent ${money(spend)}.`
+}
+
 /** Disables a key, or enables it again, after saying what that does. */
 export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
   const now = useNow()
@@ -127,10 +132,6 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
       say(disabled ? 'Key disabled.' : 'Key enabled.', { disabled: !disabled })
     },
   )
-  const used =
-    apiKey.last_used_at === null
-      ? 'The key was never used'
-      : `The key was last used ${ago(new Date(apiKey.last_used_at), now)}`
   return (
     <FormDialog
       title={apiKey.disabled ? `Enable “${apiKey.name}”?` : `Disable “${apiKey.name}”?`}
@@ -144,7 +145,7 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
       ) : (
         <p>
           From now on, requests with this key are refused with api_key_disabled. Running requests
-          finish. {used} and has spent {money(apiKey.spend)}. You can enable it again.
+          finish. {usedWords(apiKey, now)} You can enable it again.
         </p>
       )}
     </FormDialog>
@@ -167,10 +168,6 @@ export function DeleteKey({ apiKey, onDeleted, onClose }: DeleteKeyProps) {
       showToast('Key deleted.')
     },
   )
-  const used =
-    apiKey.last_used_at === null
-      ? 'The key was never used.'
-      : `The key was last used ${ago(new Date(apiKey.last_used_at), now)} and has spent ${money(apiKey.spend)}.`
   const held =
     apiKey.held === 0
       ? ''
@@ -186,7 +183,8 @@ export function DeleteKey({ apiKey, onDeleted, onClose }: DeleteKeyProps) {
       onClose={onClose}
     >
       <p>
-        From now on, requests with this key are refused with invalid_api_key. {used}
+        From now on, requests with this key are refused with invalid_api_key.{' '}
+        {usedWords(apiKey, now)}
         {held} Its requests stay in Activity.
       </p>
       <Field

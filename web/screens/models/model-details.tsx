@@ -4,9 +4,6 @@ import { count } from '../../format/numbers.ts'
 import { DrawerHead, DrawerPart, Line, Words } from '../../parts/drawer-part.tsx'
 import { paysFree } from './model-list.ts'
 
-/** The formats that the Playground can ask a model in. */
-export const CHATS: ReadonlySet<string> = new Set(['chat', 'messages', 'responses'])
-
 interface ModelDetailsProps {
   readonly model: Model
   /** Below the description. Default: nothing. */

@@ -9,7 +9,8 @@ import { DrawerPart, Line } from '../../parts/drawer-part.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Grey, NotLoaded } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { CHATS, ModelDetails } from './model-details.tsx'
+import { SPOKEN } from '../playground/formats.ts'
+import { ModelDetails } from './model-details.tsx'
 import type { ModelUse } from './model-list.ts'
 
 interface ModelDrawerProps {
@@ -28,7 +29,7 @@ export function ModelDrawer({ model, use, usage, onClose }: ModelDrawerProps) {
   const params = { account }
   const acts = (
     <div className="acts">
-      {endpoints.some((one) => CHATS.has(one)) && (
+      {SPOKEN.some((one) => endpoints.includes(one)) && (
         <Link className="btn pri" to="/$account/playground" params={params} search={{ model: id }}>
           <Icon name="chat" />
           Try

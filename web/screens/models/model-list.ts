@@ -1,4 +1,5 @@
 import type { Model } from '../../api/answers.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import type { ModelSort, ModelsSearch, Writes } from './search.ts'
 
 /** The account's usage of a model. */
@@ -105,9 +106,7 @@ const VENDOR_NAMES: Readonly<Record<string, string>> = {
 
 /** The name of a vendor: `OpenAI`, `Black Forest`. */
 export function vendorName(vendor: string): string {
-  const words = () =>
-    vendor.split('-').map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
-  return VENDOR_NAMES[vendor] ?? words().join(' ')
+  return VENDOR_NAMES[vendor] ?? vendor.split('-').map(capitalized).join(' ')
 }
 
 /** The name of a model, if its upstream lists another than its ID. */

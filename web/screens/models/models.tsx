@@ -5,6 +5,7 @@ import type { Model } from '../../api/answers.ts'
 import { currentMs } from '../../api/clock.ts'
 import { modelsQuery, momentsOf, usageQuery } from '../../api/queries.ts'
 import { setFields } from '../../format/address.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { counted, shortCount } from '../../format/numbers.ts'
 import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
 import { minuteTime } from '../../format/time.ts'
@@ -209,7 +210,7 @@ function Row({ model, search, onOpen }: RowProps) {
       <td className="hide-s hide-m beside">
         <span className="mods">
           {architecture.input_modalities.map((one) => (
-            <span key={one}>{one.slice(0, 1).toUpperCase() + one.slice(1)}</span>
+            <span key={one}>{capitalized(one)}</span>
           ))}
         </span>
       </td>

@@ -13,7 +13,8 @@ import { ChooseAccount } from '../../parts/pick-account.tsx'
 import { Grey, NotLoaded } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { Margin } from '../operator/margin-figures.tsx'
-import { CHATS, ModelDetails } from './model-details.tsx'
+import { SPOKEN } from '../playground/formats.ts'
+import { ModelDetails } from './model-details.tsx'
 
 interface OfferedDrawerProps {
   readonly model: OfferedModel
@@ -46,7 +47,7 @@ export function OfferedDrawer({ model, onClose }: OfferedDrawerProps) {
 /** Opens the Playground of an account, whose credit pays for the requests. */
 function Try({ model: { id, endpoints } }: Pick<OfferedDrawerProps, 'model'>) {
   const navigate = useNavigate()
-  if (!endpoints.some((one) => CHATS.has(one))) return null
+  if (!SPOKEN.some((one) => endpoints.includes(one))) return null
   return (
     <div className="acts">
       <ChooseAccount

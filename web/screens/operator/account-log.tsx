@@ -1,10 +1,11 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { actionsQuery, usersQuery } from '../../api/operator.ts'
+import { actionsQuery } from '../../api/operator.ts'
 import { dayOf } from '../../format/time.ts'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { actionWords, actorWords, changeWords, namesakes } from './action-words.ts'
+import { useActors } from './action-cells.tsx'
+import { actionWords, changeWords } from './action-words.ts'
 
 const SHOWN = 5
 
@@ -12,11 +13,7 @@ const SHOWN = 5
 export function AccountLog({ accountId }: { accountId: string }) {
   const query = useInfiniteQuery(actionsQuery({ account: accountId }, SHOWN))
   const actions = query.data?.pages[0]?.data
-  const users = useQuery(usersQuery).data?.data ?? []
-  const shared = namesakes([
-    ...users,
-    ...(actions ?? []).map(({ user_id, user_name }) => ({ id: user_id, name: user_name })),
-  ])
+  const actorOf = useActors(actions)
   return (
     <section className="card" aria-label="Audit log" aria-busy={actions === undefined}>
       <header>
@@ -43,7 +40,7 @@ export function AccountLog({ accountId }: { accountId: string }) {
                 <div className="wrap-anywhere">
                   {actionWords(action)}
                   <p>
-                    {actorWords(action, shared.has(action.user_id))}
+                    {actorOf(action)}
                     {words !== '' && ` · ${words}`}
                   </p>
                 </div>

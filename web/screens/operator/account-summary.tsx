@@ -2,13 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import {
   COMPARISONS,
-  comparedSpan,
   readDateRange,
   searchOf,
   stepOf,
   type TimeSpan,
 } from '../../../src/vocabulary/date-range.ts'
-import { type OperatorReport, operatorReportQuery, topUpsQuery } from '../../api/operator.ts'
+import type { OperatorReport } from '../../api/operator.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
@@ -26,6 +25,7 @@ import { AccountLog } from './account-log.tsx'
 import { AccountTerms } from './account-terms.tsx'
 import { ChargeChart, partsOf } from './charge-chart.tsx'
 import { MarginFigures } from './margin-figures.tsx'
+import { useReports } from './use-reports.ts'
 
 /** An account at a glance, for operators: credit, figures and charges of a range, keys, settings and changes. */
 export function AccountSummary() {
@@ -34,16 +34,11 @@ export function AccountSummary() {
   const { compare = 'before' } = search
   const range = readDateRange(search) ?? DEFAULT_RANGE
   const span = useSpanOf()(range)
-  const input = { by: stepOf(span) === 'month' ? 'month' : 'day', account: accountId } as const
+  const by = stepOf(span) === 'month' ? 'month' : 'day'
   const moments = momentsOf(span)
   const overview = useQuery(overviewQuery(accountId, { moments, by: 'key', compare }))
-  const report = useQuery(operatorReportQuery(span, input))
-  const earlier = comparedSpan(span, compare)
-  const before = useQuery(operatorReportQuery(earlier, input))
-  const topUps = {
-    now: useQuery(topUpsQuery(span, accountId)),
-    before: useQuery(topUpsQuery(earlier, accountId)),
-  }
+  const asked = { by, account: accountId, compare } as const
+  const { report, before, figures, parts } = useReports(span, asked)
   return (
     <>
       <div className="hero">
@@ -54,26 +49,13 @@ export function AccountSummary() {
         </div>
         <div className="slot">
           <Answer query={report} noun="figures" grey={<GreyFigures />}>
-            {({ totals }) => (
-              <MarginFigures
-                totals={totals}
-                before={before.data?.totals ?? null}
-                topUps={{ now: topUps.now.data, before: topUps.before.data }}
-                range={range}
-              />
-            )}
+            {({ totals }) => <MarginFigures totals={totals} {...figures} range={range} />}
           </Answer>
         </div>
       </div>
-      <PartsFailed
-        parts={{
-          'The comparison': before,
-          'The top-ups': topUps.now,
-          'The earlier top-ups': topUps.before,
-        }}
-      />
+      <PartsFailed parts={parts} />
       <Answer query={report} noun="chart" grey={<GreyChartCard />}>
-        {(shown) => <Columns report={shown} before={before.data ?? null} span={span} />}
+        {(shown) => <Columns report={shown} before={before} span={span} />}
       </Answer>
       <div className="cols">
         <div className="slot">
@@ -138,14 +120,7 @@ function Columns({ report: { by, data, totals }, before, span }: ColumnsProps) {
         comparisons={COMPARISONS}
         spanOf={spanOf}
         onChange={(picked) =>
-          change(
-            (was) =>
-              withRange(was, {
-                ...picked,
-                compare: picked.compare === 'before' ? null : picked.compare,
-              }),
-            { resetScroll: false },
-          )
+          change((was) => withRange(was, picked, 'before'), { resetScroll: false })
         }
       />
     </ChargeChart>

@@ -7,6 +7,7 @@ import { healthQuery, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
 import { LIMIT_NAMES, LIMITS, modelsText } from '../../format/terms.ts'
+import { Line } from '../../parts/drawer-part.tsx'
 import { Grey } from '../../parts/states.tsx'
 import { AllowanceLine, MetadataLine } from '../../parts/terms-lines.tsx'
 
@@ -52,10 +53,9 @@ function Terms({ account }: { readonly account: Account }) {
     <>
       <dl className="kv">
         {rows.map(([term, value]) => (
-          <div key={term} className="contents">
-            <dt>{term}</dt>
-            <dd>{value}</dd>
-          </div>
+          <Line key={term} term={term}>
+            {value}
+          </Line>
         ))}
       </dl>
       <div className="note pt-2">

@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
+import { type OperatorAction, usersQuery } from '../../api/operator.ts'
 import { shortId } from '../../format/ids.ts'
 import { money } from '../../format/money.ts'
-import { type Action, actionWords, changeWords } from './action-words.ts'
+import { type Action, actionWords, actorWords, changeWords, namesakes } from './action-words.ts'
 
 interface ActionProps<Row> {
   readonly action: Row
@@ -41,4 +43,14 @@ export function ActionAmount({ action: { action, amount } }: ActionProps<Action>
       )}
     </td>
   )
+}
+
+/** The function that names who made a change, of these changes and all users. Undefined: they are not read yet. */
+export function useActors(
+  actions: readonly OperatorAction[] | undefined = [],
+): (action: OperatorAction) => string {
+  const users = useQuery(usersQuery).data?.data ?? []
+  const named = actions.map(({ user_id, user_name }) => ({ id: user_id, name: user_name }))
+  const shared = namesakes([...users, ...named])
+  return (action) => actorWords(action, shared.has(action.user_id))
 }

@@ -13,7 +13,7 @@ import {
   usersQuery,
 } from '../../api/operator.ts'
 import { listTime } from '../../format/time.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { CsvLink } from '../../parts/buttons.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { type Option, PickMany } from '../../parts/pick.tsx'
 import { PickAccount } from '../../parts/pick-account.tsx'
@@ -22,8 +22,8 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { operatorSpanOf } from '../../shell/use-span.ts'
-import { ActionAmount, ActionText } from './action-cells.tsx'
-import { ACTION_FIELDS, ACTION_KINDS, actorWords, namesakes } from './action-words.ts'
+import { ActionAmount, ActionText, useActors } from './action-cells.tsx'
+import { ACTION_FIELDS, ACTION_KINDS, namesakes } from './action-words.ts'
 import type { AuditLogSearch } from './search.ts'
 
 const route = getRouteApi('/operator/audit-log')
@@ -52,17 +52,13 @@ export function AuditLogScreen() {
             })
           }}
         />
-        <a
-          className="btn"
+        <CsvLink
           href={hrefOf('operator', 'listOperatorActions', {
             ...actionFields(filter),
             format: 'csv',
           })}
-          download="audit-log.csv"
-        >
-          <Icon name="download" />
-          CSV
-        </a>
+          name="audit-log.csv"
+        />
       </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="filters" role="group" aria-label="Filters">
@@ -148,11 +144,7 @@ const HEADS = [
 function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => void }) {
   const query = useInfiniteQuery(actionsQuery(filterOf(search)))
   const rows = query.data?.pages.flatMap(({ data }) => data)
-  const users = useQuery(usersQuery).data?.data ?? []
-  const shared = namesakes([
-    ...users,
-    ...(rows ?? []).map(({ user_id, user_name }) => ({ id: user_id, name: user_name })),
-  ])
+  const actorOf = useActors(rows)
   const isFiltered = Object.values(search).some((value) => value !== undefined)
   return (
     <ListCard
@@ -174,13 +166,7 @@ function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => v
       }
       heads={HEADS}
       greyRows={8}
-      row={(action) => (
-        <ActionRow
-          key={action.id}
-          action={action}
-          by={actorWords(action, shared.has(action.user_id))}
-        />
-      )}
+      row={(action) => <ActionRow key={action.id} action={action} by={actorOf(action)} />}
     >
       <Older query={query} noun="change" />
     </ListCard>

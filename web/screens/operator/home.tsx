@@ -2,13 +2,12 @@ import { usePrefetchQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import {
   COMPARISONS,
-  comparedSpan,
   type DateRange,
   readDateRange,
   searchOf,
   type TimeSpan,
 } from '../../../src/vocabulary/date-range.ts'
-import { operatorReportQuery, operatorUsageQuery, topUpsQuery } from '../../api/operator.ts'
+import { operatorReportQuery, operatorUsageQuery } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
@@ -25,6 +24,7 @@ import { MarginTable } from './margin-table.tsx'
 import { NeedsAttention } from './needs-attention.tsx'
 import { ReportCsv } from './report-csv.tsx'
 import { UsageColumns } from './usage-columns.tsx'
+import { useReports } from './use-reports.ts'
 
 const route = getRouteApi('/operator/')
 
@@ -34,16 +34,10 @@ export function HomeScreen() {
   const { compare = 'before' } = search
   const range = readDateRange(search) ?? DEFAULT_RANGE
   const span = operatorSpanOf(range)
-  const input = { by: 'account', account: null } as const
-  const report = useQuery(operatorReportQuery(span, input))
+  const asked = { by: 'account', account: null, compare } as const
+  const { report, figures, parts } = useReports(span, asked)
   // Asked for together with the figures, which decide whether it is shown.
   usePrefetchQuery(chartQuery(span, search))
-  const earlier = comparedSpan(span, compare)
-  const before = useQuery(operatorReportQuery(earlier, input))
-  const topUps = {
-    now: useQuery(topUpsQuery(span, null)),
-    before: useQuery(topUpsQuery(earlier, null)),
-  }
   return (
     <>
       <Top range={range} span={span} search={search} />
@@ -54,20 +48,9 @@ export function HomeScreen() {
           ) : (
             <>
               <div className="mb-4 wide-stats">
-                <MarginFigures
-                  totals={shown.totals}
-                  before={before.data?.totals ?? null}
-                  topUps={{ now: topUps.now.data, before: topUps.before.data }}
-                  range={range}
-                />
+                <MarginFigures totals={shown.totals} {...figures} range={range} />
               </div>
-              <PartsFailed
-                parts={{
-                  'The comparison': before,
-                  'The top-ups': topUps.now,
-                  'The earlier top-ups': topUps.before,
-                }}
-              />
+              <PartsFailed parts={parts} />
               <Columns span={span} search={search} />
             </>
           )
@@ -112,10 +95,7 @@ function Top({ range, span, search }: OfRange & { readonly range: DateRange }) {
         spanOf={operatorSpanOf}
         onChange={(picked) =>
           void navigate({
-            search: withRange(search, {
-              ...picked,
-              compare: picked.compare === 'before' ? null : picked.compare,
-            }),
+            search: withRange(search, picked, 'before'),
             resetScroll: false,
           })
         }

@@ -45,13 +45,7 @@ export function OverviewScreen() {
           comparisons={COMPARISONS}
           spanOf={spanOf}
           onChange={(picked) =>
-            void navigate({
-              search: (before) =>
-                withRange(before, {
-                  ...picked,
-                  compare: picked.compare === 'before' ? null : picked.compare,
-                }),
-            })
+            void navigate({ search: (before) => withRange(before, picked, 'before') })
           }
         />
         {!isInDebt(query.data) && <AddCreditLink className="btn pri hide-s" />}

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { PASSWORD_CHARS_MIN, TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import type { Session } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
-import { startQuery } from '../../api/queries.ts'
+import { sessionsQuery, startQuery } from '../../api/queries.ts'
 import { useSend } from '../../api/use-write.ts'
 import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
@@ -19,8 +19,6 @@ import { browserName } from './browser-name.ts'
 import { NameAndEmail } from './name-and-email.tsx'
 import { OwnAccounts } from './own-accounts.tsx'
 import { SecondFactor } from './second-factor.tsx'
-
-const SESSIONS = ['sessions']
 
 /** The user: name, email address and password, where the user is signed in, second factors, and accounts. */
 export function ProfileScreen() {
@@ -100,7 +98,7 @@ function PasswordForm() {
     gcTime: 0,
     onSuccess: () => {
       setDone(true)
-      return queries.invalidateQueries({ queryKey: SESSIONS })
+      return queries.invalidateQueries(sessionsQuery)
     },
   })
   const send = (event: FormEvent<HTMLFormElement>) => {
@@ -153,10 +151,7 @@ const HEADS = [
 ] as const
 
 function Sessions() {
-  const query = useQuery({
-    queryKey: SESSIONS,
-    queryFn: ({ signal }) => asBrowser('listSessions', {}, signal),
-  })
+  const query = useQuery(sessionsQuery)
   return (
     <ListCard
       label="Sessions"
@@ -181,7 +176,7 @@ function EndOthers() {
   const queries = useQueryClient()
   const end = useSend({
     mutationFn: () => asBrowser('endOtherSessions', {}),
-    onSuccess: () => queries.invalidateQueries({ queryKey: SESSIONS }),
+    onSuccess: () => queries.invalidateQueries(sessionsQuery),
   })
   return (
     <>
@@ -204,7 +199,7 @@ function SessionRow({ session }: { session: Session }) {
     mutationFn: () => asBrowser('endSession', { session_id: session.id }),
     onSuccess: () => {
       if (session.current) location.assign('/app/sign-in')
-      return queries.invalidateQueries({ queryKey: SESSIONS })
+      return queries.invalidateQueries(sessionsQuery)
     },
   })
   return (

@@ -3,7 +3,7 @@ import { useRouter } from '@tanstack/react-router'
 import { type ComponentProps, useState } from 'react'
 import type { Factors } from '../../api/answers.ts'
 import { asBrowser } from '../../api/calls.ts'
-import { meQuery } from '../../api/queries.ts'
+import { factorsQuery, meQuery, sessionsQuery } from '../../api/queries.ts'
 import { useSend } from '../../api/use-write.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -16,18 +16,13 @@ import { type Factor, FactorLines, titleOf } from './factor-lines.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 import { SetUpApp } from './set-up-app.tsx'
 
-const FACTORS = ['factors']
-
 type Doing =
   | { readonly what: 'adding-app' | 'adding-passkey' | 'renewing' }
   | { readonly what: 'removing'; readonly factor: Factor }
 
 /** The user's second factors. */
 export function SecondFactor() {
-  const query = useQuery({
-    queryKey: FACTORS,
-    queryFn: ({ signal }) => asBrowser('listFactors', {}, signal),
-  })
+  const query = useQuery(factorsQuery)
   const [doing, setDoing] = useState<Doing | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   const refresh = useRefresh()
@@ -112,7 +107,9 @@ function useRefresh(): () => void {
   const router = useRouter()
   return () => {
     // The other sessions have ended with it.
-    for (const queryKey of [FACTORS, ['sessions']]) void queries.invalidateQueries({ queryKey })
+    for (const { queryKey } of [factorsQuery, sessionsQuery]) {
+      void queries.invalidateQueries({ queryKey })
+    }
     // An operator who must have one, and has removed the last, is led to its setup.
     void queries.refetchQueries({ queryKey: meQuery.queryKey }).then(() => router.invalidate())
   }

@@ -19,7 +19,7 @@ import { OTHERS_TONE, tonesOf } from '../../charts/tones.ts'
 import { csvName } from '../../format/csv-name.ts'
 import { counted } from '../../format/numbers.ts'
 import { comparedPhrase, daysOfStep } from '../../format/ranges.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { CsvLink } from '../../parts/buttons.tsx'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
@@ -207,12 +207,7 @@ function Download({ accountId, usage }: DownloadProps) {
       : usage.object === 'usage'
         ? hrefOf(as, 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
         : hrefOf('member', 'getUsageReport', { ...asked, by, format: 'csv' })
-  return (
-    <a className="btn" href={path} download={csvName({ kind: 'usage', of: name, from, to, by })}>
-      <Icon name="download" />
-      CSV
-    </a>
-  )
+  return <CsvLink href={path} name={csvName({ kind: 'usage', of: name, from, to, by })} />
 }
 
 interface NoRequestsProps {
