@@ -1,13 +1,12 @@
 import type { Page } from 'playwright-core'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { down, EMPTY, json, type StandIn } from './stand-in.ts'
-import { FACTORS, HELIX, KEYS, ME } from './stand-in-data.ts'
+import { at, FACTORS, HELIX, KEYS, listOf, ME } from './stand-in-data.ts'
 import { USERS } from './stand-in-desk.ts'
 import { INVITATIONS, WEBHOOKS } from './stand-in-operator.ts'
 
 /** Menus, and dialogs that ask before they act: those that the tests of their screens do not open. */
 
-const at = (section: string) => `${HELIX.id}/${section}`
 const [KEY] = KEYS
 const SETTINGS = `operator/accounts/${HELIX.id}/settings`
 const [WEBHOOK] = WEBHOOKS
@@ -165,7 +164,7 @@ const PROFILE_SCREENS: readonly Screen[] = [
       await page.getByText('Keep these ten codes away from your phone').waitFor()
       await page.keyboard.press('Escape')
     },
-    text: 'It cannot be shown again.',
+    text: 'They cannot be shown again.',
   },
 ]
 
@@ -190,7 +189,7 @@ const OPERATOR_SCREENS: readonly Screen[] = [
     path: 'operator/operators',
     before(server) {
       const operators = USERS.map((user) => ({ ...user, is_operator: true }))
-      server.answer('/operator/users', json({ ...EMPTY, data: operators }))
+      server.answer('/operator/users', json(listOf(operators)))
     },
     act: press('Remove Jonas Lind'),
     text: 'as an operator?',

@@ -3,23 +3,17 @@ import { describe, expect } from 'vitest'
 import { copyBy, expectFits } from './chromium.ts'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { ANSWER_ID, json } from './stand-in.ts'
-import { HELIX, KEYS, ME, NOW } from './stand-in-data.ts'
+import { ANSWER_ID, json, type StandIn } from './stand-in.ts'
+import { at, HELIX, KEYS, listOf, ME, NOW } from './stand-in-data.ts'
 import { CODES, INVITATIONS } from './stand-in-operator.ts'
 import { FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** Work that is kept when a person moves on, changes that can be undone, and bands above every page. */
 
-const at = (section: string) => `${HELIX.id}/${section}`
 const LONG =
   'email triage, production, EU region, second queue, weekend cover, owned by the platform team'
-const LONG_KEYS = {
-  object: 'list',
-  data: KEYS.map((key, place) => (place === 1 ? { ...key, name: LONG } : key)),
-  has_more: false,
-  next_cursor: null,
-}
+const LONG_KEYS = listOf(KEYS.map((key, place) => (place === 1 ? { ...key, name: LONG } : key)))
 const IN_DEBT = { backed: { balance: -4_200_000, held: 0, available: 0 } }
 const SUSPENDED = {
   ...HELIX,
@@ -126,10 +120,7 @@ describe('a new key', () => {
     await page.getByLabel('The new key').waitFor({ state: 'detached' })
   })
 
-  test('that was not copied stays below the next one, and each is closed by itself', async ({
-    page,
-    server,
-  }) => {
+  const createTwo = async (page: Page, server: StandIn) => {
     server.answer('POST /keys', json(MADE))
     await create(page, server.address)
     server.answer('POST /keys', json({ ...MADE, id: 'key_2', name: 'cd', key: 'sk-tollgate-def' }))
@@ -137,6 +128,27 @@ describe('a new key', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name', { exact: true }).fill('cd')
     await dialog.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('region', { name: 'Key “cd” is ready' }).waitFor()
+    return dialog
+  }
+
+  test('is asked about once with others that were not copied, before another page is opened', async ({
+    page,
+    server,
+  }) => {
+    await createTwo(page, server)
+    await page.getByRole('link', { name: 'Credit' }).first().click()
+    const question = page.getByRole('dialog', { name: 'Leave without copying the keys?' })
+    await question.getByText('They cannot be shown again.').waitFor()
+    await question.getByRole('button', { name: 'Leave' }).click()
+    await page.waitForURL(`${server.address}/app/${at('credit')}`)
+  })
+
+  test('that was not copied stays below the next one, and each is closed by itself', async ({
+    page,
+    server,
+  }) => {
+    const dialog = await createTwo(page, server)
     const first = page.getByRole('region', { name: 'Key “ci” is ready' })
     const second = page.getByRole('region', { name: 'Key “cd” is ready' })
     expect(await second.getByLabel('The new key').inputValue()).toBe('sk-tollgate-def')
@@ -288,8 +300,8 @@ describe('a suspended account', () => {
 
   test('has the state Suspended on its keys', async ({ page, server }) => {
     server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED))
-    const data = KEYS.map((key) => ({ ...key, state: 'account_suspended' }))
-    server.answer('/keys', json({ ...LONG_KEYS, data }))
+    const keys = KEYS.map((key) => ({ ...key, state: 'account_suspended' }))
+    server.answer('/keys', json(listOf(keys)))
     await page.goto(`${server.address}/app/${at('keys')}`)
     await expect.poll(() => page.getByText('Account suspended').count()).toBe(KEYS.length)
     expect(await page.getByText('Active', { exact: true }).count()).toBe(0)
@@ -325,21 +337,12 @@ test.for(['desk', 'phone'] as const)(
     const { page } = await pages.of(width)
     // Without spaces, and so without a place where a line can break.
     const name = LONG.replaceAll(/[ ,]+/g, '-')
-    server.answer('/keys', json({ ...LONG_KEYS, data: KEYS.map((key) => ({ ...key, name })) }))
+    server.answer('/keys', json(listOf(KEYS.map((key) => ({ ...key, name })))))
     await page.goto(`${server.address}/app/${at('activity')}`)
     await page.getByText(name).filter({ visible: true }).first().waitFor()
     await expectFits(page)
   },
 )
-
-test('the list of keys continues below its first 50', async ({ page, server }) => {
-  server.answer('/keys', json({ ...LONG_KEYS, has_more: true, next_cursor: 'next' }))
-  await page.goto(`${server.address}/app/${at('keys')}`)
-  await page.getByRole('button', { name: 'Older keys' }).click()
-  await expect
-    .poll(() => server.asked)
-    .toContain(`GET accounts/${HELIX.id}/keys?limit=50&cursor=next`)
-})
 
 test('a new key, code or invitation that is ended is no longer shown, and leaving does not ask about it', async ({
   page,

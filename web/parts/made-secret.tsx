@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'react'
 import { CopyButton } from './copy-button.tsx'
 import { FormDialog } from './form-dialog.tsx'
 import { Icon } from './icon.tsx'
+import { createStore, useListed } from './store.ts'
 import { useUnsaved } from './unsaved.ts'
 
 interface MadeSecretProps {
@@ -82,26 +83,32 @@ interface LeaveUncopiedProps {
   readonly onStay: () => void
 }
 
+// What is shown and was not copied: the first asks for all when another page is opened.
+const uncopied = createStore<readonly symbol[]>([])
+
 /** Asks before something that is shown only once is left, if it was not copied; nothing before that. */
 export function LeaveUncopied({ noun, isCopied, isEnding, onLeave, onStay }: LeaveUncopiedProps) {
+  const { isFirst, count } = useListed(uncopied, !isCopied)
   const leaving = useBlocker({
-    shouldBlockFn: ({ current, next }) => !isCopied && current.pathname !== next.pathname,
+    shouldBlockFn: ({ current, next }) => isFirst && current.pathname !== next.pathname,
     enableBeforeUnload: () => !isCopied,
     withResolver: true,
   })
   useUnsaved(!isCopied)
   const isBlocked = leaving.status === 'blocked'
   if (!isEnding && !isBlocked) return null
+  const isOne = !noun.endsWith('s') && (!isBlocked || count === 1)
+  const named = isOne || noun.endsWith('s') ? noun : `${noun}s`
   return (
     <FormDialog
-      title={`${isBlocked ? 'Leave' : 'Close'} without copying the ${noun}?`}
+      title={`${isBlocked ? 'Leave' : 'Close'} without copying the ${named}?`}
       submit={isBlocked ? 'Leave' : 'Close'}
       cancel={isBlocked ? 'Stay' : 'Go back'}
       isDangerous
       onSubmit={isBlocked ? leaving.proceed : onLeave}
       onClose={isBlocked ? leaving.reset : onStay}
     >
-      <p>It cannot be shown again.</p>
+      <p>{isOne ? 'It' : 'They'} cannot be shown again.</p>
     </FormDialog>
   )
 }

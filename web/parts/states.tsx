@@ -1,10 +1,10 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { ApiError, isServerThere, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
 import { Prose } from './prose.tsx'
 import { useServiceName } from './service-name.tsx'
-import { createStore } from './store.ts'
+import { createStore, useListed } from './store.ts'
 
 interface FailedProps {
   /** The failure in words: "The keys could not be loaded." */
@@ -85,22 +85,12 @@ const AGAIN_MS = 3_000
 /** The messages that the server cannot be reached, oldest first: only the first is shown. */
 const aways = createStore<readonly symbol[]>([])
 
-/** Whether this part of the screen says it for all. */
-function useIsFirstAway(): boolean {
-  const [own] = useState(() => Symbol('away'))
-  useLayoutEffect(() => {
-    aways.set([...aways.get(), own])
-    return () => aways.set(aways.get().filter((each) => each !== own))
-  }, [own])
-  return aways.useValue()[0] === own
-}
-
 /**
  * The server cannot be reached, which a screen says once: other cards that need it are hidden. Every 3 seconds a call asks whether it answers, and only then the data is read again:
  * a query that is read again counts as loading, so grey shapes would replace this message each time.
  */
 export function Away({ onRetry }: { onRetry: () => void }) {
-  const isFirst = useIsFirstAway()
+  const { isFirst } = useListed(aways)
   const service = useServiceName()
   const retry = useRef(onRetry)
   useEffect(() => {
