@@ -18,6 +18,8 @@ describe('numbers', () => {
     expect(shortCount(312_412_000)).toBe('312.4 M')
     expect(shortCount(150_000)).toBe('150.0 k')
     expect(shortCount(99_999)).toBe('99,999')
+    expect([999_949, 999_950].map(shortCount)).toEqual(['999.9 k', '1.0 M'])
+    expect([999_949_999, 999_950_000].map(shortCount)).toEqual(['999.9 M', '1.0 B'])
   })
 
   test('are percentages with two places, typed as they are shown', () => {

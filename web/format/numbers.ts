@@ -10,7 +10,8 @@ export function shortCount(value: number): string {
     [1e9, 'B'],
     [1e6, 'M'],
   ] as const) {
-    if (value >= unit) return `${(value / unit).toFixed(1)} ${name}`
+    // What rounds to the next unit is of the next unit.
+    if (value >= unit * 0.99995) return `${(value / unit).toFixed(1)} ${name}`
   }
   return value >= 100_000 ? `${(value / 1_000).toFixed(1)} k` : count(value)
 }
