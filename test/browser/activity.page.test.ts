@@ -275,3 +275,18 @@ test('an error whose newest request was pruned opens nothing, and failures witho
   expect(await page.getByText('41 upstream_error').count()).toBe(1)
   expect(await page.getByRole('button', { name: '41 upstream_error' }).count()).toBe(0)
 })
+
+test.for(['laptop', 'tablet', 'small'] as const)(
+  'on a %s, which has no column for it, the provider cost of a request is below its charge',
+  async (width, { pages, server }) => {
+    const { page } = await pages.of(width)
+    for (const path of ['operator/activity', `operator/accounts/${HELIX.id}/activity`]) {
+      await page.goto(`${server.address}/app/${path}`)
+      const row = page.getByRole('row').filter({ hasText: '$0.0185' })
+      await row.getByText('cost $0.0176').filter({ visible: true }).waitFor()
+      expect(await page.getByRole('columnheader', { name: 'Provider cost' }).count()).toBe(0)
+      // A request without a known cost has no line for it.
+      expect(await page.getByText(/^cost –$/).count()).toBe(0)
+    }
+  },
+)

@@ -54,7 +54,9 @@ export async function openBrowser(): Promise<Browser> {
 const SIZES = {
   desk: { width: 1440, height: 900 },
   laptop: { width: 1024, height: 768 },
-  tablet: { width: 840, height: 1120 },
+  tablet: { width: 768, height: 1024 },
+  // The narrowest in which rows of tables are no cards.
+  small: { width: 641, height: 1024 },
   phone: { width: 360, height: 780 },
 } as const
 

@@ -53,7 +53,7 @@ export function answeredScreens(
 }
 
 /**
- * Tests screens in both themes, on a desk, a laptop, a tablet and a phone of 360 pixels, and takes their pictures where
+ * Tests screens in both themes, on a desk, a laptop, tablets and a phone of 360 pixels, and takes their pictures where
  * these are asked for. A desk that is made narrower, or dark, has the same elements: what may differ then is looked at
  * again. The colours of a phone are those of a desk but for its bars: the first state of each path shows them. That one
  * is opened on a phone, and so is each in which a person does something: menus and drawers open otherwise there.
@@ -78,7 +78,7 @@ export function testScreens(screens: readonly Screen[]): void {
         await takePicture(page, `${name}-desk-dark`)
         await expectReadable(page)
         if (TAKES_PICTURES) await changeTheme(page, 'light')
-        for (const narrower of ['laptop', 'tablet'] as const) {
+        for (const narrower of ['laptop', 'tablet', 'small'] as const) {
           await expectFitsIn(page, narrower)
           await takePicture(page, `${name}-${narrower}-light`)
         }

@@ -138,3 +138,24 @@ test.for(SCREENS)(
     }
   },
 )
+
+test('an ID that does not fit beside its name is below it, on one line', async ({
+  page,
+  server,
+}) => {
+  const id = 'acct_01kbh0c7x5qv3m9t2r8w6e0001'
+  const generation = 'gen-1763762644-k3PqZk3PqZk3PqZk3PqZ1'
+  const request = {
+    ...NAMED_REQUESTS[4],
+    account_id: id,
+    account_name: null,
+    generation_id: generation,
+  }
+  server.answer('/operator/requests', json({ ...EMPTY, data: [request] }))
+  await page.goto(`${server.address}/app/operator/activity?request=${request.id}`)
+  for (const text of [id, generation]) {
+    const shown = page.locator('.drawer dd').getByText(text)
+    await shown.waitFor()
+    expect(await shown.evaluate((part) => part.getClientRects().length)).toBe(1)
+  }
+})

@@ -77,7 +77,7 @@ test('the ID of a purchase is on one line, however wide the window is', async ({
   await page.goto(`${server.address}/app/${PATH}?list=all`)
   const ids = page.locator('td .mono', { hasText: /^pur_/ })
   await ids.first().waitFor()
-  for (const width of [360, 821, 1024, 1120, 1121, 1279, 1280, 1440]) {
+  for (const width of [360, 640, 641, 960, 961, 1024, 1200, 1201, 1279, 1280, 1440]) {
     await page.setViewportSize({ width, height: 900 })
     const lines = await ids.evaluateAll((all) => all.map((one) => one.getClientRects().length))
     expect([width, lines]).toEqual([width, Array(HELD.length + REVERSED.length).fill(1)])

@@ -87,6 +87,40 @@ test.for([at('activity'), 'app/operator/activity'])(
   },
 )
 
+const MODEL_SCREENS = [
+  at('usage'),
+  `app/operator/accounts/${HELIX.id}/usage`,
+  'app/operator',
+  'app/operator/usage?by=model',
+  'app/operator/unsettled',
+]
+
+test.for(MODEL_SCREENS)(
+  'at each width at which the layout changes, %s has whole cards, and names of models on one line',
+  async (path, { page, server }) => {
+    await page.goto(`${server.address}/${path}`)
+    const models = page.locator('td .model, td.model a').filter({ visible: true })
+    await models.first().waitFor()
+    await page.waitForFunction(() => document.querySelector('main .grey') === null)
+    for (const width of [641, 720, 721, 960, 961, 1200, 1201, 1279, 1280]) {
+      await page.setViewportSize({ width, height: 900 })
+      await expectFits(page)
+      expect([width, new Set(await linesOf(models))]).toEqual([width, new Set([1])])
+    }
+  },
+)
+
+test('on a phone, Profile begins with the name and the password, as Tab does', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/profile`)
+  const titles = page.getByRole('heading', { level: 2 })
+  await titles.filter({ hasText: 'Sessions' }).waitFor()
+  expect((await titles.allTextContents()).slice(0, 2)).toEqual(['Name and email', 'Password'])
+})
+
 test('on a tablet, the search of accounts has room for its hint', async ({ pages, server }) => {
   const { page } = await pages.of('tablet')
   await page.goto(`${server.address}/app/operator/accounts`)

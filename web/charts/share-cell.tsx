@@ -13,7 +13,7 @@ export function ShareCell({ part, whole, isName = false, children }: ShareCellPr
   const isShare = part !== null && whole !== null && whole !== 0
   const percent = isShare ? Math.min(100, (part / whole) * 100) : 0
   return (
-    <td className={`wide wrap-anywhere min-[821px]:min-w-[150px] ${isName ? 'name' : ''}`}>
+    <td className={`wide wrap-anywhere min-[641px]:min-w-[150px] ${isName ? 'name' : ''}`}>
       {children}
       <span className="share">
         <i style={{ width: `${percent}%` }} />

@@ -19,7 +19,7 @@ const dayName = new Intl.DateTimeFormat('en-GB', {
 })
 
 /** The windows in which `.hide-s` hides the second month. */
-export const ONE_MONTH_IS_SHOWN = '(max-width: 820px)'
+export const ONE_MONTH_IS_SHOWN = '(max-width: 640px)'
 
 /** Days from one to another, both included. */
 interface Days {

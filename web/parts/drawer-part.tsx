@@ -48,13 +48,13 @@ interface LineProps {
   readonly children: ReactNode
 }
 
-/** A term and its value, in a list of class `kv`. */
+/** A term and its value, in a list of class `kv`; a value that does not fit next to its term is below it. */
 export function Line({ term, className = '', children }: LineProps) {
   return (
-    <>
-      <dt className={className}>{term}</dt>
-      <dd className={className}>{children}</dd>
-    </>
+    <div className={className}>
+      <dt>{term}</dt>
+      <dd>{children}</dd>
+    </div>
   )
 }
 

@@ -19,7 +19,7 @@ interface DrawerProps {
   readonly onClose: () => void
 }
 
-const COVERS_THE_LIST = '(max-width: 1120px)'
+const COVERS_THE_LIST = '(max-width: 1200px)'
 
 /** One request in full: next to the list, or over it in a small window. */
 export function Drawer({ requestId, row, source, keyNameOf, onClose }: DrawerProps) {

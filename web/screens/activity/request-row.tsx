@@ -100,6 +100,11 @@ export function RequestRow(props: RequestRowProps) {
       </td>
       <td className="num">
         <Charge request={request} />
+        {'provider_cost' in request && request.provider_cost !== null && (
+          <span className="two only-m">
+            cost <Cost request={request} />
+          </span>
+        )}
       </td>
       {'provider_cost' in request && (
         <td className="num hide-s hide-m beside">

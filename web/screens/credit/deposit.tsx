@@ -5,6 +5,7 @@ import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { CloseFooter } from '../../parts/dialog.tsx'
+import { Line } from '../../parts/drawer-part.tsx'
 import { Prose } from '../../parts/prose.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
@@ -77,31 +78,26 @@ function Terms({ method }: { method: DepositMethod }) {
   const least = amount && `${amount} ${method.token}, for `
   return (
     <dl className="kv">
-      <dt>At least</dt>
-      <dd>
+      <Line term="At least">
         {least}
         {money(method.minimum)} of credit
-      </dd>
-      <dt>Rate</dt>
-      <dd aria-live="polite">
-        {quote.data !== undefined ? (
-          `1 ${method.token} is ${showDollarText(quote.data.rate)} of credit`
-        ) : quote.isError ? (
-          <Prose text={quote.error.message} />
-        ) : (
-          '…'
-        )}
-      </dd>
-      {method.fee_bps > 0 && (
-        <>
-          <dt>Fee</dt>
-          <dd>{percentOf(method.fee_bps)} of the deposit</dd>
-        </>
-      )}
-      <dt>Credited</dt>
-      <dd>{creditedWhen(method.confirm)}</dd>
-      <dt>Contract</dt>
-      <dd className="mono wrap-anywhere">{method.token_address}</dd>
+      </Line>
+      <Line term="Rate">
+        <span aria-live="polite">
+          {quote.data !== undefined ? (
+            `1 ${method.token} is ${showDollarText(quote.data.rate)} of credit`
+          ) : quote.isError ? (
+            <Prose text={quote.error.message} />
+          ) : (
+            '…'
+          )}
+        </span>
+      </Line>
+      {method.fee_bps > 0 && <Line term="Fee">{percentOf(method.fee_bps)} of the deposit</Line>}
+      <Line term="Credited">{creditedWhen(method.confirm)}</Line>
+      <Line term="Contract">
+        <span className="mono">{method.token_address}</span>
+      </Line>
     </dl>
   )
 }

@@ -48,7 +48,7 @@ export function Reference({ entry: { kind, reference } }: { entry: Origins }) {
   if (kind !== 'purchase' && kind !== 'reversal') return <span title={reference}>{reference}</span>
   return (
     <span title={reference}>
-      <span className="max-[960px]:hidden">{purchaseIdOf(reference)}</span>
+      <span className="max-[961px]:hidden">{purchaseIdOf(reference)}</span>
       <span className="whitespace-nowrap min-[961px]:hidden">
         {shortId(purchaseIdOf(reference))}
       </span>
@@ -76,7 +76,7 @@ export function Origin({ entry }: { entry: Origins }) {
       params={{ account }}
       search={{ range: 'all', request }}
     >
-      <span className="max-[960px]:hidden">{request}</span>
+      <span className="max-[961px]:hidden">{request}</span>
       <span className="whitespace-nowrap min-[961px]:hidden">{shortId(request)}</span>
     </Link>
   )

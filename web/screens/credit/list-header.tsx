@@ -38,7 +38,7 @@ export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
     entries: hrefOf(as, 'downloadEntries', asked),
   }
   return (
-    <header className="flex-wrap max-[820px]:pb-1.5">
+    <header className="flex-wrap max-[641px]:pb-1.5">
       <Segments label="List" options={LISTS} value={list} onChange={onList} />
       <span className="note ml-auto">{rangeWords}</span>
       <CsvLink href={hrefs[list]} name={csvName({ kind: list, of: name, ...moments })} isSmall />

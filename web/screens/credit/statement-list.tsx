@@ -266,7 +266,7 @@ function ChangeRow({ line }: { line: Line }) {
             <EntryWord entry={line} />
             {line.kind === 'purchase' && line.reversal !== null && (
               // Below the word where a window has no room beside it.
-              <span className="max-[960px]:block">
+              <span className="max-[961px]:block">
                 {' '}
                 <ReversalChip reversal={line.reversal} />
               </span>

@@ -47,7 +47,7 @@ export function KeyRow({ apiKey, availableMicros, onOpen }: KeyRowProps) {
         <b title={apiKey.name}>{apiKey.name}</b>
         <span className="two mono wrap-anywhere">{apiKey.prefix}</span>
         {apiKey.expires_at !== null && (
-          <span className="two min-[1121px]:hidden!">
+          <span className="two min-[1201px]:hidden!">
             {word === 'Expired' ? 'Expired' : 'Expires'}{' '}
             <Time at={apiKey.expires_at} show={dayOf} />
           </span>

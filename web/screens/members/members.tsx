@@ -137,7 +137,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
       </td>
       <td className="wide">
         <select
-          className="inp min-[821px]:w-auto"
+          className="inp min-[641px]:w-auto"
           aria-label={`Role of ${member.name}`}
           value={member.role}
           aria-disabled={change.isPending}

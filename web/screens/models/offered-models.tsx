@@ -211,7 +211,7 @@ function Row({ model, search, onOpen }: RowProps) {
       <td className="beside hide-s hide-t text-ink-2">{upstream}</td>
       <td className="num hide-s">{pricesText({ pricing, architecture })}</td>
       <td className="beside num hide-s hide-t">{percentOf(feeBasisPoints)}</td>
-      <td className="num max-[820px]:whitespace-nowrap">{pricesText(model)}</td>
+      <td className="num max-[641px]:whitespace-nowrap">{pricesText(model)}</td>
       <td className="only-s wide dimmed">
         {upstream} · {pricesText({ pricing, architecture })}, fee {percentOf(feeBasisPoints)}
       </td>

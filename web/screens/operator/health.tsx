@@ -35,7 +35,7 @@ export function HealthScreen() {
             <Failed what="Health could not be loaded." query={query} />
           </section>
         ) : (
-          <div className="grid items-start gap-4 min-[1120px]:grid-cols-2">
+          <div className="grid items-start gap-4 min-[1201px]:grid-cols-2">
             <section className="card overflow-hidden" aria-label="Readiness">
               <header className="pb-2">
                 <h2>Readiness</h2>

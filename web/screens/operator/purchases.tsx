@@ -23,7 +23,7 @@ const LISTS = [
 ] as const
 
 // Up to the width of a laptop, the credit is below the account, so that IDs are whole.
-const BELOW_NAME = 'hidden min-[821px]:max-[1121px]:inline'
+const BELOW_NAME = 'hidden min-[641px]:max-[1201px]:inline'
 
 const HEADS = [
   { text: 'Purchase' },
@@ -144,7 +144,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
   const isOpen = state === 'held' || state === 'below_minimum'
   return (
     <tr>
-      <td className="name wide min-[821px]:max-[1120px]:w-[52%]!">
+      <td className="name wide min-[641px]:max-[1201px]:w-[52%]!">
         <Link
           className="hover:underline"
           to="/operator/accounts/$account"
@@ -194,7 +194,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
 function Decide({ purchase: { account_name: name, credit }, onDecide }: PurchaseRowProps) {
   const of = `${money(credit)} of ${name}`
   return (
-    <span className="inline-flex gap-2 min-[821px]:max-[1280px]:flex-col">
+    <span className="inline-flex gap-2 min-[641px]:max-[1280px]:flex-col">
       <RowButton text="Approve" of={of} onClick={() => onDecide('credit')} />
       <RowButton text="Dismiss" of={of} onClick={() => onDecide('dismiss')} />
     </span>

@@ -129,7 +129,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
   const { word, tone } = requestWord(request)
   return (
     <tr>
-      <td className="model wrap-anywhere min-[821px]:max-w-0 min-[821px]:w-[28%] min-[961px]:w-[34%]">
+      <td className="model wrap-anywhere min-[641px]:max-w-0 min-[641px]:w-[40%] min-[721px]:w-[34%]">
         <Link
           className="hover:underline"
           to="/operator/activity"
@@ -137,11 +137,11 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
         >
           <ModelName id={request.model} />
         </Link>
-        <span className="two min-[821px]:flex">
-          <span className="min-[821px]:truncate" title={name}>
+        <span className="two min-[641px]:flex">
+          <span className="min-[641px]:truncate" title={name}>
             {name}
           </span>
-          <span className="min-[821px]:whitespace-pre">
+          <span className="min-[641px]:whitespace-pre">
             , ended <Time at={request.ended_at ?? request.opened_at} show={ago} />
           </span>
         </span>

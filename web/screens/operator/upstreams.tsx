@@ -70,7 +70,7 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
         <StateChip state={upstream.state} />
       </td>
       <td className="num hide-s hide-m">{count(models)}</td>
-      <td className="num max-[820px]:text-left!">
+      <td className="num max-[641px]:text-left!">
         {count(requests)}
         <span className="only-s dimmed"> {requests === 1 ? 'request' : 'requests'}</span>
       </td>

@@ -237,7 +237,7 @@ function Payer() {
   if (role !== 'operator') return null
   return (
     <div className="filters">
-      <p className="note flex-1 max-[820px]:basis-full">
+      <p className="note flex-1 max-[641px]:basis-full">
         Requests are charged to the credit of <b>{name}</b>, and appear in its Activity.
       </p>
       <ChooseAccount

@@ -20,18 +20,13 @@ import { NameAndEmail } from './name-and-email.tsx'
 import { OwnAccounts } from './own-accounts.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
-/** The user: name, email address and password, where the user is signed in, second factors, and accounts. */
+/** The user: name, email address and password, second factors, where the user is signed in, and accounts. */
 export function ProfileScreen() {
   const { user } = useMe()
   return (
     <>
       <ScreenTop title="Profile" />
-      <div className="cols">
-        <div className="stack">
-          <Sessions />
-          <SecondFactor />
-          <OwnAccounts />
-        </div>
+      <div className="cols forms">
         <div className="stack">
           <NameAndEmail />
           <section className="card">
@@ -48,6 +43,11 @@ export function ProfileScreen() {
             )}
           </section>
           <AlertMails />
+        </div>
+        <div className="stack">
+          <SecondFactor />
+          <Sessions />
+          <OwnAccounts />
         </div>
       </div>
     </>

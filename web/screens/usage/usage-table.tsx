@@ -67,7 +67,7 @@ interface FigureHeadsInput {
 /** The heads of {@link Figures}. */
 export function figureHeads(input: FigureHeadsInput): readonly Head[] {
   const { hasFirstByte, hasMargin, isCompared = false } = input
-  const className = isCompared || hasMargin ? TIGHT : 'num'
+  const className = isCompared || hasMargin ? TIGHT : 'num hide-t'
   return [
     { text: 'Requests', className: 'num' },
     { text: 'Failed', className: hasMargin ? TIGHT : 'num' },
@@ -167,16 +167,26 @@ interface FiguresProps {
 
 /** The cells with the sums of requests. */
 export function Figures({ figures, isCompared = false, margin }: FiguresProps) {
-  const tokensClass = `hide-s ${isCompared || margin !== undefined ? TIGHT : 'num'}`
+  const isTight = isCompared || margin !== undefined
+  const tokensClass = `hide-s ${isTight ? TIGHT : 'num hide-t'}`
+  const tokensIn = shortCount(figures.input_tokens)
+  const tokensOut = shortCount(figures.output_tokens)
   const { requests, failed, charge, first_byte_ms_p50: p50, first_byte_ms_p95: p95 } = figures
   return (
     <>
-      <td className="num hide-s">{count(requests)}</td>
+      <td className="num hide-s">
+        {count(requests)}
+        {!isTight && (
+          <span className="two only-t">
+            {tokensIn} in, {tokensOut} out
+          </span>
+        )}
+      </td>
       <td className={`hide-s ${margin === undefined ? 'num' : TIGHT}`}>
         {percent(failed, requests)}
       </td>
-      <td className={tokensClass}>{shortCount(figures.input_tokens)}</td>
-      <td className={tokensClass}>{shortCount(figures.output_tokens)}</td>
+      <td className={tokensClass}>{tokensIn}</td>
+      <td className={tokensClass}>{tokensOut}</td>
       {margin === undefined && p50 !== undefined && p95 !== undefined && (
         <FirstByteCells requests={requests} first_byte_ms_p50={p50} first_byte_ms_p95={p95} />
       )}
