@@ -44,6 +44,7 @@ testScreens(SCREENS)
 test('each line of Needs attention leads to its screen', async ({ page, server }) => {
   const follow = async (name: string, to: string) => {
     await page.goto(`${server.address}/app/operator`)
+    await page.getByRole('button', { name: 'Show all 11 items' }).click()
     await page.getByRole('link', { name }).click()
     await page.waitForURL(`${server.address}/app/operator/${to}`)
   }
@@ -55,7 +56,21 @@ test('each line of Needs attention leads to its screen', async ({ page, server }
   await follow('1 account with low credit', 'accounts?state=low_credit&sort=available')
 })
 
-test.for([1440, 1024, 840])(
+test('Needs attention begins with its six most urgent items, which leaves no empty column beside it', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator`)
+  const items = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem')
+  const all = page.getByRole('button', { name: 'Show all 11 items' })
+  await all.waitFor()
+  expect(await items.count()).toBe(6)
+  await items.getByText('openrouter fails 1 in 8 requests').waitFor()
+  await all.click()
+  expect(await items.count()).toBe(11)
+})
+
+test.for([1440, 1280, 1201, 1024, 768])(
   'in a window of %i px, a long account name has one line, and is whole in its title',
   async (widthPx, { page, server }) => {
     await page.setViewportSize({ width: widthPx, height: 900 })

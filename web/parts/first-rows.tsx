@@ -11,11 +11,17 @@ interface FirstRows<Row> {
   readonly onAll: () => void
 }
 
-/** The first rows of a list that was read whole, until all of them are asked for: drawing hundreds slows every letter of its search. */
-export function useFirstRows<Row>(rows: readonly Row[] | undefined): FirstRows<Row> {
+/**
+ * The first rows of a list that was read whole, until all of them are asked for: drawing hundreds slows every letter of
+ * its search. By position: the rows, and how many are shown at first.
+ */
+export function useFirstRows<Row>(
+  rows: readonly Row[] | undefined,
+  rowsMax = ROWS_MAX,
+): FirstRows<Row> {
   const [isAll, setAll] = useState(false)
   return {
-    shown: isAll ? rows : rows?.slice(0, ROWS_MAX),
+    shown: isAll ? rows : rows?.slice(0, rowsMax),
     total: rows?.length ?? 0,
     onAll: () => setAll(true),
   }

@@ -9,20 +9,26 @@ import {
   upstreamsQuery,
   webhooksQuery,
 } from '../../api/operator.ts'
+import { MoreRows, useFirstRows } from '../../parts/first-rows.tsx'
 import { NeedsList } from '../../parts/needs-list.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { attentionOf, type Known } from './operator-attention.ts'
+
+// More would leave the column beside them empty.
+const SHOWN_MAX = 6
 
 /** The items that need an operator's attention, with a link to each. */
 export function NeedsAttention() {
   const { known, unread, failed } = useKnown()
   const items = attentionOf(known)
+  const first = useFirstRows(items, SHOWN_MAX)
   return (
     <section className="card first-s" aria-label="Needs attention" aria-busy={unread}>
       <header>
         <h2>Needs attention</h2>
       </header>
-      {items.length > 0 && <NeedsList needs={items} />}
+      {items.length > 0 && <NeedsList needs={first.shown ?? []} />}
+      <MoreRows rows={first} noun="item" />
       {failed !== undefined ? (
         <Failed what="Some checks could not be loaded." query={failed} />
       ) : unread ? (
