@@ -85,7 +85,7 @@ function purchase(place: number, fields: Partial<Purchase>): Purchase {
 const CREDITED = {
   state: 'credited',
   credit: 25_000_000,
-  paid: { currency: 'usd', units: '2500' },
+  paid: { currency: 'usd', units: '2500', decimals: 2 },
   created_at: ago(30 * 86_400_000),
   credited_at: ago(30 * 86_400_000),
 } as const satisfies Partial<Purchase>
@@ -113,7 +113,7 @@ export const PENDING: readonly Purchase[] = [
   purchase(5, {
     state: 'held',
     credit: 900_000_000,
-    paid: { currency: 'usd', units: '90000' },
+    paid: { currency: 'usd', units: '90000', decimals: 2 },
     created_at: ago(7_200_000),
   }),
 ]
@@ -128,9 +128,9 @@ export const RECEIPT: Receipt = {
   object: 'receipt',
   number: 'R-2026-0118',
   fee: 1_250_000,
-  tax: { currency: 'usd', units: '499' },
+  tax: { currency: 'usd', units: '499', decimals: 2 },
   reference: 'pi_3Qm7x2Kf8',
-  purchase: purchase(3, { ...CREDITED, paid: { currency: 'usd', units: '3124' } }),
+  purchase: purchase(3, { ...CREDITED, paid: { currency: 'usd', units: '3124', decimals: 2 } }),
   reversals: [],
   seller: { name: 'Tidewater Compute GmbH', tax_id: 'DE 318 204 517' },
   account: { id: HELIX.id, name: HELIX.name, email: HELIX.email },
@@ -155,7 +155,7 @@ export const REFUNDED_RECEIPT: Receipt = {
   reversals: [
     {
       amount: -8_002_561,
-      paid: { currency: 'usd', units: '-1000' },
+      paid: { currency: 'usd', units: '-1000', decimals: 2 },
       cause: 'refund',
       created_at: ago(20 * 86_400_000),
     },
@@ -164,7 +164,7 @@ export const REFUNDED_RECEIPT: Receipt = {
 
 function held(place: number, fields: Partial<ListedPurchase>): ListedPurchase {
   return {
-    ...purchase(place, { state: 'held', paid: { currency: 'usd', units: '90000' } }),
+    ...purchase(place, { state: 'held', paid: { currency: 'usd', units: '90000', decimals: 2 } }),
     account_id: HELIX.id,
     account_name: HELIX.name,
     source: `stripe:cs_live_b1xT${place}`,
@@ -181,7 +181,7 @@ const DEPOSIT_HASH = `0x${'5f21c08e0b7d94c6'.repeat(4)}`
 export const HELD: readonly ListedPurchase[] = [
   held(5, {
     credit: 900_000_000,
-    paid: { currency: 'usd', units: '89000' },
+    paid: { currency: 'usd', units: '89000', decimals: 2 },
     created_at: ago(7_200_000),
     note: 'asked for $900.00, paid $890.00',
   }),
@@ -189,7 +189,7 @@ export const HELD: readonly ListedPurchase[] = [
     method: 'base-usdc',
     state: 'below_minimum',
     credit: 400_000,
-    paid: { currency: 'USDC', units: '400000' },
+    paid: { currency: 'USDC', units: '400000', decimals: 6 },
     account_id: ACCOUNTS[1]?.id ?? '',
     account_name: ACCOUNTS[1]?.name ?? '',
     source: `chain:8453:${DEPOSIT_HASH}:3`,
@@ -205,7 +205,7 @@ export const REVERSED: readonly ListedPurchase[] = [
   held(8, {
     ...CREDITED,
     credit: 100_000_000,
-    paid: { currency: 'usd', units: '10000' },
+    paid: { currency: 'usd', units: '10000', decimals: 2 },
     reversal: 'disputed',
     reversed: 100_000_000,
   }),

@@ -10,16 +10,20 @@ import type { ListingSettings } from './listing.ts'
 
 afterEach(closeOpened)
 
-const OWN = writtenModel('local/own', { prices: { input: 1n, output: 1n } })
+/** A model of the settings, with prices: a list has none. */
+const written = (id: string) => writtenModel(id, { prices: { input: 1n, output: 1n } })
 
-/** The models that are offered of a server that answers its list of models with this: one is written in the settings. */
-async function listOf(status: string, body: string) {
+/** The models that are offered of a server that answers its list of models with this, and whose settings have models. */
+async function listOf(status: string, body: string, ...ids: readonly string[]) {
   const answer = `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   const { baseUrl } = await serverThat(answering(answer))
-  const upstream = new Upstream(upstreamSettings({ baseUrl, models: [OWN] }), openaiCompatible)
+  const upstream = new Upstream(
+    upstreamSettings({ baseUrl, models: ids.map(written) }),
+    openaiCompatible,
+  )
   onTestFinished(() => upstream.destroy())
   const { models } = await openaiCompatible.fetchModels(upstream, SETTINGS)
-  return models.map(({ offer }) => offer.modelId)
+  return models.map(({ offer, listing }) => ({ id: offer.modelId, created: listing.created }))
 }
 
 const SETTINGS: ListingSettings = {
@@ -44,15 +48,17 @@ test('a list of models that Gemini refuses with a 400 about the key counts as a 
 test('a list of models has the second in which each was made, of a number and of a date', async () => {
   const made = [{ created: 5 }, { created_at: '1970-01-01T00:00:07Z' }]
   const data = made.map((fields, place) => ({ id: `m${place}`, ...fields }))
-  const models = await listOf('200 OK', JSON.stringify({ data }))
-  expect(models?.map(({ created }) => created)).toEqual([5, 7])
+  expect(await listOf('200 OK', JSON.stringify({ data }), 'local/m0', 'local/m1')).toEqual([
+    { id: 'local/m0', created: 5 },
+    { id: 'local/m1', created: 7 },
+  ])
 })
 
 const BODIES = ['', '404 page not found', '<h1>No</h1>', '{"error":"no"}']
 
 describe.each(BODIES)('a list of models with the body %j', (body) => {
   test.each(['404 Not Found', '405 Method Not Allowed'])('and %s is missing', async (status) => {
-    expect(await listOf(status, body)).toEqual(['local/own'])
+    expect(await listOf(status, body, 'local/own')).toEqual([{ id: 'local/own', created: 0 }])
   })
 
   test.each(['401 Unauthorized', '402 Payment Required', '403 Forbidden'])(
