@@ -3,6 +3,7 @@ import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { JourneyParts } from '../src/journey/journey-parts.ts'
 import { Settler } from '../src/journey/settle/settler.ts'
+import { ZERO_MICROS } from '../src/vocabulary/money.ts'
 import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
@@ -172,3 +173,37 @@ test('a request counts from the moment that its hold was opened, as in the ledge
   await body.dump()
   expect(steps).toEqual(['opened', 'admitted', 'sent', 'left'])
 })
+
+test.each([
+  ['without paid credit', { hasBackedCredit: false }, /Adding credit lifts this limit\.$/],
+  ['with paid credit', { hasBackedCredit: true }, /ask the operator for a higher limit\.$/],
+] as const)(
+  'an account %s learns how to raise the limit that the ledger refuses by',
+  async (_, of, advice) => {
+    const facts = {
+      neededMicros: ZERO_MICROS,
+      availableMicros: ZERO_MICROS,
+      fittingMicros: ZERO_MICROS,
+      heldMicros: ZERO_MICROS,
+      retryAfterSeconds: 7,
+      reached: { kind: 'requestsPerMinute', of: 'account', max: 20 },
+    } as const
+    const world = await startJourneyWorld({
+      upstream: () => {
+        throw new Error('nothing is forwarded')
+      },
+      replace: ({ ledger, authenticate }) => ({
+        authenticate: async (arrival) => ({ ...(await authenticate(arrival)), ...of }),
+        ledger: {
+          openHold: async () => ({ kind: 'refused', code: 'rate_limited', facts }),
+          settle: (input) => ledger.settle(input),
+          abandon: (requestId) => ledger.abandon(requestId),
+          noteGeneration: (input) => ledger.noteGeneration(input),
+        },
+      }),
+    })
+    const { statusCode, body } = await request(world.url, { method: 'POST', body: CHAT_BODY })
+    const { error } = Object(await body.json())
+    expect([statusCode, error.message]).toEqual([429, expect.stringMatching(advice)])
+  },
+)

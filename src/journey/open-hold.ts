@@ -10,9 +10,10 @@ import {
   IN_FLIGHT_RETRY_SECONDS,
   RATE_ADVICE,
   type RateLimit,
+  UNBACKED_ADVICE,
   WINDOW_SECONDS,
 } from '../vocabulary/request-window.ts'
-import type { Caller } from './gate/caller.ts'
+import { type Caller, isUnbacked } from './gate/caller.ts'
 import { capThatFits, type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
 
@@ -64,7 +65,7 @@ export async function openHold(
     case 'opened':
       return verdict
     case 'refused':
-      throw refusal(verdict, { call, offer, size })
+      throw refusal(verdict, { call, offer, size, caller })
     default:
       return assertNever(verdict)
   }
@@ -107,7 +108,7 @@ function freeCreditQualifies(call: Call, offer: Offer): boolean {
 
 function refusal(
   { code, facts }: Extract<OpenHoldVerdict, { kind: 'refused' }>,
-  sized: SizedCall,
+  sized: SizedCall & { readonly caller: Caller },
 ): Problem {
   switch (code) {
     case 'insufficient_credit':
@@ -120,7 +121,7 @@ function refusal(
       })
     case 'rate_limited':
       return new Problem(code, {
-        ...frequencyMessage(facts),
+        ...frequencyMessage(facts, sized.caller),
         ...reachedLimits(facts),
         ...(facts.retryAfterSeconds === null
           ? { isFinal: true }
@@ -128,7 +129,7 @@ function refusal(
       })
     case 'too_many_concurrent_requests':
       return new Problem(code, {
-        ...frequencyMessage(facts),
+        ...frequencyMessage(facts, sized.caller),
         retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS,
       })
     case 'free_credit_not_eligible':
@@ -183,17 +184,23 @@ function reachedLimits({ reached, retryAfterSeconds }: HoldRefusalFacts): {
   }
 }
 
-/** Names the limit, and whose it is. */
-function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: string } {
+/** Names the limit, whose it is, and how it is raised. */
+function frequencyMessage(
+  { reached }: HoldRefusalFacts,
+  caller: Caller,
+): { readonly message?: string } {
   switch (reached?.kind) {
     case 'inFlight':
       return {
         message: `This ${OWNERS[reached.of]} already has ${countInWords(reached.max, 'request')} in flight. ${IN_FLIGHT_ADVICE}`,
       }
-    case 'requestsPerMinute':
+    case 'requestsPerMinute': {
+      const { of, max } = reached
+      const advice = of === 'account' && isUnbacked(caller) ? UNBACKED_ADVICE : RATE_ADVICE
       return {
-        message: `More than ${countInWords(reached.max, 'request')} in a minute on this ${OWNERS[reached.of]}. ${RATE_ADVICE}`,
+        message: `More than ${countInWords(max, 'request')} in a minute on this ${OWNERS[of]}. ${advice}`,
       }
+    }
     case 'tokensPerMinute': {
       const { of, max, tokens } = reached
       const advice =

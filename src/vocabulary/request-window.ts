@@ -83,6 +83,9 @@ export const IN_FLIGHT_ADVICE = 'Wait for one to end, or ask the operator for a 
 export const RATE_ADVICE =
   'Wait as long as `retry-after` says, or ask the operator for a higher limit.'
 
+/** The advice to an account without paid credit that sends too many requests in a minute. */
+export const UNBACKED_ADVICE = 'Adding credit lifts this limit.'
+
 /** The text of a window, for a row. */
 export function windowText(window: RequestWindow): string {
   if (window.counts.length === 0) return ''

@@ -17,6 +17,14 @@ export interface Caller {
   readonly ownLimits?: CallerLimits
 }
 
+/** Whether the limit of requests in a minute of its account is that of accounts without paid credit. */
+export function isUnbacked({
+  hasBackedCredit,
+  ownLimits,
+}: Pick<Caller, 'hasBackedCredit' | 'ownLimits'>): boolean {
+  return !hasBackedCredit && (ownLimits?.accountRequestsPerMinuteMax ?? null) === null
+}
+
 /** The refusal of a request whose API key is known, although it may not be used. */
 export class CallerRefused extends Problem {
   readonly caller: Pick<Caller, 'accountId' | 'apiKeyId'>

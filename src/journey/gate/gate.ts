@@ -6,8 +6,9 @@ import {
   IN_FLIGHT_ADVICE,
   IN_FLIGHT_RETRY_SECONDS,
   RATE_ADVICE,
+  UNBACKED_ADVICE,
 } from '../../vocabulary/request-window.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, isUnbacked } from './caller.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
 /**
@@ -128,7 +129,8 @@ interface Limits {
   readonly isUnbacked: boolean
 }
 
-function limitsOf({ hasBackedCredit, ownLimits }: GateCaller, settings: GateSettings): Limits {
+function limitsOf(caller: GateCaller, settings: GateSettings): Limits {
+  const { hasBackedCredit, ownLimits } = caller
   const ofAccount = ownLimits?.accountRequestsPerMinuteMax ?? null
   const byCredit = hasBackedCredit ? null : (settings.unbackedRequestsPerMinuteMax ?? null)
   return {
@@ -137,12 +139,12 @@ function limitsOf({ hasBackedCredit, ownLimits }: GateCaller, settings: GateSett
     keyInFlightMax: ownLimits?.keyInFlightMax ?? settings.inFlightMax,
     accountRequestsMax: ofAccount ?? byCredit,
     accountInFlightMax: ownLimits?.accountInFlightMax ?? null,
-    isUnbacked: ofAccount === null && !hasBackedCredit,
+    isUnbacked: isUnbacked(caller),
   }
 }
 
 function refuseAboveRate({ apiKey, account, second }: Place, limits: Limits): void {
-  const { counts, keyRequestsMax, accountRequestsMax, isUnbacked } = limits
+  const { counts, keyRequestsMax, accountRequestsMax } = limits
   const keyWait = apiKey.requests.secondsUntilBelow({ limit: keyRequestsMax, second })
   const accountWait =
     accountRequestsMax === null
@@ -152,8 +154,8 @@ function refuseAboveRate({ apiKey, account, second }: Place, limits: Limits): vo
   if (retryAfterSeconds === 0) return
   // Only the limits of inference can be raised.
   const advice = counts === 'apiKey' ? ` ${RATE_ADVICE}` : ''
-  const onAccount = isUnbacked
-    ? 'an account without paid credit. Adding credit lifts this limit.'
+  const onAccount = limits.isUnbacked
+    ? `an account without paid credit. ${UNBACKED_ADVICE}`
     : `this account.${advice}`
   throw new Problem('rate_limited', {
     retryAfterSeconds,
