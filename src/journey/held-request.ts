@@ -258,7 +258,7 @@ export class HeldRequest {
       case 'streamed':
         return
       case 'answered': {
-        const input = this.#settleInput(ending.outcome, ANSWERED_OK)
+        const input = this.#settleInput(ending.outcome, { httpStatus: 200, code: null })
         const settled = await this.#settleInTime(input)
         this.#held.slot.leave()
         await this.#deliver(ending, settled?.chargedMicros ?? chargeOf(input.resolution))
@@ -397,5 +397,3 @@ interface ClientAnswer {
   readonly httpStatus: number
   readonly code: ProblemCode | null
 }
-
-const ANSWERED_OK: ClientAnswer = { httpStatus: 200, code: null }
