@@ -1,4 +1,4 @@
-import type { MailRefused, MailServer } from '../mail/mail-server.ts'
+import { type MailServer, refusedBy } from '../mail/mail-server.ts'
 import { ALERT_LETTERS, type AlertLetterRow } from '../store/alert-tables.ts'
 import { Passes } from '../store/passes.ts'
 import type { DbWithClock } from '../store/store.ts'
@@ -107,8 +107,7 @@ export class AlertPost {
       await server.send(alertLetter(letter), this.#stopping.signal)
     } catch (error) {
       if (this.#stopping.signal.aborted) return this.#later(row, { waitMs: 0, tries: row.tries })
-      // The server throws nothing else.
-      const { message: reason, isTemporary } = error as MailRefused
+      const { message: reason, isTemporary } = refusedBy(error)
       if (isTemporary && clock.nowMs() - row.createdAtMs < GIVEN_UP_AFTER_MS) {
         const waitMs = RETRY_WAITS_MS[row.tries] ?? RETRY_WAITS_MS.at(-1) ?? 0
         return this.#later(row, { waitMs, tries: row.tries + 1 })

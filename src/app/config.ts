@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
-import { parseAddressRange } from '../journey/gate/client-address.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import type { KeyLimits } from '../operations/operation-parts.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { HOUR_MS, MINUTE_MS } from '../vocabulary/clock.ts'
@@ -29,6 +29,7 @@ import {
   list,
   matching,
   milliseconds,
+  networks,
   optional,
   optionalWholeNumber,
   parsed,
@@ -40,13 +41,6 @@ import {
 import { TRACE_SETTINGS } from './settings/trace-settings.ts'
 import { namesUpstream, UPSTREAM_VARIABLES, upstreamFaults } from './settings/upstream-variables.ts'
 import { trustAuthorities } from './trusted-authorities.ts'
-
-function networks(description: string): Setting<readonly string[]> {
-  const { schema, ...rest } = list(description)
-  const message = 'must be addresses or networks, like `127.0.0.1, 10.0.0.0/8`'
-  const isRange = (text: string): boolean => parseAddressRange(text) !== null
-  return { ...rest, schema: schema.refine((texts) => texts.every(isRange), message) }
-}
 
 function readDatabaseUrl(text: string): string {
   try {
@@ -178,15 +172,15 @@ export const SETTINGS = {
     'How often a server reads from the store whether maintenance is on. The server that received the change applies it at once.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
-    { fallback: 300 },
+    { fallback: LEDGER_LIMITS_DEFAULT.keyRequestsPerMinuteMax },
     'The most requests in a minute from one API key without its own limit.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: wholeNumber(
-    { fallback: 20 },
+    { fallback: LEDGER_LIMITS_DEFAULT.unbackedAccountRequestsPerMinuteMax },
     'The most requests in a minute from all API keys of an account that never had paid credit.',
   ),
   TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber(
-    { fallback: 8 },
+    { fallback: LEDGER_LIMITS_DEFAULT.openHoldsMax },
     'The most requests in flight from one API key without its own limit.',
   ),
   TOLLGATE_KEYS_PER_ACCOUNT: wholeNumber(

@@ -137,14 +137,16 @@ function warnOfFees({ config, log }: Wiring, catalog: Catalog): void {
   )
 }
 
-interface RefresherParts extends OpenUpstream, Pick<CatalogParts, 'onRefreshed'> {
-  readonly place: number
-  readonly catalog: Catalog
-  readonly settings: ReturnType<typeof catalogSettingsOf>
-  readonly store: ReturnType<typeof createCatalogStore>
-}
-
-function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher {
+function openRefresher(
+  wiring: Wiring,
+  parts: OpenUpstream &
+    Pick<CatalogParts, 'onRefreshed'> & {
+      readonly place: number
+      readonly catalog: Catalog
+      readonly settings: ReturnType<typeof catalogSettingsOf>
+      readonly store: ReturnType<typeof createCatalogStore>
+    },
+): CatalogRefresher {
   const { clock, log, telemetry } = wiring
   const { upstream, endpoints, place, catalog, settings, store } = parts
   const { name, baseUrl } = upstream.settings

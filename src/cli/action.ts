@@ -11,7 +11,7 @@ import {
 import type { CommandContext } from './command-context.ts'
 import { findId } from './ids.ts'
 import type { CommandGroup } from './operation-command.ts'
-import { accountOption, CSV_OPTION } from './options.ts'
+import { accountOption, CSV_OPTION, readWords } from './options.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 import { UsageFailure } from './terminal.ts'
@@ -55,7 +55,7 @@ const WITHOUT_ID = new Set<string>([COMMAND_LINE, GATEWAY, 'ADMIN_API_TOKEN'])
  */
 async function findActorIds(text: string, opened: Pick<CommandContext, 'store'>): Promise<string> {
   const found: string[] = []
-  for (const actor of text.split(',').map((part) => part.trim())) {
+  for (const actor of readWords(text)) {
     if (WITHOUT_ID.has(actor)) found.push(actor)
     else {
       const kind = actor.includes('@') || actor.startsWith('user_') ? 'user' : 'atok'
@@ -67,15 +67,16 @@ async function findActorIds(text: string, opened: Pick<CommandContext, 'store'>)
 
 /** Names of operations. A mistyped one would find nothing in the audit log, which would read as an answer. */
 function readOperations(text: string): string {
-  const names = text.split(',').map((name) => name.trim())
+  const names = readWords(text)
   if (names.every((name) => RECORDED_OPERATIONS.some((each) => each === name))) return names.join()
   throw new UsageFailure(`must be names of operations: ${RECORDED_OPERATIONS.join(', ')}`)
 }
 
 /** Names of fields, as the list has them: the fee has a shorter one there. */
 function readFields(text: string): string {
-  const names = text.split(',').map((name) => name.trim())
-  return names.map((name) => (name === 'fee' ? 'fee_basis_points' : name)).join()
+  return readWords(text)
+    .map((name) => (name === 'fee' ? 'fee_basis_points' : name))
+    .join()
 }
 
 /** `tollgate action`: the audit log. */

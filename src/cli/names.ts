@@ -238,10 +238,7 @@ function thingsOf<Row extends { readonly id: string }>(
 function isNamed({
   column,
   name,
-}: {
-  readonly column: string
-  readonly name: string
-}): RawBuilder<boolean> {
+}: Readonly<Record<'column' | 'name', string>>): RawBuilder<boolean> {
   // SQLite's `lower` changes only the letters of ASCII: others are found as they are typed.
   return sql<boolean>`(lower(${sql.ref(column)}) = ${name.toLowerCase()} or ${sql.ref(column)} = ${name})`
 }

@@ -8,8 +8,8 @@ import type { Sent, Taken } from './typed-input.ts'
 type PagedList = Parameters<typeof readPlace>[0]
 
 interface Columns<Row> {
-  /** The list that `--after` continues. */
-  readonly list: PagedList
+  /** The list that `--after` continues. Absent: it has no pages. */
+  readonly list?: PagedList
   /** The text where there are no rows. */
   readonly none: string
   /** The text where options of the command leave no row. Default: `none`. */
@@ -46,7 +46,7 @@ export function shownRows<Shape extends z.ZodType>(
     })),
     page(answered, { sent: { query } }) {
       const { data, next_cursor } = listShape(shape).parse(answered.body)
-      const next = nextPlace(list, next_cursor)
+      const next = list === undefined ? null : nextPlace(list, next_cursor)
       const isFiltered = Object.keys(query).some((name) => !FILTERS_NOTHING.has(name))
       return {
         out: data.length > 0 ? inTable(data, kept) : isFiltered ? noneMatch : none,

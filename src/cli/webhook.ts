@@ -11,7 +11,6 @@ import { listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const WEBHOOKS = shownRows(webhookShape, {
-  list: 'deliveries',
   none: 'no webhooks: create one with `tollgate webhook create https://…`',
   cut: ['URL', 'EVENTS', 'FAILURE'],
   columns: {

@@ -8,6 +8,9 @@ export interface Letter {
   readonly html: string
 }
 
+/** Texts of a letter: the address that it goes to, that of its link, and its code. */
+type Texts<Name extends string> = Readonly<Record<Name, string>>
+
 /** A piece of a letter, from which both its text and its HTML are made. */
 type Part =
   | { readonly kind: 'words'; readonly words: string }
@@ -20,11 +23,7 @@ export function letterOf({
   to,
   subject,
   parts,
-}: {
-  readonly to: string
-  readonly subject: string
-  readonly parts: readonly Part[]
-}): Letter {
+}: Texts<'to' | 'subject'> & { readonly parts: readonly Part[] }): Letter {
   return {
     to,
     subject: oneLine(subject),
@@ -83,13 +82,7 @@ const notAsked = (what: string): Part =>
   )
 
 /** The letter of `tollgate mail test`. */
-export function testLetter({
-  to,
-  pageUrl,
-}: {
-  readonly to: string
-  readonly pageUrl: string
-}): Letter {
+export function testLetter({ to, pageUrl }: Texts<'to' | 'pageUrl'>): Letter {
   return letterOf({
     to,
     subject: 'Test email from your gateway',
@@ -109,10 +102,7 @@ export function signInLetter({
   code,
   endsPassword,
   endsFactors,
-}: {
-  readonly to: string
-  readonly url: string
-  readonly code: string
+}: Texts<'to' | 'url' | 'code'> & {
   /** Whether it is the first proof of the address, which ends the password that was set without one. */
   readonly endsPassword: boolean
   /** Whether that proof also ends second factors. */
@@ -140,15 +130,7 @@ export function signInLetter({
 }
 
 /** A way in for a person who is no user yet, and becomes one by it. */
-export function signUpLetter({
-  to,
-  url,
-  code,
-}: {
-  readonly to: string
-  readonly url: string
-  readonly code: string
-}): Letter {
+export function signUpLetter({ to, url, code }: Texts<'to' | 'url' | 'code'>): Letter {
   return letterOf({
     to,
     subject: 'Your code to sign up',
@@ -168,9 +150,7 @@ export function resetLetter({
   to,
   url,
   endsFactors,
-}: {
-  readonly to: string
-  readonly url: string
+}: Texts<'to' | 'url'> & {
   /** Whether it is the first proof of an address that was only claimed. */
   readonly endsFactors: boolean
 }): Letter {
@@ -197,9 +177,7 @@ export function newEmailLetter({
   to,
   url,
   user,
-}: {
-  readonly to: string
-  readonly url: string
+}: Texts<'to' | 'url'> & {
   /** The user, with the present address. */
   readonly user: Named
 }): Letter {
@@ -216,15 +194,8 @@ export function newEmailLetter({
   })
 }
 
-/** A notice to the earlier address of a user. */
-export function emailChangedLetter({
-  to,
-  email,
-}: {
-  readonly to: string
-  /** The new address. */
-  readonly email: string
-}): Letter {
+/** A notice to the earlier address of a user. `email`: the new one. */
+export function emailChangedLetter({ to, email }: Texts<'to' | 'email'>): Letter {
   return letterOf({
     to,
     subject: 'Your email address was changed',
@@ -247,9 +218,7 @@ export function invitationLetter({
   accountName,
   serviceName,
   expiresAtMs,
-}: {
-  readonly to: string
-  readonly url: string
+}: Texts<'to' | 'url'> & {
   /** The user who invites; null: the command line or a token does. */
   readonly inviter: Named | null
   /** Null: the person only becomes an operator. */

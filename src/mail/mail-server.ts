@@ -1,3 +1,4 @@
+import { messageOf } from '../vocabulary/message-of.ts'
 import type { Letter } from './letter.ts'
 import { isMailAddress, type Sender, type SmtpAddress } from './smtp-url.ts'
 
@@ -20,6 +21,12 @@ export class MailRefused extends Error {
     super(message, { cause })
     this.isTemporary = isTemporary
   }
+}
+
+/** Why a letter was not sent, from what was thrown. Anything but a refusal is a fault that may pass. */
+export function refusedBy(error: unknown): MailRefused {
+  if (error instanceof MailRefused) return error
+  return new MailRefused(messageOf(error), { isTemporary: true, cause: error })
 }
 
 /** The deadline of one sending: the name's look-up, the connection, TLS, sign-in and the letter. */

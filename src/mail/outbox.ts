@@ -1,6 +1,6 @@
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Letter } from './letter.ts'
-import type { MailRefused, MailServer } from './mail-server.ts'
+import { type MailServer, refusedBy } from './mail-server.ts'
 
 /** Letters at one time; a server that hangs keeps no more sockets open. */
 const LANES = 2
@@ -97,8 +97,7 @@ export class Outbox {
       this.#failure = null
       this.#end({ kind: 'taken', answer })
     } catch (error) {
-      // The server throws nothing else.
-      const { message: reason, isTemporary } = error as MailRefused
+      const { message: reason, isTemporary } = refusedBy(error)
       this.#failure = reason
       const waitMs = isTemporary ? retryWaitsMs[tries] : undefined
       if (waitMs === undefined || this.#stopping.signal.aborted) {

@@ -45,7 +45,7 @@ interface MemberCaller {
 export interface RecentPassword {
   /** Whether it is recent enough for a change that needs it. */
   readonly isRecent: boolean
-  /** Notes a change that needs it, so that it stays recent. */
+  /** Notes a change that needs it, so that it stays recent. Never rejects. */
   readonly keepRecent: () => Promise<void>
 }
 

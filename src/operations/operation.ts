@@ -237,8 +237,7 @@ export function operation<
       })
       // The type of `run` says that it returns a status if there are several.
       const answered = hasSeveral ? (returned as Answered) : { httpStatus, body: returned }
-      // The answer is sent even if this fails: the page then asks for the password sooner.
-      await password?.keepRecent().catch(() => {})
+      await password?.keepRecent()
       return readsAsOperator(caller.kind) ? answered : ofCustomers.toCustomer(answered)
     },
   }

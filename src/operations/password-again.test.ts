@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Caller, RecentPassword } from './caller.ts'
-import { type Operation, operation } from './operation.ts'
+import type { Operation } from './operation.ts'
 import { makeOperations, OPERATIONS } from './operations.ts'
 
 /** The changes of the page that ask for the password again, and the callers who are asked. */
@@ -126,19 +125,4 @@ describe('asks operators for the password again depending on the body', () => {
     }
     expect(await isAsked(name, { who: 'owner', body })).toBe(false)
   })
-})
-
-test('a change that was made is answered, even if the time of the password cannot be stored', async () => {
-  const change = operation({
-    name: 'makeKey',
-    method: 'POST',
-    paths: { operator: '/app/api/operator/made' },
-    summary: 'Make what is shown once.',
-    answers: { 201: z.object({ made: z.string() }) },
-    run: async () => ({ made: 'once' }),
-  })
-  const keepRecent = () => Promise.reject(new Error('the store is away'))
-  const caller: Caller = { ...CALLERS.desk, password: { isRecent: true, keepRecent } }
-  const answered = await change.run({ caller, params: {}, query: {}, body: {} })
-  expect(answered).toMatchObject({ httpStatus: 201, body: { made: 'once' } })
 })

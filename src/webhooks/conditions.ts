@@ -107,13 +107,7 @@ async function report(
 const APART_MS = HOUR_MS
 
 /** Whether a time is of a clock that was wrong: it may be years until that time has come. */
-export function isFarAhead({
-  atMs,
-  nowMs,
-}: {
-  readonly atMs: number
-  readonly nowMs: number
-}): boolean {
+export function isFarAhead({ atMs, nowMs }: Readonly<Record<'atMs' | 'nowMs', number>>): boolean {
   return atMs >= nowMs + APART_MS
 }
 
@@ -121,10 +115,7 @@ export function isFarAhead({
 export function isRecentMark({
   reportedAtMs,
   nowMs,
-}: {
-  readonly reportedAtMs: number
-  readonly nowMs: number
-}): boolean {
+}: Readonly<Record<'reportedAtMs' | 'nowMs', number>>): boolean {
   return Math.abs(nowMs - reportedAtMs) < APART_MS
 }
 

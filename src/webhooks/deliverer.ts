@@ -117,7 +117,7 @@ export class Deliverer {
     }
   }
 
-  /** Whether the receiver answered, so that more may be sent at once. */
+  /** Whether the message was delivered, so that more may be sent at once. */
   async #send(webhook: WebhookRow, message: WebhookDeliveryRow): Promise<boolean> {
     const { db, clock, rules, resolve, random, timeoutMs = TIMEOUT_MS, onAttempt } = this.#input
     const stopped = this.#stopping.signal

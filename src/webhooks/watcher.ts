@@ -91,13 +91,7 @@ export class Watcher {
   }
 
   /** A request has ended. */
-  noticed({
-    accountId,
-    apiKeyId,
-  }: {
-    readonly accountId: string
-    readonly apiKeyId: string
-  }): void {
+  noticed({ accountId, apiKeyId }: Readonly<Record<'accountId' | 'apiKeyId', string>>): void {
     this.#accounts.touch(accountId)
     this.#apiKeys.touch(apiKeyId)
   }
@@ -141,9 +135,7 @@ export class Watcher {
     const asked = { after: this.#unresolvedAfter, limit: PAGE, nowMs: clock.nowMs() }
     const { raised, next } = await unresolvedRequests(db, asked)
     this.#unresolvedAfter = next ?? START
-    const subjectIds = raised.map(({ subjectId }) => subjectId)
-    const held = await heldOf(db, { event, subjectIds })
-    await raiseOthers(this.#input, { event, raised, held })
+    await raiseNew(this.#input, event, raised)
     // Not before all were raised: raising them reads when webhooks subscribed.
     if (next === null) await this.#endOldMarks(event, known)
   }
@@ -164,17 +156,14 @@ export class Watcher {
     const held = await heldOf(db, { event, subjectIds: upstreams })
     const subjectIds = listed.filter((upstream) => held.has(upstream))
     await endConditions(db, { event, subjectIds })
-    await raiseOthers(this.#input, { event, raised, held })
+    await raiseNew(this.#input, event, raised)
     await this.#endOldMarks(event, await this.#nextHeld(event))
   }
 
   async #lookAtGaps(): Promise<void> {
     const { db, clock } = this.#input
     const event = 'store.went_back'
-    const raised = await storeGaps(db, clock.nowMs())
-    const subjectIds = raised.map(({ subjectId }) => subjectId)
-    const held = await heldOf(db, { event, subjectIds })
-    await raiseOthers(this.#input, { event, raised, held })
+    await raiseNew(this.#input, event, await storeGaps(db, clock.nowMs()))
     await this.#endOldMarks(event, await this.#nextHeld(event))
   }
 
@@ -275,18 +264,14 @@ async function judge(
   await endMarks(db, { event, marks: [...held.keys()].filter(isMark), nowMs })
 }
 
-async function raiseOthers(
+/** Raises the conditions among these that do not hold yet. */
+async function raiseNew(
   { db, ids, clock }: Parts,
-  {
-    event,
-    raised,
-    held,
-  }: {
-    readonly event: WebhookEvent
-    readonly raised: readonly Raised[]
-    readonly held: ReadonlyMap<string, number>
-  },
+  event: WebhookEvent,
+  raised: readonly Raised[],
 ): Promise<void> {
+  const subjectIds = raised.map(({ subjectId }) => subjectId)
+  const held = await heldOf(db, { event, subjectIds })
   const others = raised.filter(({ subjectId }) => !held.has(subjectId))
   await raiseConditions({ db, ids, nowMs: clock.nowMs() }, { event, raised: others })
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseAddressRange } from '../../journey/gate/client-address.ts'
 import { oneOf } from '../../operations/check-input.ts'
 import { TIMER_MS_MAX } from '../../vocabulary/clock.ts'
 import { messageOf } from '../../vocabulary/message-of.ts'
@@ -120,16 +121,13 @@ export function dollars(
   return { schema, fallback, description, secret: false }
 }
 
-/** A text of a certain form. */
-interface Matching {
-  readonly fallback: string
-  readonly pattern: RegExp
-  readonly message: string
-}
-
 /** Text of a certain form. */
 export function matching(
-  { fallback, pattern, message }: Matching,
+  {
+    fallback,
+    pattern,
+    message,
+  }: Readonly<Record<'fallback' | 'message', string>> & { readonly pattern: RegExp },
   description: string,
 ): Setting<string> {
   const schema = z
@@ -197,6 +195,15 @@ export function givenSecret(description: string): Setting<string | null> {
 export function list(description: string): Setting<readonly string[]> {
   const schema = z.string().default('').transform(membersOf)
   return { schema, fallback: '', description, secret: false }
+}
+
+/** Addresses and networks, comma-separated. */
+export function networks(description: string): Setting<readonly string[]> {
+  const { schema, ...rest } = list(description)
+  const areRanges = (texts: readonly string[]) =>
+    texts.every((text) => parseAddressRange(text) !== null)
+  const message = 'must be addresses or networks, like `127.0.0.1, 10.0.0.0/8`'
+  return { ...rest, schema: schema.refine(areRanges, message) }
 }
 
 /** The texts of a list of the environment. */

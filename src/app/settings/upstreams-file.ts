@@ -200,18 +200,20 @@ function readBaseUrl(
 
 const SECRET = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/
 
-interface ApiKeyPlace {
-  readonly value: YamlValue
-  readonly dialect: Dialect
-  readonly env: UpstreamsFileInput['env']
-  readonly name: string
-}
-
 const NO_KEY = { apiKey: null, apiKeyVariable: null }
 
 function readApiKey(
   value: YamlValue | undefined,
-  { value: upstream, dialect, env, name }: ApiKeyPlace,
+  {
+    value: upstream,
+    dialect,
+    env,
+    name,
+  }: Pick<UpstreamsFileInput, 'env'> & {
+    readonly value: YamlValue
+    readonly dialect: Dialect
+    readonly name: string
+  },
 ): Pick<UpstreamSettings, 'apiKey' | 'apiKeyVariable'> {
   const example = `"\${${name.replaceAll(/[^a-z0-9]/g, '_').toUpperCase()}_API_KEY}"`
   if (value === undefined) {

@@ -195,10 +195,7 @@ function checkDisk(file: string): Finding {
 export function diskFinding({
   freeBytes,
   storeBytes,
-}: {
-  readonly freeBytes: number
-  readonly storeBytes: number
-}): Finding {
+}: Readonly<Record<'freeBytes' | 'storeBytes', number>>): Finding {
   const free = `${megabytes(freeBytes)} are free for a store of ${megabytes(storeBytes)}`
   if (freeBytes < DISK_FAILED_BYTES) {
     return { check: 'disk', state: 'failed', message: `${free}: make room before writes fail` }

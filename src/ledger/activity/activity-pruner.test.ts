@@ -8,7 +8,7 @@ import { randomScriptOfHours, SETUP } from '../testing/random-script.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { listRequests } from './activity.ts'
-import { ActivityPruner, type ActivityPrunerInput } from './activity-pruner.ts'
+import { ActivityPruner } from './activity-pruner.ts'
 import { prunedUntilMsOf } from './prune-requests.ts'
 
 // Day 1 at its start, then day 3; requests are kept for a day.
@@ -53,7 +53,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   /** A pruner at a moment, in days since the epoch, that keeps requests for a day. */
-  function prunerAt(day: number, input: Partial<ActivityPrunerInput> = {}): ActivityPruner {
+  type Input = ConstructorParameters<typeof ActivityPruner>[0]
+  function prunerAt(day: number, input: Partial<Input> = {}): ActivityPruner {
     const pruner = new ActivityPruner({
       store: bench.store,
       clock: { nowMs: () => day * DAY_MS },

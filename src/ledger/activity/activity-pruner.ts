@@ -18,7 +18,7 @@ import {
   pruneUntilId,
 } from './prune-requests.ts'
 
-export interface ActivityPrunerInput {
+interface ActivityPrunerInput {
   readonly store: Store
   readonly clock: Clock
   /** How many days a request is kept after it is settled. */

@@ -4,7 +4,7 @@ import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
-import { ForgottenHolds, type ForgottenHoldsInput } from './forgotten-holds.ts'
+import { ForgottenHolds } from './forgotten-holds.ts'
 
 for (const { engine, open } of STORE_BENCHES) {
   describe(engine, () => {
@@ -23,7 +23,8 @@ for (const { engine, open } of STORE_BENCHES) {
 
     afterEach(() => bench.auditAndClose())
 
-    function forgottenHolds(input: Partial<ForgottenHoldsInput> = {}): ForgottenHolds {
+    type Input = ConstructorParameters<typeof ForgottenHolds>[0]
+    function forgottenHolds(input: Partial<Input> = {}): ForgottenHolds {
       return new ForgottenHolds({
         db: bench.db,
         ledger: bench.ledger,

@@ -4,7 +4,7 @@ import type { Tables } from '../../store/schema.ts'
 import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../commands.ts'
 
-export interface ForgottenHoldsInput {
+interface ForgottenHoldsInput {
   readonly db: Kysely<Tables>
   readonly ledger: Pick<Ledger, 'abandonHolds'>
   /** This process, whose holds are checked. */

@@ -47,7 +47,7 @@ export function depositAddressOperations({ store, sale }: OperationParts) {
             object: 'deposit_address' as const,
             account_id: row.accountId,
             chain_id: row.chainId,
-            address: isDerived === true && derived !== null ? derived : row.address,
+            address: isDerived ? (derived ?? row.address) : row.address,
             path: depositPath(row.accountId).join('/'),
             of_key: isDerived,
             deposits: row.deposits,
@@ -67,7 +67,11 @@ export const depositAddressShape = z
     object: z.literal('deposit_address'),
     account_id: idField('acct'),
     chain_id: z.int(),
-    address: z.string().describe('The address on the chain, in lower case.'),
+    address: z
+      .string()
+      .describe(
+        'The address on the chain: with its checksum if `of_key` is true, otherwise in lower case.',
+      ),
     path: z
       .string()
       .describe("The steps to its key below the extended public key's path, such as `1234/5678`."),

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { getRequest } from '../../ledger/activity/activity.ts'
-import { type FoundRequests, searchRequests } from '../../ledger/activity/search-requests.ts'
+import { searchRequests } from '../../ledger/activity/search-requests.ts'
 import { getNamedKeys, listApiKeys } from '../../ledger/api-keys.ts'
 import type { RequestRow, Tables } from '../../store/schema.ts'
 import {
@@ -47,7 +47,9 @@ export function operatorActivityOperations(parts: OperationParts) {
         const filter = { ...filterOf(query), accountId: account }
         const db = readsOf(filter, store)(reader)
         const found = await searchRequests(db, { limit, cursor, ...filter })
-        return await namedAnswer(db, found)
+        const rows = await namedRows(db, found.requests)
+        const list = listAnswer(rows, idCursor('requests', found.nextCursor))
+        return { ...list, searched_back_to: timeOrNull(found.searchedBackToMs) }
       },
     }),
     operation({
@@ -79,19 +81,6 @@ const namedRequestShape = requestShape
   .meta({ id: 'NamedRequest' })
 
 const foundNamedShape = foundShape.extend({ data: z.array(namedRequestShape) })
-
-async function namedAnswer(
-  db: Kysely<Tables>,
-  { requests, nextCursor, searchedBackToMs }: FoundRequests,
-): Promise<z.infer<typeof foundNamedShape>> {
-  const rows = await namedRows(db, requests)
-  return {
-    ...listAnswer(rows, idCursor('requests', nextCursor)),
-    object: 'list',
-    data: rows,
-    searched_back_to: timeOrNull(searchedBackToMs),
-  }
-}
 
 async function namedRows(
   db: Kysely<Tables>,
