@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { messages } from '../src/formats/messages.ts'
 import { createByteBudget } from '../src/journey/gate/byte-budget.ts'
 import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
-import { answering, dial, wholeRequest } from './raw-server.ts'
+import { answering, beginning, dial, wholeRequest } from './raw-server.ts'
 
 const MIB = 1024 * 1024
 const SUCCESS = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
@@ -166,6 +166,14 @@ describe('a provider that answers', () => {
       })
     },
   )
+
+  test('with an error whose body never comes is past its deadline: 504, and its credit stays held', async () => {
+    const { upstream } = beginning('HTTP/1.1 400 Bad\r\ncontent-length: 10\r\n\r\n')
+    const to = await startJourneyWorld({ upstream, timeouts: { stallTimeoutMs: 50 } })
+    expect((await post(to, CHAT_BODY)).httpStatus).toBe(504)
+    const held = { state: 'unresolved', errorCode: 'upstream_timeout' }
+    expect(await to.onlyRequest()).toMatchObject(held)
+  })
 
   test('a stream with a whole answer is relayed whole, with its cost', async () => {
     const to = await startJourneyWorld({

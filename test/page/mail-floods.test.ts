@@ -25,7 +25,8 @@ describe('a flood of mails', () => {
   const flood = (email: string, kind: keyof typeof MAIL_PATHS = 'sign_in') => {
     strangers++
     const address = `198.51.${Math.floor(strangers / 250)}.${strangers % 250}`
-    return browserAt(address).post(MAIL_PATHS[kind], { email })
+    const inAnyCase = strangers % 2 === 0 ? email : email.toUpperCase()
+    return browserAt(address).post(MAIL_PATHS[kind], { email: inAnyCase })
   }
 
   test.each(['sign_in', 'reset'] as const)(

@@ -55,14 +55,16 @@ describe('places in flight', () => {
 })
 
 describe('calls that are read on without their clients', () => {
-  test('free their places, and are at most 16 for each key', () => {
-    const { gate } = openGate()
+  test('free their places, and are at most 16 for each key, however long they last', () => {
+    const { gate, clock } = openGate()
     const slots: GateSlot[] = []
     for (let left = 0; left < 16; left++) {
       const slot = gate.enter(backed('key_1'))
       expect(slot.readOn()).toBe(true)
       slots.push(slot)
     }
+    clock.now += 120_000
+    gate.enter(backed('key_2')).leave()
     const next = gate.enter(backed('key_1'))
     expect(next.readOn()).toBe(false)
     next.leave()
