@@ -1,7 +1,8 @@
-import { expect } from 'vitest'
+import { afterEach, beforeEach, expect } from 'vitest'
 import type { World } from '../world.ts'
-import { CLIENT, comeBack, type TestProvider } from './oidc-provider.ts'
+import { CLIENT, comeBack, startProvider, type TestProvider } from './oidc-provider.ts'
 import { Browser } from './page-client.ts'
+import { pageWorld } from './page-world.ts'
 
 /** The address at which browsers reach the page. */
 export const ORIGIN = { origin: 'https://gate.example.com' }
@@ -26,6 +27,18 @@ export function settingsOf({ issuer }: TestProvider): Readonly<Record<string, st
     OIDC_CLIENT_SECRET: CLIENT.secret,
     OIDC_NAME: 'Example ID',
   }
+}
+
+/** A gateway before a provider, a new one for each test. */
+export function outsideWorld() {
+  const outside = {} as { provider: TestProvider }
+  beforeEach(async () => {
+    outside.provider = await startProvider()
+    outside.provider.allow(ORIGIN.origin)
+  })
+  afterEach(() => outside.provider.close())
+  const world = pageWorld(() => settingsOf(outside.provider))
+  return { world, newBrowser: () => browserOf(world), outside }
 }
 
 export const browserOf = (world: World) => new Browser(world, { ...ORIGIN, address: '203.0.113.7' })

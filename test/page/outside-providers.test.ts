@@ -1,39 +1,28 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { startGithub } from '../../src/people/testing/scripted-github.ts'
-import { CLIENT, startProvider, type TestProvider } from './oidc-provider.ts'
+import { CLIENT, startProvider } from './oidc-provider.ts'
 import {
   begin,
-  browserOf,
   finish,
   NOT_INVITED,
   ORIGIN,
+  outsideWorld,
   REFUSED,
-  settingsOf,
   VERIFIED_ADA,
 } from './outside-browser.ts'
 import { ADA, Browser, errorOf, setUpOperator } from './page-client.ts'
-import { pageWorld } from './page-world.ts'
 
-let provider: TestProvider
-
-beforeEach(async () => {
-  provider = await startProvider()
-  provider.allow(ORIGIN.origin)
-})
-afterEach(() => provider.close())
-
-const world = pageWorld(() => settingsOf(provider))
-const newBrowser = () => browserOf(world)
+const { world, newBrowser, outside } = outsideWorld()
 
 describe('a provider that is away', () => {
   const AWAY = { httpStatus: 502, code: 'sign_in_unavailable', param: null }
 
   test('is named in the error, before and after the redirect, and is asked again later', async () => {
     await setUpOperator(world, ORIGIN)
-    provider.person = VERIFIED_ADA
+    outside.provider.person = VERIFIED_ADA
     const browser = newBrowser()
     const query = await begin(browser)
-    await provider.close()
+    await outside.provider.close()
     const answer = await finish(browser, query)
     expect(errorOf(answer)).toEqual(AWAY)
     expect(answer.text).toContain('Example ID does not answer.')
@@ -42,7 +31,7 @@ describe('a provider that is away', () => {
       AWAY,
     )
     expect((await newBrowser().post('auth/sign-in', ADA)).httpStatus).toBe(401)
-    provider = await startProvider()
+    outside.provider = await startProvider()
   })
 
   test('does not prevent the gateway from starting, and keeps its button', async () => {
@@ -62,19 +51,19 @@ describe('sign-ins with a wrong answer of a provider', () => {
     const browser = new Browser(world, { ...ORIGIN, address })
     const { json } = await browser.post('auth/outside/begin', { provider: 'oidc' })
     const state = new URL(String(json['url'])).searchParams.get('state') ?? ''
-    const query = new URLSearchParams({ code: 'wrong', state, iss: provider.issuer })
+    const query = new URLSearchParams({ code: 'wrong', state, iss: outside.provider.issuer })
     return () => finish(browser, query.toString())
   }
 
   test('that come at once from one network make as many calls to the provider as it may be wrong in a minute', async () => {
     const answers = Promise.withResolvers<void>()
-    provider.held = answers.promise
+    outside.provider.held = answers.promise
     const ends = []
     for (let number = 0; number < WRONG_MAX + 3; number++) ends.push(await beginWrong())
     const httpStatuses: number[] = []
     const ended = ends.map(async (end) => httpStatuses.push((await end()).httpStatus))
-    await expect.poll(() => provider.tokenCalls + httpStatuses.length).toBe(ends.length)
-    expect([provider.tokenCalls, httpStatuses]).toEqual([WRONG_MAX, [429, 429, 429]])
+    await expect.poll(() => outside.provider.tokenCalls + httpStatuses.length).toBe(ends.length)
+    expect([outside.provider.tokenCalls, httpStatuses]).toEqual([WRONG_MAX, [429, 429, 429]])
     answers.resolve()
     await Promise.all(ended)
     expect(httpStatuses.slice(3)).toEqual(Array(WRONG_MAX).fill(403))
@@ -83,22 +72,22 @@ describe('sign-ins with a wrong answer of a provider', () => {
   test('count also while the provider refuses to answer', async () => {
     const ends = []
     for (let number = 0; number < WRONG_MAX + 1; number++) ends.push(await beginWrong())
-    provider.isBusy = true
+    outside.provider.isBusy = true
     const httpStatuses = []
     for (const end of ends) httpStatuses.push((await end()).httpStatus)
     expect(httpStatuses).toEqual([...Array(WRONG_MAX).fill(502), 429])
-    expect(provider.tokenCalls).toBe(WRONG_MAX)
+    expect(outside.provider.tokenCalls).toBe(WRONG_MAX)
   })
 })
 
 test('Google is a provider of OpenID Connect with its own button', async () => {
   await world.reopen({
-    GOOGLE_ISSUER: provider.issuer,
+    GOOGLE_ISSUER: outside.provider.issuer,
     GOOGLE_CLIENT_ID: CLIENT.id,
     GOOGLE_CLIENT_SECRET: CLIENT.secret,
   })
   await setUpOperator(world, ORIGIN)
-  provider.person = VERIFIED_ADA
+  outside.provider.person = VERIFIED_ADA
   const browser = newBrowser()
   expect((await browser.get('start')).json).toMatchObject({
     providers: [{ id: 'oidc' }, { id: 'google', name: 'Google' }],

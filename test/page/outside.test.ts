@@ -1,31 +1,20 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { makeLink } from '../../src/people/links.ts'
 import { remove } from '../../src/people/removal.ts'
-import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
-import { CLIENT, comeBack, startProvider, type TestProvider } from './oidc-provider.ts'
+import { databaseOfTest, MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { CLIENT, comeBack } from './oidc-provider.ts'
 import {
   begin,
-  browserOf,
   finish,
   NOT_INVITED,
   ORIGIN,
+  outsideWorld,
   REFUSED,
-  settingsOf,
   VERIFIED_ADA,
 } from './outside-browser.ts'
 import { ADA, Browser, errorOf, linkParts, setUpOperator } from './page-client.ts'
-import { pageWorld } from './page-world.ts'
 
-let provider: TestProvider
-
-beforeEach(async () => {
-  provider = await startProvider()
-  provider.allow(ORIGIN.origin)
-})
-afterEach(() => provider.close())
-
-const world = pageWorld(() => settingsOf(provider))
-const newBrowser = () => browserOf(world)
+const { world, newBrowser, outside } = outsideWorld()
 async function signIn(browser: Browser, token = '') {
   return finish(browser, await begin(browser, { token }))
 }
@@ -46,12 +35,12 @@ const userIdOf = async (browser: Browser) => Object((await browser.get('me')).js
 describe('the user of an identity', () => {
   test('a person with an address that the provider calls verified becomes the user of that address', async () => {
     const desk = await setUpOperator(world, ORIGIN)
-    provider.person = VERIFIED_ADA
+    outside.provider.person = VERIFIED_ADA
     const browser = newBrowser()
     const answer = await signIn(browser)
     expect([answer.httpStatus, answer.json]).toMatchObject([200, { user: { email: ADA.email } }])
     // The identity counts, not its address.
-    provider.person = { ...VERIFIED_ADA, email: 'eve@example.org' }
+    outside.provider.person = { ...VERIFIED_ADA, email: 'eve@example.org' }
     const again = newBrowser()
     expect((await signIn(again)).httpStatus).toBe(200)
     expect(await userIdOf(again)).toBe(await userIdOf(browser))
@@ -60,11 +49,11 @@ describe('the user of an identity', () => {
 
   test('the first proof of an address ends a password that was set before it, and a later proof ends nothing', async () => {
     await setUpOperator(world, ORIGIN)
-    provider.person = VERIFIED_ADA
+    outside.provider.person = VERIFIED_ADA
     const browser = newBrowser()
     await signIn(browser)
     expect((await newBrowser().post('auth/sign-in', ADA)).httpStatus).toBe(401)
-    provider.person = { ...VERIFIED_ADA, sub: 'another-of-ada' }
+    outside.provider.person = { ...VERIFIED_ADA, sub: 'another-of-ada' }
     expect((await signIn(newBrowser())).httpStatus).toBe(200)
     expect((await browser.get('me')).httpStatus).toBe(200)
   })
@@ -76,7 +65,7 @@ describe('the user of an identity', () => {
   ])('an address that the provider %s does not sign in', async (_words, claims) => {
     await setUpOperator(world, ORIGIN)
     await invite('eve@example.org')
-    provider.person = { sub: 'mallory', ...claims }
+    outside.provider.person = { sub: 'mallory', ...claims }
     const browser = newBrowser()
     const answer = await signIn(browser)
     expect(errorOf(answer)).toEqual(NOT_INVITED)
@@ -87,7 +76,7 @@ describe('the user of an identity', () => {
 
   test('a verified stranger without an invitation gets one sentence, and no user is created', async () => {
     await setUpOperator(world, ORIGIN)
-    provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
+    outside.provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
     const answer = await signIn(newBrowser())
     expect(errorOf(answer)).toEqual(NOT_INVITED)
     expect(answer.text).toContain('You have no invitation to this gateway.')
@@ -99,7 +88,12 @@ describe('the user of an identity', () => {
     await setUpOperator(world, ORIGIN)
     const { id } = await world.account()
     const token = await invite('eve@example.org', id)
-    provider.person = { sub: 'eve', email: 'EVE@example.org', email_verified: true, name: 'Eve' }
+    outside.provider.person = {
+      sub: 'eve',
+      email: 'EVE@example.org',
+      email_verified: true,
+      name: 'Eve',
+    }
     const browser = newBrowser()
     const { json } = await signIn(browser)
     expect(json).toMatchObject({
@@ -118,7 +112,7 @@ describe('the user of an identity', () => {
     await invite('eve@example.org', id)
     await invite('eve@example.org')
     world.passedMs = 8 * 24 * 60 * 60_000
-    provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
+    outside.provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
     expect(errorOf(await signIn(newBrowser()))).toEqual(NOT_INVITED)
   })
 })
@@ -127,7 +121,7 @@ describe('by the link of an invitation', () => {
   test('an identity without a verified address becomes the invited user', async () => {
     await setUpOperator(world, ORIGIN)
     const { id } = await world.account()
-    provider.person = { sub: 'eve', email: 'someone@example.net' }
+    outside.provider.person = { sub: 'eve', email: 'someone@example.net' }
     const { json } = await signIn(newBrowser(), await invite('eve@example.org', id))
     expect(json).toMatchObject({ user: { email: 'eve@example.org' }, accounts: [{ id }] })
     expect((await signIn(newBrowser())).httpStatus).toBe(200)
@@ -137,22 +131,22 @@ describe('by the link of an invitation', () => {
     await setUpOperator(world, ORIGIN)
     const { id } = await world.account()
     const token = await invite(ADA.email, id)
-    provider.person = { sub: 'mallory', email: ADA.email, email_verified: false }
+    outside.provider.person = { sub: 'mallory', email: ADA.email, email_verified: false }
     expect(errorOf(await signIn(newBrowser(), token))).toEqual(NOT_INVITED)
-    provider.person = VERIFIED_ADA
+    outside.provider.person = VERIFIED_ADA
     expect((await signIn(newBrowser(), token)).json).toMatchObject({ accounts: [{ id }] })
     expect(errorOf(await signIn(newBrowser(), token))).toMatchObject({ code: 'invalid_link' })
   })
 
   test('a later proof of the address ends the unproved identity', async () => {
     await setUpOperator(world, ORIGIN)
-    provider.person = { sub: 'mallory' }
+    outside.provider.person = { sub: 'mallory' }
     const early = newBrowser()
     await signIn(early, await invite('eve@example.org'))
-    provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
+    outside.provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
     expect((await signIn(newBrowser())).httpStatus).toBe(200)
     expect((await early.get('me')).httpStatus).toBe(401)
-    provider.person = { sub: 'mallory' }
+    outside.provider.person = { sub: 'mallory' }
     expect(errorOf(await signIn(newBrowser()))).toEqual(NOT_INVITED)
   })
 })
@@ -160,7 +154,7 @@ describe('by the link of an invitation', () => {
 describe('a sign-in is refused', () => {
   beforeEach(async () => {
     await setUpOperator(world, ORIGIN)
-    provider.person = VERIFIED_ADA
+    outside.provider.person = VERIFIED_ADA
   })
 
   test('used twice, even at the same time', async () => {
@@ -186,7 +180,7 @@ describe('a sign-in is refused', () => {
     world.passedMs = 10 * 60_000
     await finish(slow, late)
     world.passedMs = 0
-    provider.person = { sub: 'mallory', email: 'mallory@example.org' }
+    outside.provider.person = { sub: 'mallory', email: 'mallory@example.org' }
     await signIn(newBrowser())
     expect(reasonsIn(world.log)).toEqual([
       'the browser sent no cookie of a sign-in',
@@ -241,7 +235,7 @@ describe('a sign-in is refused', () => {
   })
 
   test('by the person, at the provider', async () => {
-    provider.refuses = true
+    outside.provider.refuses = true
     const browser = newBrowser()
     expect(errorOf(await signIn(browser))).toEqual(REFUSED)
     expect(world.log.join('\n')).toContain('access_denied')
@@ -266,7 +260,7 @@ test('a provider leads back to the one address of the gateway, and no call names
     headers: { 'x-forwarded-host': 'evil.example' },
   })
   const { searchParams, origin } = new URL(String(json['url']))
-  expect(origin).toBe(provider.issuer)
+  expect(origin).toBe(outside.provider.issuer)
   expect(Object.fromEntries(searchParams)).toMatchObject({
     redirect_uri: 'https://gate.example.com/app/sign-in-return/oidc',
     response_type: 'code',
@@ -284,7 +278,7 @@ test('a provider leads back to the one address of the gateway, and no call names
 
 test('the cookie of a started sign-in is hidden from scripts and other sites, and ends with the sign-in', async () => {
   await setUpOperator(world, ORIGIN)
-  provider.person = VERIFIED_ADA
+  outside.provider.person = VERIFIED_ADA
   const browser = newBrowser()
   const begun = await browser.post('auth/outside/begin', { provider: 'oidc' })
   const [cookie = ''] = begun.headers.getSetCookie()
@@ -298,7 +292,7 @@ test('the cookie of a started sign-in is hidden from scripts and other sites, an
 
 test('no store and no log has the ticket, the code or the state of a sign-in', async () => {
   await setUpOperator(world, ORIGIN)
-  provider.person = VERIFIED_ADA
+  outside.provider.person = VERIFIED_ADA
   const browser = newBrowser()
   const query = await begin(browser)
   const ticket = browser.cookies.get('__Host-tollgate_sign_in') ?? ''
@@ -318,7 +312,7 @@ test('no store and no log has the ticket, the code or the state of a sign-in', a
 
 test('the removal of a user ends the sessions and the identity', async () => {
   await setUpOperator(world, ORIGIN)
-  provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
+  outside.provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
   await invite('eve@example.org')
   const browser = newBrowser()
   await signIn(browser)
@@ -332,11 +326,11 @@ test('the removal of a user ends the sessions and the identity', async () => {
 test.each(MADE_DATABASES)(
   'on $engine an identity that returns many times at once becomes one user',
   async ({ create }) => {
-    const database = await create()
-    await world.reopen({ DATABASE_URL: database.url })
+    const { url } = await databaseOfTest(create)
+    await world.reopen({ DATABASE_URL: url })
     await setUpOperator(world, ORIGIN)
     await invite('eve@example.org')
-    provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
+    outside.provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
     const browsers = Array.from({ length: 6 }, newBrowser)
     const queries = await Promise.all(browsers.map((browser) => begin(browser)))
     const answers = await Promise.all(
@@ -351,9 +345,8 @@ test.each(MADE_DATABASES)(
       .select(['provider', 'provider_user_id as subject'])
       .where('provider', '!=', 'credential')
       .execute()
-    expect(identities).toEqual([{ provider: provider.issuer, subject: 'eve' }])
+    expect(identities).toEqual([{ provider: outside.provider.issuer, subject: 'eve' }])
     expect((await signIn(newBrowser())).httpStatus).toBe(200)
     await world.reopen()
-    await database.remove()
   },
 )
