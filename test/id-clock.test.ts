@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
+import { databaseOfTest } from '../src/store/testing/test-databases.ts'
 import { readUsage } from '../src/usage/read-usage.ts'
 import { HOUR_MS } from '../src/vocabulary/clock.ts'
 import { Management } from './endpoints/management.ts'
@@ -7,9 +8,9 @@ import { Management } from './endpoints/management.ts'
 const YEAR_MS = 365 * 86_400_000
 
 test('requests of a gateway whose clock is a year behind are in the usage of the hour in which they ran, by the clock of the database', async () => {
-  const database = await createPostgresDatabase()
+  const { url } = await databaseOfTest(createPostgresDatabase)
   const gateway = await Management.start({
-    settings: { DATABASE_URL: database.url },
+    settings: { DATABASE_URL: url },
     clock: { nowMs: () => Date.now() - YEAR_MS },
   })
   try {
@@ -25,6 +26,5 @@ test('requests of a gateway whose clock is a year behind are in the usage of the
     expect(totals.requests).toBe(1)
   } finally {
     await gateway.close()
-    await database.remove()
   }
 })

@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore } from '../store/open-store.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../store/store.ts'
-import { MADE_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
+import { MADE_DATABASES, storeOfTest } from '../store/testing/test-databases.ts'
 import {
   IMAGE_ARCHITECTURE,
   upstreamList,
@@ -30,18 +29,11 @@ const written = (model: Partial<WrittenModel> = {}) =>
     ...model,
   })
 
-let database: TestDatabase
 let store: Store
 
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   beforeEach(async () => {
-    database = await create()
-    store = await openStore({ url: database.url })
-  })
-
-  afterEach(async () => {
-    await store.close()
-    await database.remove()
+    store = await storeOfTest(create)
   })
 
   /** One process after another, on the store of the test. */

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
-import { openStore } from '../store/open-store.ts'
-import { createMadeSqliteFile } from '../store/testing/test-databases.ts'
+import { createMadeSqliteFile, storeOfTest } from '../store/testing/test-databases.ts'
 import { HOUR_MS, systemClock } from '../vocabulary/clock.ts'
 import { createAdminToken, revokeAdminToken } from './admin-tokens.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { IDS } from './testing/place.ts'
 
 test('a token whose revocation the database has lost is refused before it is revoked again', async () => {
-  const database = await createMadeSqliteFile()
-  const store = await openStore({ url: database.url })
+  const store = await storeOfTest(createMadeSqliteFile)
   const parts = { db: store.db, clock: systemClock }
   const revoked = new Set<string>()
   const tokens = new KnownTokens({
@@ -24,13 +22,10 @@ test('a token whose revocation the database has lost is refused before it is rev
   expect(await tokens.find(text)).toMatchObject({ id: adminToken.id })
   revoked.add(adminToken.id)
   expect(await tokens.find(text)).toBeNull()
-  await store.close()
-  await database.remove()
 })
 
 test('a token that another process has revoked is refused only when its revocation is remembered', async () => {
-  const database = await createMadeSqliteFile()
-  const store = await openStore({ url: database.url })
+  const store = await storeOfTest(createMadeSqliteFile)
   const parts = { db: store.db, clock: systemClock }
   const remembered = Promise.withResolvers<void>()
   const gone = Promise.withResolvers<void>()
@@ -55,13 +50,10 @@ test('a token that another process has revoked is refused only when its revocati
   remembered.resolve()
   await reading
   expect(await tokens.find(text)).toBeNull()
-  await store.close()
-  await database.remove()
 })
 
 test('a token that has expired is not taken for one that was revoked', async () => {
-  const database = await createMadeSqliteFile()
-  const store = await openStore({ url: database.url })
+  const store = await storeOfTest(createMadeSqliteFile)
   let aheadMs = 0
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs }
   const parts = { db: store.db, clock }
@@ -83,6 +75,4 @@ test('a token that has expired is not taken for one that was revoked', async () 
   aheadMs = HOUR_MS
   expect(await tokens.find(text)).toBeNull()
   expect(timesGone).toBe(0)
-  await store.close()
-  await database.remove()
 })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Letter } from '../mail/letter.ts'
 import { USERS } from '../store/people-tables.ts'
 import { lockWaits } from '../store/testing/lock-waits.ts'
@@ -13,18 +13,12 @@ const NEW = 'ada@new.example'
 const LAPSED = expect.objectContaining({ code: 'invalid_link' })
 
 let place: Place
-let database: TestDatabase
 let letters: Letter[]
 
 async function open(create: () => Promise<TestDatabase>): Promise<void> {
   letters = []
-  database = await create()
-  place = await Place.open(database.url)
+  place = await Place.on(create)
 }
-afterEach(async () => {
-  await place.close()
-  await database.remove()
-})
 
 const mailParts = () => ({
   db: place.store.db,

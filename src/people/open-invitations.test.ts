@@ -3,7 +3,7 @@ import { openStore } from '../store/open-store.ts'
 import { isRowLocked } from '../store/postgres/postgres-failure.ts'
 import { ACCOUNTS } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
-import { MADE_DATABASES } from '../store/testing/test-databases.ts'
+import { databaseOfTest, MADE_DATABASES } from '../store/testing/test-databases.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { makeLink } from './links.ts'
 import { listInvitations } from './members.ts'
@@ -14,9 +14,9 @@ const ACCOUNT_ID = 'acct_1'
 test.each(MADE_DATABASES)(
   'an account has at most a hundred invitations, although several gateways on $engine send them at the same time',
   async ({ create }) => {
-    const database = await create()
+    const { url } = await databaseOfTest(create)
     const stores: Store[] = []
-    for (let each = 0; each < 3; each++) stores.push(await openStore({ url: database.url }))
+    for (let each = 0; each < 3; each++) stores.push(await openStore({ url }))
     const fields = { id: ACCOUNT_ID, name: 'Acme', createdAtMs: 0 }
     const account = ACCOUNTS.record({ ...ACCOUNTS.start, ...fields })
     await stores[0]?.db.insertInto('accounts').values(account).execute()
@@ -44,6 +44,5 @@ test.each(MADE_DATABASES)(
     const open = await listInvitations(partsOf(stores[0]), { accountId: ACCOUNT_ID })
     expect(open).toHaveLength(100)
     for (const store of stores) await store.close()
-    await database.remove()
   },
 )

@@ -1,9 +1,13 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
-import { openStore } from '../store/open-store.ts'
 import { lockWaits } from '../store/testing/lock-waits.ts'
-import { createMadeSqliteFile, MADE_DATABASES } from '../store/testing/test-databases.ts'
+import { createPostgresDatabase } from '../store/testing/postgres.ts'
+import {
+  createMadeSqliteFile,
+  MADE_DATABASES,
+  storeOfTest,
+} from '../store/testing/test-databases.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import { makeLink } from './links.ts'
@@ -23,10 +27,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   let place: Place
 
   beforeEach(async () => {
-    const database = await create()
-    onTestFinished(() => database.remove())
-    place = await Place.open(database.url)
-    onTestFinished(() => place.close())
+    place = await Place.on(create)
   })
 
   test('a password that is changed while it is checked does not sign in', async () => {
@@ -89,11 +90,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
 })
 
 test('a sign-in waits for another process that is changing the password, and is refused', async () => {
-  const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
-  if (database === undefined) throw new Error('there is no PostgreSQL')
-  onTestFinished(() => database.remove())
-  const place = await Place.open(database.url)
-  onTestFinished(() => place.close())
+  const place = await Place.on(createPostgresDatabase)
   const { db } = place.store
   const user = await findUser(db, ADA.email)
   const changed = { userId: user?.id ?? '', passwordHash: 'another' }
@@ -112,11 +109,7 @@ test('a sign-in waits for another process that is changing the password, and is 
 })
 
 test('of a setup link and an invitation that are accepted at the same time, one creates the first user', async () => {
-  const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
-  if (database === undefined) throw new Error('there is no PostgreSQL')
-  onTestFinished(() => database.remove())
-  const store = await openStore({ url: database.url })
-  onTestFinished(() => store.close())
+  const store = await storeOfTest(createPostgresDatabase)
   const ledger = createLedger({ location: store.location })
   onTestFinished(() => ledger.close())
   await ledger.createAccount({ id: 'acct_1', name: 'one' })
@@ -145,10 +138,7 @@ test('of a setup link and an invitation that are accepted at the same time, one 
 })
 
 test('a person with a link gets in after any number of wrong passwords', async () => {
-  const database = await createMadeSqliteFile()
-  onTestFinished(() => database.remove())
-  const store = await openStore({ url: database.url })
-  onTestFinished(() => store.close())
+  const store = await storeOfTest(createMadeSqliteFile)
   const people = peopleOf(store)
   const parts = { db: store.db, clock: systemClock, ids: IDS }
   const eve = { email: 'eve@example.org', isOperator: true, membership: null }
@@ -171,10 +161,7 @@ test('a person with a link gets in after any number of wrong passwords', async (
 })
 
 test('after a reset the new password works at once, after any number of wrong passwords', async () => {
-  const database = await createMadeSqliteFile()
-  onTestFinished(() => database.remove())
-  const place = await Place.open(database.url)
-  onTestFinished(() => place.close())
+  const place = await Place.on(createMadeSqliteFile)
   for (let i = 0; i < 5; i++) await expect(place.signIn('wrong')).rejects.toThrow()
   await place.reset(await place.resetLink(), OTHER)
   await place.signIn(OTHER)
@@ -184,10 +171,7 @@ describe('while the server is busy', () => {
   let place: Place
 
   beforeEach(async () => {
-    const database = await createMadeSqliteFile()
-    onTestFinished(() => database.remove())
-    place = await Place.open(database.url)
-    onTestFinished(() => place.close())
+    place = await Place.on(createMadeSqliteFile)
   })
 
   test('a sign-in that is refused because too many wait does not count as a wrong password', async () => {

@@ -6,8 +6,7 @@ import { completeSignIn, Sessions } from './sessions.ts'
 import { Place, VISITOR } from './testing/place.ts'
 
 test("a user has at most 100 sessions: one more sign-in ends that user's oldest session", async () => {
-  const database = await createMadeSqliteFile()
-  const place = await Place.open(database.url)
+  const place = await Place.on(createMadeSqliteFile)
   let nowMs = Date.now()
   // Each ID sorts after the one before.
   const clock = { nowMs: () => ++nowMs }
@@ -15,12 +14,7 @@ test("a user has at most 100 sessions: one more sign-in ends that user's oldest 
   const sessions = new Sessions({ db: place.store.db, clock, ids })
   const { user } = place.ada
   const other = 'user_0'
-  const person = {
-    id: other,
-    name: 'Eve',
-    email: 'eve@example.org',
-    createdAtMs: 0,
-  }
+  const person = { id: other, name: 'Eve', email: 'eve@example.org', createdAtMs: 0 }
   const row = USERS.record({ ...USERS.start, ...person })
   await place.store.db.insertInto('users').values(row).execute()
   const eve = await sessions.start(other, VISITOR)
@@ -35,13 +29,10 @@ test("a user has at most 100 sessions: one more sign-in ends that user's oldest 
   ])
   expect(await place.sessionIds()).not.toContain(place.ada.sessionId)
   expect((await sessions.find(eve.sessionToken))?.user.id).toBe(other)
-  await place.close()
-  await database.remove()
 })
 
 test('sign-ins that wait for a second factor do not end sessions that have passed it', async () => {
-  const database = await createMadeSqliteFile()
-  const place = await Place.open(database.url)
+  const place = await Place.on(createMadeSqliteFile)
   const { user, sessionId } = place.ada
   const { db } = place.store
   await db.updateTable('sessions').set({ factor_passed_at_ms: 1 }).execute()
@@ -52,8 +43,6 @@ test('sign-ins that wait for a second factor do not end sessions that have passe
   const [newest = ''] = ids.toSorted().toReversed()
   expect(await completeSignIn(db, { sessionId: newest, nowMs: 2 })).not.toBeNull()
   expect(await place.sessionIds()).toContain(sessionId)
-  await place.close()
-  await database.remove()
 })
 
 test('a change that was made is not refused if the time of its password cannot be stored', async () => {

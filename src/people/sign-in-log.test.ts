@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { listOperatorActions } from '../ledger/operator-actions.ts'
 import { MADE_DATABASES } from '../store/testing/test-databases.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
@@ -9,23 +9,17 @@ import { ADA, Place, VISITOR } from './testing/place.ts'
 const YEAR_MS = 365 * 24 * HOUR_MS
 
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
-  let closing: (() => Promise<unknown>)[] = []
   let place: Place
   let log: SignInLog
   let nowMs = 0
 
   beforeEach(async () => {
-    const database = await create()
-    place = await Place.open(database.url)
-    closing = [() => place.close(), () => database.remove()]
+    place = await Place.on(create)
     nowMs = Date.now()
     const clock = { nowMs: () => nowMs }
     const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
     const onFailure = (cause: unknown) => expect.unreachable(String(cause))
     log = new SignInLog({ ...place.store, clock, ids, onFailure })
-  })
-  afterEach(async () => {
-    for (const close of closing) await close()
   })
 
   const attempt = { method: 'password', visitor: VISITOR }

@@ -19,6 +19,14 @@ beforeAll(async () => {
 })
 afterAll(() => bench.close())
 
+/** A world, and a watch of it that has looked so often. */
+async function lookedWorld(looks = 1) {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  for (let look = 0; look < looks; look++) await watch.look()
+  return { world, watch }
+}
+
 /** Makes a final block of transfers to the first account: the units of each, by the places of their tokens. */
 function payFinally(world: ChainWorld, ...transfers: readonly (readonly [number, bigint])[]): void {
   const to = world.addresses[0] ?? ''
@@ -48,10 +56,7 @@ function onceAtLogs(world: ChainWorld, step: () => Promise<void>): void {
 }
 
 test('a deposit that all nodes left out is found by the nightly scan, even if its token had no rate that night', async () => {
-  const world = await ChainWorld.open(bench)
-  const watch = world.watch()
-  await watch.look()
-  await watch.look()
+  const { world, watch } = await lookedWorld(2)
   setNodes(world, 'drops')
   payFinally(world, [1, 4_000_000n])
   await watch.look()
@@ -95,9 +100,7 @@ test('an address that was issued within the hour is watched although the databas
 })
 
 test('a look counts each deposit that it adds, and all dust once, even if another token has no rate', async () => {
-  const world = await ChainWorld.open(bench)
-  const watch = world.watch()
-  await watch.look()
+  const { world, watch } = await lookedWorld()
   world.model.hasRate = false
   payFinally(world, [0, 3_000_000n], [0, 9n], [1, 2_000_000n], [1, 8n], [1, 7n])
   expect(await watch.look()).toMatchObject({ kind: 'advanced', added: 1 })
@@ -107,10 +110,7 @@ test('a look counts each deposit that it adds, and all dust once, even if anothe
 })
 
 test('the nightly scan reports the deposits that it found, even if another token has no rate', async () => {
-  const world = await ChainWorld.open(bench)
-  const watch = world.watch()
-  await watch.look()
-  await watch.look()
+  const { world, watch } = await lookedWorld(2)
   setNodes(world, 'drops')
   payFinally(world, [0, 3_000_000n], [1, 2_000_000n])
   await watch.look()
@@ -208,9 +208,7 @@ test('a rescan continues until the tokens that have a rate are caught up', async
 })
 
 test('a rescan that would leave a single block out is refused, and one of the next block loses nothing', async () => {
-  const world = await ChainWorld.open(bench)
-  const watch = world.watch()
-  await watch.look()
+  const { world, watch } = await lookedWorld()
   payFinally(world, [0, 1_000_000n])
   const look = await watch.look()
   const to = 'to' in look ? look.to : expect.unreachable()
@@ -244,10 +242,7 @@ test('a look that began before a rescan does not pass the blocks that the rescan
 })
 
 test('the nightly scan continues after a clock that was far ahead is set back', async () => {
-  const world = await ChainWorld.open(bench)
-  const watch = world.watch()
-  await watch.look()
-  await watch.look()
+  const { world, watch } = await lookedWorld(2)
   world.nowMs += 400 * NIGHT_MS
   await watch.look()
   world.nowMs -= 400 * NIGHT_MS
@@ -274,9 +269,7 @@ async function replaceFinal(
 }
 
 test('a chain replaced by a shorter one stops the watch if an earlier block shows the change, and is reported otherwise', async () => {
-  const world = await ChainWorld.open(bench)
-  const watch = world.watch()
-  await watch.look()
+  const { world, watch } = await lookedWorld()
   for (let block = 0; block < 3; block++) payFinally(world, [0, 1n])
   // The nightly scan begins here.
   await watch.look()
@@ -298,9 +291,7 @@ test('a chain replaced by a shorter one stops the watch if an earlier block show
 })
 
 test('a transaction that pays another account after a final block was replaced adds no credit and blocks no later deposit', async () => {
-  const world = await ChainWorld.open(bench)
-  const watch = world.watch()
-  await watch.look()
+  const { world, watch } = await lookedWorld()
   payFinally(world, [0, 3_000_000n])
   await watch.look()
   const [, other = ''] = world.addresses
@@ -314,9 +305,7 @@ test('a transaction that pays another account after a final block was replaced a
 })
 
 test('deposits that a replaced final block has at other places of their transaction are credited once', async () => {
-  const world = await ChainWorld.open(bench)
-  const watch = world.watch()
-  await watch.look()
+  const { world, watch } = await lookedWorld()
   const [one = '', two = ''] = world.addresses
   const [log, ofOther] = [
     { to: one, token: 0, units: 2_000_000n },

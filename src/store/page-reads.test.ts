@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore } from './open-store.ts'
 import type { Store } from './store.ts'
-import { MADE_DATABASES, type TestDatabase } from './testing/test-databases.ts'
+import { MADE_DATABASES, storeOfTest } from './testing/test-databases.ts'
 
 // A statement that ends after days.
 const ENDLESS = sql`
@@ -13,19 +12,15 @@ const OWNER = { owner: 'first' }
 const searchTimeoutMsOn = (engine: string) => (engine === 'SQLite' ? 4_000 : 1_000)
 
 describe.each(MADE_DATABASES)('pages on $engine', ({ engine, create }) => {
-  let database: TestDatabase
   let store: Store
   let stillHeld: (() => void)[]
 
   beforeEach(async () => {
     stillHeld = []
-    database = await create()
-    store = await openStore({ url: database.url, searchTimeoutMs: searchTimeoutMsOn(engine) })
+    store = await storeOfTest(create, { searchTimeoutMs: searchTimeoutMsOn(engine) })
   })
-  afterEach(async () => {
+  afterEach(() => {
     for (const giveBack of stillHeld) giveBack()
-    await store.close()
-    await database.remove()
   })
 
   /** Reads one row for an owner. */

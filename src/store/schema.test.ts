@@ -1,27 +1,20 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../vocabulary/money.ts'
 import { EACH_COUNT } from '../vocabulary/testing/token-usage.ts'
-import { openStore } from './open-store.ts'
 import { REQUESTS, type RequestRow, TABLES, UNCOPIED_TABLES } from './schema.ts'
 import type { Store } from './store.ts'
 import type { NamedColumn, StoredRow } from './table.ts'
 import { COMPUTED } from './testing/raw-rows.ts'
-import { TEST_DATABASES, type TestDatabase } from './testing/test-databases.ts'
+import { createMadeSqliteFile, storeOfTest, TEST_DATABASES } from './testing/test-databases.ts'
 
 const ALL_TABLES = [...TABLES, ...UNCOPIED_TABLES]
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
-  let database: TestDatabase
   let store: Store
 
   beforeEach(async () => {
-    database = await create()
-    store = await openStore({ url: database.url })
-  })
-  afterEach(async () => {
-    await store.close()
-    await database.remove()
+    store = await storeOfTest(create)
   })
 
   test('the schema has every table and column that the migrations make, and no others', async () => {
@@ -46,8 +39,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 })
 
 test('the key of each table is its primary key, in order', async () => {
-  const database = await TEST_DATABASES[0]?.create()
-  const store = await openStore({ url: database?.url })
+  const store = await storeOfTest(createMadeSqliteFile)
   for (const { name, key } of ALL_TABLES) {
     const { rows } = await sql<{ readonly name: string }>`
       select name from pragma_table_info(${name}) where pk > 0 order by pk`.execute(store.db)
@@ -56,8 +48,6 @@ test('the key of each table is its primary key, in order', async () => {
       ...rows.map((row) => row.name),
     ])
   }
-  await store.close()
-  await database?.remove()
 })
 
 const REQUEST: RequestRow = {

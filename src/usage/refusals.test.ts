@@ -1,9 +1,14 @@
 import { rename } from 'node:fs/promises'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
-import { createMadeSqliteFile, MADE_DATABASES } from '../store/testing/test-databases.ts'
+import {
+  createMadeSqliteFile,
+  databaseOfTest,
+  MADE_DATABASES,
+  storeOfTest,
+} from '../store/testing/test-databases.ts'
 import { HOUR_MS } from '../vocabulary/clock.ts'
 import { RefusalCounter, readRefusals } from './refusals.ts'
 
@@ -48,17 +53,10 @@ async function rowsOf({ db }: Store): Promise<readonly (readonly [string, number
 
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   let store: Store
-  let remove: () => Promise<void>
 
   beforeEach(async () => {
-    const database = await create()
-    store = await openStore({ url: database.url })
-    remove = async () => {
-      await store.close()
-      await database.remove()
-    }
+    store = await storeOfTest(create)
   })
-  afterEach(() => remove())
 
   test('each refusal is counted once, by account, key, code and hour, over all gateways', async () => {
     const [{ counter }, other] = [counterOn(store), counterOn(store)]
@@ -175,8 +173,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
 })
 
 test('memory is bounded: a count too many is reported, and counted after the next write', async () => {
-  const database = await createMadeSqliteFile()
-  const store = await openStore({ url: database.url })
+  const store = await storeOfTest(createMadeSqliteFile)
   const { counter, uncounted } = counterOn(store, 2)
   for (const apiKeyId of ['key_1', 'key_2', 'key_3', 'key_3', 'key_1']) {
     counter.count({ ...credit, apiKeyId })
@@ -191,14 +188,12 @@ test('memory is bounded: a count too many is reported, and counted after the nex
     ['0 acct_1 key_3 insufficient_credit', 1],
   ])
   expect(uncounted).toEqual([2])
-  await store.close()
-  await database.remove()
 })
 
 test('counts that could not be sent to the store are written later, and counts that it refused are not repeated', async () => {
-  const database = await createMadeSqliteFile()
-  const file = database.url.replace('sqlite:', '')
-  const store = await openStore({ url: database.url })
+  const { url } = await databaseOfTest(createMadeSqliteFile)
+  const file = url.replace('sqlite:', '')
+  const store = await openStore({ url })
   const { counter, failures } = counterOn(store)
   counter.count(credit)
   await rename(file, `${file}-away`)
@@ -216,5 +211,4 @@ test('counts that could not be sent to the store are written later, and counts t
   await counter.stop()
   expect(await rowsOf(store)).toEqual([['0 acct_1 key_1 insufficient_credit', 2]])
   await store.close()
-  await database.remove()
 })

@@ -1,11 +1,10 @@
 import type { Kysely } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openStore } from '../store/open-store.ts'
+import { beforeEach, expect, test } from 'vitest'
 import type { Tables } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { lockWaits } from '../store/testing/lock-waits.ts'
 import { createPostgresDatabase } from '../store/testing/postgres.ts'
-import type { TestDatabase } from '../store/testing/test-databases.ts'
+import { storeOfTest } from '../store/testing/test-databases.ts'
 import type { WebhookRow } from '../store/webhook-tables.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
@@ -21,20 +20,14 @@ const ids = createIdSource({
   fillRandom: (bytes) => void crypto.getRandomValues(bytes),
 })
 
-let database: TestDatabase
 let store: Store
 let webhook: WebhookRow
 let other: WebhookRow
 
 beforeEach(async () => {
-  database = await createPostgresDatabase()
-  store = await openStore({ url: database.url })
+  store = await storeOfTest(createPostgresDatabase)
   webhook = await make('https://receiver.example/')
   other = await make('https://other.example/')
-})
-afterEach(async () => {
-  await store.close()
-  await database.remove()
 })
 
 function make(url: string): Promise<WebhookRow> {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
-import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { databaseOfTest, MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld } from '../world.ts'
 import { askForMail, codeIn, linkIn, mailSettings, ORIGIN } from './mail-gate.ts'
 import { ADA, Browser, errorOf, setUpOperator, tracesOf } from './page-client.ts'
@@ -275,8 +275,8 @@ describe('without a mail server that answers', () => {
 test.each(MADE_DATABASES)(
   'on $engine one of many simultaneous right codes signs in',
   async ({ create }) => {
-    const database = await create()
-    await world.reopen({ DATABASE_URL: database.url })
+    const { url } = await databaseOfTest(create)
+    await world.reopen({ DATABASE_URL: url })
     await setUpOperator(world, ORIGIN)
     const browser = browserAt('203.0.113.7')
     const ticket = await askForMail(browser)
@@ -285,6 +285,5 @@ test.each(MADE_DATABASES)(
     const statuses = (await Promise.all(tries)).map(({ httpStatus }) => httpStatus)
     expect(statuses.filter((httpStatus) => httpStatus === 200)).toHaveLength(1)
     await world.reopen()
-    await database.remove()
   },
 )

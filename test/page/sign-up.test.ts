@@ -2,7 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { makeLink } from '../../src/people/links.ts'
 import { remove } from '../../src/people/removal.ts'
-import { MADE_DATABASES } from '../../src/store/testing/test-databases.ts'
+import {
+  createMadeSqliteFile,
+  databaseOfTest,
+  MADE_DATABASES,
+} from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World } from '../world.ts'
 import { startProvider } from './oidc-provider.ts'
 import { begin, browserOf, finish, NOT_INVITED, ORIGIN, settingsOf } from './outside-browser.ts'
@@ -53,18 +57,12 @@ async function accountsOf(browser: Browser): Promise<readonly Record<string, unk
 }
 
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
-  let removeDatabase: () => Promise<unknown>
-
   beforeEach(async () => {
-    const database = await create()
-    removeDatabase = () => database.remove()
-    await open({ DATABASE_URL: database.url })
+    const { url } = await databaseOfTest(create)
+    await open({ DATABASE_URL: url })
     await setUpOperator(world, ORIGIN)
   })
-  afterEach(async () => {
-    await world.close()
-    await removeDatabase()
-  })
+  afterEach(() => world.close())
 
   test('a person who proves an address owns exactly one account, without credit', async () => {
     const browser = browserAt()
@@ -191,9 +189,7 @@ test('a stranger gets no email if people join only by invitation, and the page s
 })
 
 test('a sign-up link stops working when sign-up is turned off', async () => {
-  const database = await MADE_DATABASES[0]?.create()
-  if (database === undefined) throw new Error('no engine')
-  const { url: DATABASE_URL } = database
+  const { url: DATABASE_URL } = await databaseOfTest(createMadeSqliteFile)
   await open({ DATABASE_URL })
   await setUpOperator(world, ORIGIN)
   await browserAt().post('auth/mail/sign-in', { email: EVE })
@@ -203,7 +199,6 @@ test('a sign-up link stops working when sign-up is turned off', async () => {
   const answer = await browserAt().post('auth/link', { token })
   expect(errorOf(answer)).toMatchObject({ httpStatus: 404, code: 'invalid_link' })
   await world.close()
-  await database.remove()
 })
 
 test('an address that a provider calls verified can sign up, and an unverified one is refused', async () => {

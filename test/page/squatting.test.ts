@@ -3,7 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { makeLink } from '../../src/people/links.ts'
 import { remove } from '../../src/people/removal.ts'
-import { MADE_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
+import {
+  createMadeSqliteFile,
+  MADE_DATABASES,
+  type TestDatabase,
+} from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World } from '../world.ts'
 import { startProvider, type TestProvider } from './oidc-provider.ts'
 import { begin, finish, ORIGIN, settingsOf } from './outside-browser.ts'
@@ -158,9 +162,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
 
 describe('if addresses can be proved', () => {
   beforeEach(async () => {
-    const sqlite = MADE_DATABASES.find(({ engine }) => engine === 'SQLite')
-    if (sqlite === undefined) throw new Error('there is no SQLite')
-    database = await sqlite.create()
+    database = await createMadeSqliteFile()
     await open('proves')
     await setUpOperator(world, ORIGIN)
     accountId = (await world.account()).id

@@ -3,15 +3,13 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../../src/operations/gateway/upkeep.ts'
-import { openStore } from '../../src/store/open-store.ts'
-import type { Store } from '../../src/store/store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { readPeriods } from '../../src/usage/read-periods.ts'
 import { UsageRoller } from '../../src/usage/usage-roller.ts'
 import { DAY_MS } from '../../src/vocabulary/clock.ts'
 import { createIdSource, firstIdOf } from '../../src/vocabulary/ids.ts'
 import { costBehind, formatDecimal, micros } from '../../src/vocabulary/money.ts'
-import { insertBefore, openStoreBefore, type RowBefore } from './store-before.ts'
+import { insertBefore, type RowBefore, storeBefore } from './store-before.ts'
 
 /** The migration that keeps costs in columns, on the schema before it. */
 
@@ -24,14 +22,14 @@ const request = (id: string, more: RowBefore): RowBefore => ({
 })
 
 /** A store with the schema before it, and an account with a key. */
-async function openBefore(database: TestDatabase): Promise<Store> {
-  const store = await openStoreBefore(database, 32)
+async function openBefore(create: () => Promise<TestDatabase>) {
+  const { old: store, upgraded } = await storeBefore(create, 32)
   await insertBefore(store, 'accounts', [{ id: 'A', name: 'test', created_at_ms: 0 }])
   const hashes = { key_hash: 'hash', display_prefix: 'prefix' }
   await insertBefore(store, 'api_keys', [
     { id: 'K', account_id: 'A', name: 'test', ...hashes, created_at_ms: 0 },
   ])
-  return store
+  return { before: store, upgraded }
 }
 
 const cost = fc
@@ -44,7 +42,6 @@ const cost = fc
 test.each(TEST_DATABASES)(
   'on $engine earlier requests have their costs in the new form',
   async ({ create }) => {
-    const database = await create()
     const costs = fc.sample(cost, 60)
     const ids = createIdSource({
       clock: { nowMs: () => NOW_MS },
@@ -62,10 +59,9 @@ test.each(TEST_DATABASES)(
         }),
       ),
     ]
-    const before = await openBefore(database)
+    const { before, upgraded } = await openBefore(create)
     await insertBefore(before, 'requests', rows)
-    await before.close()
-    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const store = await upgraded()
     const migrated = await store.db.selectFrom('requests').selectAll().execute()
     const late = await store.db.selectFrom('late_costs').selectAll().execute()
     expect(late.length).toBe(costs.length)
@@ -82,16 +78,13 @@ test.each(TEST_DATABASES)(
         exact?.costRestPico ?? null,
       ])
     }
-    await store.close()
-    await database.remove()
   },
 )
 
 test.each(TEST_DATABASES)(
   'on $engine days that still have all requests are rolled up again, and other days are unchanged',
   async ({ create }) => {
-    const database = await create()
-    const before = await openBefore(database)
+    const { before, upgraded } = await openBefore(create)
     const [pruned, whole] = [Date.parse('2026-03-01'), Date.parse('2026-03-02')]
     const idAt = (timeMs: number) => `${firstIdOf({ prefix: 'req', timeMs })}0000000000000001`
     const more = { cost_usd: '0.000002', backed_charge_micros: 2, fee_basis_points: 0 }
@@ -120,8 +113,7 @@ test.each(TEST_DATABASES)(
         }),
       ])
     }
-    await before.close()
-    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const store = await upgraded()
     const days = async () => {
       const query = { accountId: null, apiKeyId: null, by: 'upstream' as const }
       const boundsMs = [pruned, whole, NOW_MS]
@@ -149,7 +141,5 @@ test.each(TEST_DATABASES)(
     expect(rolled.map(({ number }) => number)).toContain(whole / DAY_MS)
     const { differences } = await auditStore(store, { checks: AUDIT_CHECKS })
     expect(differences.filter(({ what }) => what.startsWith('usage_'))).toEqual([])
-    await store.close()
-    await database.remove()
   },
 )

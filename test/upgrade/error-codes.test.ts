@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../../src/operations/gateway/upkeep.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { readErrors } from '../../src/usage/read-errors.ts'
 import { UsageRoller } from '../../src/usage/usage-roller.ts'
 import { DAY_MS, HOUR_MS } from '../../src/vocabulary/clock.ts'
 import { firstIdOf } from '../../src/vocabulary/ids.ts'
-import { insertBefore, openStoreBefore } from './store-before.ts'
+import { insertBefore, storeBefore } from './store-before.ts'
 
 /** The migration that counts failed requests by error code, on the schema before it. */
 
@@ -69,11 +68,9 @@ async function fill(store: Store): Promise<void> {
 test.each(TEST_DATABASES)(
   'on $engine error codes of unpruned days are counted, and failures of pruned days are unknown',
   async ({ create }) => {
-    const database = await create()
-    const before = await openStoreBefore(database, 39)
+    const { old: before, upgraded } = await storeBefore(create, 39)
     await fill(before)
-    await before.close()
-    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const store = await upgraded()
     const expected = {
       codes: [{ code: 'upstream_error', requests: 1, latestId: idAt(WHOLE_MS) }],
       unknown: 3,
@@ -90,7 +87,5 @@ test.each(TEST_DATABASES)(
     expect(await counted()).toEqual([expected, expected])
     const { differences } = await auditStore(store, { checks: AUDIT_CHECKS })
     expect(differences.filter(({ what }) => what.startsWith('usage_'))).toEqual([])
-    await store.close()
-    await database.remove()
   },
 )

@@ -5,18 +5,16 @@ import { auditStore } from '../../src/ledger/audit/audit.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { costOfCharge, FACTS } from '../../src/ledger/testing/script.ts'
 import { AUDIT_CHECKS } from '../../src/operations/gateway/upkeep.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import { openStoreBefore } from './store-before.ts'
+import { storeBefore } from './store-before.ts'
 
 /** The migration that moves open holds to a separate table, on the schema before it. */
 
 test.each(TEST_DATABASES)(
   'on $engine a request that was open before the migration stays open, and is charged once when it ends',
   async ({ create }) => {
-    const database = await create()
-    const old = await openStoreBefore(database, 36)
+    const { old, upgraded } = await storeBefore(create, 36)
     for (const statement of [
       `insert into accounts (id, name, created_at_ms, backed_balance_micros, backed_held_micros, has_backed_credit,
         entry_count, last_credit_number, last_credit_balance_micros, open_holds)
@@ -31,8 +29,7 @@ test.each(TEST_DATABASES)(
     ]) {
       await sql.raw(statement).execute(old.db)
     }
-    await old.close()
-    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const store = await upgraded()
     const exact = async () => (await auditStore(store, { checks: AUDIT_CHECKS })).differences
     expect(await exact()).toEqual([])
     expect(await getRequest(store.db, 'R')).toMatchObject({ state: 'open', backedHeldMicros: 30 })
@@ -49,7 +46,5 @@ test.each(TEST_DATABASES)(
     }
     expect(await exact()).toEqual([])
     await ledger.close()
-    await store.close()
-    await database.remove()
   },
 )

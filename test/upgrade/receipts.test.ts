@@ -2,10 +2,9 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { getPurchase } from '../../src/ledger/purchases.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import { openStoreBefore } from './store-before.ts'
+import { storeBefore } from './store-before.ts'
 
 /** The migration that numbers receipts, on the schema before it. */
 
@@ -18,8 +17,7 @@ const PURCHASES = [
 test.each(TEST_DATABASES)(
   'on $engine purchases that were credited before get numbers in their order, and the next purchase gets the next number',
   async ({ create }) => {
-    const database = await create()
-    const old = await openStoreBefore(database, 35)
+    const { old, upgraded } = await storeBefore(create, 35)
     await sql`insert into accounts (id, name, created_at_ms) values ('A', 'A', 0)`.execute(old.db)
     for (const { id, state, currency, units, creditedAtMs } of PURCHASES) {
       const values = sql.join([id, `play:${id}`, state, currency, units, creditedAtMs].map(sql.lit))
@@ -28,8 +26,7 @@ test.each(TEST_DATABASES)(
           id, source, state, paid_currency, paid_units, credited_at_ms)
         values ('A', 'card', 1000, 0, ${values})`.execute(old.db)
     }
-    await old.close()
-    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const store = await upgraded()
     const ledger = createLedger({ location: store.location })
     await ledger.postPurchase({
       ...{ id: 'pur_d', accountId: 'A', method: 'card', source: 'play:pur_d' },
@@ -48,16 +45,13 @@ test.each(TEST_DATABASES)(
     const buyer = '{"name":"A","address":null,"tax_id":null,"email":null}'
     expect(await Promise.all(buyers)).toEqual([buyer, buyer, null])
     await ledger.close()
-    await store.close()
-    await database.remove()
   },
 )
 
 test.each(TEST_DATABASES)(
   'on $engine receipts keep the buyer that their account has at the upgrade',
   async ({ create }) => {
-    const database = await create()
-    const old = await openStoreBefore(database, 50)
+    const { old, upgraded } = await storeBefore(create, 50)
     const billing = JSON.stringify({ name: 'Helix Lab GmbH', address: null, tax_id: 'DE1' })
     await sql`insert into accounts (id, name, email, billing_json, created_at_ms)
       values ('A', 'A', 'a@example.org', ${sql.lit(billing)}, 0)`.execute(old.db)
@@ -67,22 +61,18 @@ test.each(TEST_DATABASES)(
       values ('A', 'card', 1000, 0, 'pur_a', 'play:pur_a', 'credited', 'usd', '10', 1000)`.execute(
       old.db,
     )
-    await old.close()
-    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const store = await upgraded()
     const { buyerJson } = (await getPurchase(store.db, 'pur_a')) ?? {}
     expect(JSON.parse(buyerJson ?? 'null')).toEqual({
       ...{ name: 'Helix Lab GmbH', address: null, tax_id: 'DE1', email: 'a@example.org' },
     })
-    await store.close()
-    await database.remove()
   },
 )
 
 test.each(TEST_DATABASES)(
   'on $engine earlier invitations by operators keep their inviter, and links of other kinds have none',
   async ({ create }) => {
-    const database = await create()
-    const old = await openStoreBefore(database, 35)
+    const { old, upgraded } = await storeBefore(create, 35)
     await sql`insert into users (id, email, name, created_at_ms, updated_at_ms) values ('U', 'u@example.com', 'U', 0, 0)`.execute(
       old.db,
     )
@@ -99,15 +89,12 @@ test.each(TEST_DATABASES)(
         insert into operator_actions (id, user_id, action, target_id, created_at_ms)
         values (${`act_${id}`}, 'U', 'invite', ${id}, 0)`.execute(old.db)
     }
-    await old.close()
-    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const store = await upgraded()
     const rows = await store.db.selectFrom('links').select(['id', 'inviter_id']).execute()
     expect(Object.fromEntries(rows.map((row) => [row.id, row.inviter_id]))).toEqual({
       L1: 'U',
       L2: null,
       L3: null,
     })
-    await store.close()
-    await database.remove()
   },
 )

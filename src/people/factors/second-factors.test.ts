@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { MADE_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { MADE_DATABASES } from '../../store/testing/test-databases.ts'
 import { PasskeyDevice } from '../testing/passkey-device.ts'
 import { ADA, Place, SITE } from '../testing/place.ts'
 import { listFactors } from './own-factors.ts'
@@ -9,16 +9,10 @@ import { keepChallenge, takeChallenge } from './second-factors.ts'
 const NOT_SIGNED_IN = expect.objectContaining({ code: 'not_signed_in' })
 
 describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
-  let database: TestDatabase
   let place: Place
 
   beforeEach(async () => {
-    database = await create()
-    place = await Place.open(database.url)
-  })
-  afterEach(async () => {
-    await place.close()
-    await database.remove()
+    place = await Place.on(create)
   })
 
   test('of many sign-ins with one code at the same time, one succeeds', async () => {

@@ -1,7 +1,9 @@
 import { randomFillSync } from 'node:crypto'
 import { TOTP } from 'otpauth'
+import { onTestFinished } from 'vitest'
 import { openStore } from '../../store/open-store.ts'
 import type { Store } from '../../store/store.ts'
+import { databaseOfTest, type TestDatabase } from '../../store/testing/test-databases.ts'
 import { type StartTimer, systemClock } from '../../vocabulary/clock.ts'
 import { createIdSource } from '../../vocabulary/ids.ts'
 import { makeLink } from '../links.ts'
@@ -65,6 +67,14 @@ export class Place {
     this.people = people
     this.ada = ada
     this.#afterCheck = afterCheck
+  }
+
+  /** A place on a new database, until the end of the test. */
+  static async on(create: () => Promise<TestDatabase>): Promise<Place> {
+    const { url } = await databaseOfTest(create)
+    const place = await Place.open(url)
+    onTestFinished(() => place.close())
+    return place
   }
 
   static async open(url: string): Promise<Place> {

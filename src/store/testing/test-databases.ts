@@ -1,5 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { type OpenStoreInput, openStore } from '../open-store.ts'
+import type { Store } from '../store.ts'
 import { writeMadeStore } from './made-store.ts'
 import { createPostgresDatabase } from './postgres.ts'
 import { makeStoreFolder } from './store-folder.ts'
@@ -39,4 +42,22 @@ async function createSqliteFile(): Promise<TestDatabase> {
     url: `sqlite:${join(folder, 'store.db')}`,
     remove: () => rm(folder, { recursive: true }),
   }
+}
+
+/** A new database, until the end of the test. */
+export async function databaseOfTest(create: () => Promise<TestDatabase>): Promise<TestDatabase> {
+  const database = await create()
+  onTestFinished(() => database.remove())
+  return database
+}
+
+/** A store on a new database, until the end of the test. */
+export async function storeOfTest(
+  create: () => Promise<TestDatabase>,
+  input: OpenStoreInput = {},
+): Promise<Store> {
+  const { url } = await databaseOfTest(create)
+  const store = await openStore({ url, ...input })
+  onTestFinished(() => store.close())
+  return store
 }
