@@ -267,6 +267,7 @@ describe('a copy is refused', () => {
 
   test.each([
     ['', 2, '`--to` is empty'],
+    [`sqlite:${tmpdir()}`, 1, ': unable to open database file. Check that this is a file, that'],
     ['data.db', 2, '`--to` cannot be used: a database URL is sqlite:'],
     ['postgres://ada:secret@', 2, '`--to` cannot be used: a PostgreSQL URL is postgres://'],
     [

@@ -89,6 +89,12 @@ export async function copyStore<Verified>(
   }
 }
 
+const ADVICE = {
+  postgres: 'Check that the database is running, then copy again',
+  sqlite:
+    'Check that this is a file, that this user can read and write it, and that its disk has room, then copy again',
+} as const
+
 /** Turns a failure of a store into `CopyFailed`, whose message names the store. */
 async function namingStore<T>(url: string, work: Promise<T>): Promise<T> {
   try {
@@ -99,8 +105,8 @@ async function namingStore<T>(url: string, work: Promise<T>): Promise<T> {
       error instanceof StoreRefused ||
       error instanceof SchemaMismatch
     if (!isStoreFault) throw error
-    const isAway = error instanceof StoreUnavailable && parseDatabaseUrl(url).kind === 'postgres'
-    const advice = isAway ? '. Check that the database is running, then copy again' : ''
+    const advice =
+      error instanceof StoreUnavailable ? `. ${ADVICE[parseDatabaseUrl(url).kind]}` : ''
     throw new CopyFailed(`${showDatabaseUrl(url)}: ${error.message}${advice}`, { cause: error })
   }
 }

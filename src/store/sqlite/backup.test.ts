@@ -66,6 +66,26 @@ test('a failed copy before a migration leaves no partial file, which would look 
   expect(readdirSync(folder).filter((name) => name.includes('before'))).toEqual([])
 })
 
+test('a copy before a migration removes what killed starts left of theirs, and nothing else', async () => {
+  const store = await openStore({ url: `sqlite:${file}` })
+  const left = [
+    'whole.before-27.0123456789ab.partial',
+    'whole.before-27.2.0123456789ab.partial-journal',
+  ]
+  const kept = ['whole.before-26', 'other.before-27.0123456789ab.partial', 'b.0123456789ab.partial']
+  for (const name of [...left, ...kept]) appendFileSync(join(folder, name), '')
+  await copyAside(store.db, file, 26)
+  await store.close()
+  const names = readdirSync(folder).filter((name) => /before|partial/.test(name))
+  expect(names.toSorted()).toEqual([...kept, 'whole.before-27'].toSorted())
+})
+
+test('a folder is refused with the advice to name a file in it', async () => {
+  await expect(writeNewFile(folder, async () => {})).rejects.toThrow(
+    `${folder} is a folder: name a new file in it`,
+  )
+})
+
 test('only its owner can read the file, even while it is written', async () => {
   await writeNewFile(file, async (partial) => {
     expect(statSync(partial).mode & 0o777).toBe(0o600)

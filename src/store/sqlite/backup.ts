@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
@@ -30,9 +30,22 @@ export async function copyAside(
   file: string,
   version: number,
 ): Promise<string> {
+  removeLeftCopies(file)
   const copy = freeName(`${file}.before-${version + 1}`)
   await backupStore(db, { file: copy })
   return copy
+}
+
+/**
+ * Removes the partial copies of starts that were killed: a supervisor that repeats such a start would fill the disk with
+ * them. Only one process at a time migrates a store.
+ */
+function removeLeftCopies(file: string): void {
+  const folder = dirname(file)
+  for (const name of readdirSync(folder)) {
+    const [, stem] = /^(.+)\.before-[\d.]+\.[\da-f]{12}\.partial(?:-journal)?$/.exec(name) ?? []
+    if (stem === basename(file)) rmSync(join(folder, name))
+  }
 }
 
 /** The newest copy of `copyAside` whose schema is at most `version`; null: there is none. */
@@ -86,6 +99,8 @@ export async function writeNewFile(
 }
 
 function refuseExisting(file: string): void {
+  const isFolder = statSync(file, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isFolder) throw new WrongPlace(`${file} is a folder: name a new file in it`)
   if (existsSync(file)) throw new WrongPlace(`${file} exists already: name another file`)
 }
 
