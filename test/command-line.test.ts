@@ -128,7 +128,7 @@ test('a copy that cannot be written is reported as a problem of the target, not 
   const copy = await tollgate(['copy', '--to', 'sqlite:a-file/copy'], { folder })
   expect(copy.code).toBe(1)
   expect(copy.notes).toMatch(
-    /^tollgate: nothing was copied: sqlite:\S+a-file\/copy: .+can't be created$/m,
+    /^tollgate: nothing was copied: sqlite:\S+a-file\/copy: .+can't be created\. Check that .+, then copy again$/m,
   )
 })
 

@@ -75,6 +75,12 @@ describe('a remark on a terminal', () => {
     expect(written).toBe(`${line}\n`)
   })
 
+  test('is unchanged where the terminal does not know its width, and says 0', () => {
+    const terminal = terminalOf(true, 0)
+    terminal.note(remark)
+    expect([written, terminal.columnsMax]).toEqual([`${remark}\n`, null])
+  })
+
   test('is one line in a pipe', () => {
     terminalOf(false, 30).note(remark)
     expect(written).toBe(`${remark}\n`)

@@ -47,20 +47,25 @@ export function createTerminal({
   return {
     // A window can be resized while a command runs.
     get columnsMax() {
-      return results.isTTY === true && results.columns !== undefined ? results.columns : null
+      return widthOf(results)
     },
     out: writeTo(results),
-    note: (text) => writeRemark(inColumns(text, remarks)),
+    note: (text) => writeRemark(inColumns(text, widthOf(remarks))),
     progress: show,
   }
+}
+
+/** How many columns wide a terminal is; null: it is none, or does not know, as a serial console that says 0. */
+function widthOf({ isTTY, columns = 0 }: TerminalStream): number | null {
+  return isTTY === true && columns > 0 ? columns : null
 }
 
 /** Lines with a layout of their own: commands and values, which are indented, the rows of a table, and JSON. */
 const HAS_LAYOUT = /^[ {]| {2}/
 
-/** A remark with its sentences broken between words, where a terminal would break them within a word. */
-function inColumns(text: string, { isTTY, columns }: TerminalStream): string {
-  if (isTTY !== true || columns === undefined) return text
+/** A remark with its sentences broken between words, where a terminal would break them within a word. By position: it, the columns. */
+function inColumns(text: string, columns: number | null): string {
+  if (columns === null) return text
   return text
     .split('\n')
     .flatMap((line) => (HAS_LAYOUT.test(line) ? line : brokenAt(columns, line)))
