@@ -353,8 +353,8 @@ async function rowsOfTags(lists: readonly SumRow[], all: UsageSums): Promise<rea
   }
   const untagged = subtractSums(all, allOf(lists))
   const rows: ReportRow[] = []
-  for (const [id, sums] of tags) {
-    rows.push(rowOf(id, { name: null, sums }))
+  for (const [tag, sums] of tags) {
+    rows.push(rowOf(tag, { name: null, sums }))
     if (rows.length % ROWS_AT_ONCE === 0) await turn()
   }
   rows.sort(byCharge)
