@@ -7,6 +7,9 @@ import type {
 } from '../../web/api/answers.ts'
 import { ago, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
+/** A request without the names that only operators read with it. */
+export type UnnamedRequest = Omit<OperatorRequest, 'account_name' | 'key_name' | 'key_deleted'>
+
 type Row = readonly [
   agoMs: number,
   takenMs: number | null,
@@ -21,17 +24,14 @@ type Row = readonly [
 function request(
   at: number,
   [agoMs, takenMs, model, state, keyPlace, money, tokens, failed]: Row,
-): OperatorRequest {
+): UnnamedRequest {
   const isHeld = state === 'open' || state === 'unresolved'
   const charge = isHeld ? 0 : money
   return {
     id: `req_01kbh2x9q4e7m0v6rt3z8y${String(at).padStart(4, '0')}`,
     object: 'request',
     account_id: HELIX.id,
-    account_name: HELIX.name,
     key_id: KEYS[keyPlace]?.id ?? '',
-    key_name: KEYS[keyPlace]?.name ?? null,
-    key_deleted: false,
     endpoint: model.startsWith('anthropic/') ? 'messages' : 'chat',
     upstream: 'openrouter',
     model,
@@ -74,7 +74,7 @@ function request(
 const [SONNET, GPT, GEMINI, QWEN] = MODELS
 
 /** Its newest requests: one of each state. */
-export const REQUESTS: readonly OperatorRequest[] = (
+export const REQUESTS: readonly UnnamedRequest[] = (
   [
     [3_000, null, SONNET, 'open', 0, 97_700],
     [10_400, null, GEMINI, 'open', 0, 128_200],
@@ -97,7 +97,7 @@ export const REQUESTS: readonly OperatorRequest[] = (
 const ERROR_ID = REQUESTS.find(({ error_code: code }) => code === 'upstream_error')?.id ?? ''
 
 /** A request whose charge is its tokens times its prices. */
-export const PRICED: OperatorRequest = {
+export const PRICED: UnnamedRequest = {
   ...request(99, [51_000, 2_100, 'openai/gpt-6-mini', 'final', 0, 2_701, [1_839, 61]]),
   usage: {
     ...{ input_tokens: 1_839, output_tokens: 61, reasoning_tokens: 0, image_output_tokens: 0 },
@@ -126,7 +126,7 @@ const PRICES: OperatorRequestPrices = {
 }
 
 /** The prices of a request as operators read them: of all but {@link PRICED}, the provider reported the cost. */
-export function pricesOf({ id, charge }: OperatorRequest): OperatorRequestPrices {
+export function pricesOf({ id, charge }: UnnamedRequest): OperatorRequestPrices {
   if (id === PRICED.id) return PRICES
   return { ...PRICES, request_id: id, charge, basis: charge === 0 ? 'none' : 'reported', lines: [] }
 }

@@ -6,7 +6,6 @@ import { forCustomers } from '../../src/operations/customer-fields.ts'
 import { requestPricesShape } from '../../src/operations/requests/request-prices.ts'
 import { requestShape } from '../../src/operations/requests/requests.ts'
 import { listen } from '../../src/vocabulary/testing/listen.ts'
-import type { OperatorRequest } from '../../web/api/answers.ts'
 import { BALANCE, ENTRIES, SESSIONS, STATEMENT } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
 import { listOf } from './stand-in-data.ts'
@@ -33,7 +32,14 @@ import {
   WEBHOOKS,
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
-import { PRICED, pricesOf, REQUESTS, refusalsOf, SUMMARY } from './stand-in-requests.ts'
+import {
+  PRICED,
+  pricesOf,
+  REQUESTS,
+  refusalsOf,
+  SUMMARY,
+  type UnnamedRequest,
+} from './stand-in-requests.ts'
 import {
   BILLING,
   BOUGHT_ID,
@@ -195,7 +201,7 @@ const asCustomersReadIt = (request: unknown): unknown =>
   forCustomers(requestShape).withoutHidden?.(request)
 
 /** One request and its prices, for members and for operators. */
-function answersOfRequest(request: OperatorRequest): (readonly [string, unknown])[] {
+function answersOfRequest(request: UnnamedRequest): (readonly [string, unknown])[] {
   const prices = pricesOf(request)
   const charged = forCustomers(requestPricesShape).withoutHidden?.(prices)
   return [
