@@ -2,18 +2,16 @@ import type { Locator, Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { expectGoodPage } from './chromium.ts'
 import { test } from './page-test.ts'
-import { EMPTY, json, type StandIn } from './stand-in.ts'
-import { DAY_MS, HELIX, KEYS, NOW, START } from './stand-in-data.ts'
+import { json, type StandIn } from './stand-in.ts'
+import { at, DAY_MS, HELIX, KEYS, listOf, NOW, START } from './stand-in-data.ts'
 import { WEBHOOKS } from './stand-in-operator.ts'
 import { begunAt } from './stand-in-sale.ts'
 
 /** Events elsewhere while the page is open: a sign-out, an upgrade, another operator's change, a model that leaves. */
 
-const at = (section: string) => `${HELIX.id}/${section}`
-
 const SIGNED_OUT = { kind: 'refusal', httpStatus: 401, message: 'Sign in first.' } as const
 
-const KEY_LIST = json({ ...EMPTY, data: KEYS })
+const KEY_LIST = json(listOf(KEYS))
 
 /** Has the page read again what it shows, as a tab does that is opened again. */
 async function comeBack(page: Page): Promise<void> {
@@ -112,7 +110,7 @@ test('after the upgrade of an open page, a field that it does not know leads to 
   server,
 }) => {
   const [key] = KEYS
-  server.answer('/keys', json({ ...EMPTY, data: [{ ...key, state: 'frozen_by_a_later_version' }] }))
+  server.answer('/keys', json(listOf([{ ...key, state: 'frozen_by_a_later_version' }])))
   await page.goto(`${server.address}/app/${at('keys')}`)
   const words = page.getByText('tollgate may have been upgraded since this page was loaded.')
   await words.waitFor()
@@ -260,7 +258,7 @@ const TURNED: readonly Turned[] = [
     changed: (server) =>
       server.answer(
         '/operator/webhooks',
-        json({ ...EMPTY, data: WEBHOOKS.map((each) => ({ ...each, disabled: true })) }),
+        json(listOf(WEBHOOKS.map((each) => ({ ...each, disabled: true })))),
       ),
   },
   {
@@ -333,4 +331,24 @@ test('a passkey of another address of tollgate is named at the sign-in', async (
   server.answer('/start', json({ ...START, signed_in: false, factor_needed }))
   await page.goto(`${server.address}/app/second-factor`)
   await page.getByText('Your passkey belongs to another address of this service.').waitFor()
+})
+
+test('the confirmation of added credit has the amount that was sent, not one that was typed meanwhile', async ({
+  ownPage: page,
+  server,
+}) => {
+  const typed = Promise.withResolvers<void>()
+  await page.route(/\/credit$/, async (route) => {
+    await typed.promise
+    await route.fulfill({ status: 201, json: {} })
+  })
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}`)
+  await page.getByRole('button', { name: 'Add credit' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add credit' })
+  await dialog.getByLabel('Amount').fill('25')
+  await dialog.getByLabel('Reference').fill('invoice-7')
+  await dialog.getByRole('button', { name: 'Add $25.00' }).click()
+  await dialog.getByLabel('Amount').fill('7')
+  typed.resolve()
+  await page.getByText('$25.00 of paid credit added.').waitFor()
 })

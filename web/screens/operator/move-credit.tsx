@@ -100,9 +100,9 @@ function useMove({ account, first }: Omit<MoveCreditProps, 'onClose'>, onClose: 
   const amountMicros = read !== null && read > 0 ? read : null
   const send = useOperatorWrite(
     (added: Input<'addCredit', 'operator'>) => asOperator('addCredit', added),
-    () => {
+    (_, { amount: added, kind }) => {
       onClose()
-      showToast(`${money(amountMicros ?? 0)} ${DONE[move]}.`)
+      showToast(`${money(Math.abs(added))} ${DONE[added < 0 ? 'chargeback' : kind]}.`)
     },
   )
   const amount = { typed, amountMicros, isWrong: typed.trim() !== '' && amountMicros === null }
