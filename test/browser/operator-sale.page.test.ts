@@ -3,6 +3,7 @@ import { expectFits } from './chromium.ts'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
+import { HELIX, listOf } from './stand-in-data.ts'
 import { HELD, REVERSED } from './stand-in-sale.ts'
 
 /** Purchases, for operators: each screen with its states, and the decisions. */
@@ -22,7 +23,7 @@ const SCREENS: readonly Screen[] = [
     ['op-purchases-none', json(EMPTY), 'No purchases yet'],
   ]),
   ...answeredScreens({ path: `${PATH}?list=reversed`, pathEnd: '/operator/purchases' }, [
-    ['op-purchases-reversed', json({ ...EMPTY, data: REVERSED }), '$8.00 removed, $17.00 left'],
+    ['op-purchases-reversed', json(listOf(REVERSED)), '$8.00 removed, $17.00 left'],
     ['op-purchases-not-reversed', json(EMPTY), 'No refunds or disputes'],
   ]),
   {
@@ -69,11 +70,20 @@ test('Purchases begins with those on hold, else with all, and shows where a paym
   expect(await howToRefund.count()).toBe(0)
 })
 
+test('a purchase that is approved first pays the debt of its account', async ({ page, server }) => {
+  const backed = { balance: -4_200_000, held: 0, available: 0 }
+  const account = { ...HELIX, credit: { ...HELIX.credit, backed } }
+  server.answer(`/operator/accounts/${HELIX.id}`, json(account))
+  await page.goto(`${server.address}/app/${PATH}`)
+  await press('Approve $900.00 of Helix Lab')(page)
+  await page.getByText('Helix Lab has $0.00 available now, and $895.80 then.').waitFor()
+})
+
 test('the ID of a purchase is on one line, however wide the window is', async ({
   page,
   server,
 }) => {
-  server.answer('/operator/purchases', json({ ...EMPTY, data: [...HELD, ...REVERSED] }))
+  server.answer('/operator/purchases', json(listOf([...HELD, ...REVERSED])))
   await page.goto(`${server.address}/app/${PATH}?list=all`)
   const ids = page.locator('td .mono', { hasText: /^pur_/ })
   await ids.first().waitFor()

@@ -3,13 +3,14 @@ import { TEXT_CHARS_MAX } from '../../../src/vocabulary/text-chars.ts'
 import { asOperator } from '../../api/calls.ts'
 import { type ListedPurchase, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
+import { Confirm } from '../../parts/confirm.tsx'
 import { Line } from '../../parts/drawer-part.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { showToast } from '../../parts/toast.ts'
 import { methodName, paidText } from '../credit/purchase-words.ts'
-import { useOperatorWrite } from './use-operator-write.ts'
+import { OPERATOR_READS, useOperatorWrite } from './use-operator-write.ts'
 
 /** The purchase to decide about. */
 export interface PurchaseDialogProps {
@@ -21,30 +22,25 @@ export interface PurchaseDialogProps {
 export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
   const { id, account_id: accountId, credit } = purchase
   const { data: account } = useQuery(oneAccountQuery(accountId))
-  const decide = useOperatorWrite(
-    (purchase_id: string) => asOperator('creditPurchase', { purchase_id }),
-    () => {
-      onClose()
-      showToast('Purchase approved.')
-    },
-  )
+  const { balance = 0, held = 0, available = 0 } = account?.credit.backed ?? {}
   return (
-    <FormDialog
+    <Confirm
       title={`Add ${money(credit)} for this purchase?`}
       submit={`Add ${money(credit)}`}
-      write={decide}
-      onSubmit={() => decide.mutate(id)}
+      send={() => asOperator('creditPurchase', { purchase_id: id })}
+      reads={OPERATOR_READS}
+      done="Purchase approved."
       onClose={onClose}
     >
       <Facts purchase={purchase} />
       <p>
         {account === undefined
           ? `The account gets ${money(credit)} of paid credit.`
-          : `${account.name} has ${money(account.credit.backed.available)} available now, and ${money(account.credit.backed.available + credit)} then.`}{' '}
+          : `${account.name} has ${money(available)} available now, and ${money(Math.max(0, balance + credit - held))} then.`}{' '}
         tollgate first asks the provider about the payment again. A part that was refunded meanwhile
         is not added.
       </p>
-    </FormDialog>
+    </Confirm>
   )
 }
 
