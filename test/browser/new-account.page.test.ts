@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { EMPTY, json, silent } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { HELIX, listOf, ME } from './stand-in-data.ts'
 import { INVITATIONS } from './stand-in-operator.ts'
 import { FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
 
@@ -152,4 +152,18 @@ describe('an account in debt', () => {
     await page.getByRole('button', { name: 'Resume account' }).click()
     await page.getByRole('dialog').getByText('The account owes $4.20').waitFor()
   })
+})
+
+test('the first account of an operator is counted in the side bar', async ({ page, server }) => {
+  server.answer('/me', json({ ...ME, accounts: [] }))
+  server.answer('GET /operator/accounts', json(EMPTY))
+  await page.goto(`${server.address}/app/`)
+  await page.getByLabel('Name').fill(HELIX.name)
+  server.answer('/me', json(ME))
+  server.answer('GET /operator/accounts', json(listOf([HELIX])))
+  server.answer('POST /operator/own-accounts', json(HELIX))
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByRole('button', { name: 'Helix Lab' }).click()
+  await page.getByRole('link', { name: 'Operator: all accounts' }).click()
+  await page.getByRole('link', { name: 'Accounts 1', exact: true }).waitFor()
 })

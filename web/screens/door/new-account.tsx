@@ -45,6 +45,7 @@ function NewAccountForm() {
   const create = useSend({
     mutationFn: (name: string) => asOperator('createOwnAccount', { name, email: null }),
     async onSuccess({ id }) {
+      void queries.invalidateQueries({ queryKey: ['operator'] })
       await queries.invalidateQueries({ queryKey: meQuery.queryKey })
       await navigate({ to: '/$account/overview', params: { account: id } })
     },
