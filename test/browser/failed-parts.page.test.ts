@@ -3,12 +3,10 @@ import { expect } from 'vitest'
 import { expectGoodPage } from './chromium.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { at, FACTOR_REQUIRED, HELIX, ME, NEW_RECOVERY_CODES } from './stand-in-data.ts'
 import { TOKENS } from './stand-in-operator.ts'
 
 /** Parts of a screen whose own call failed: lists of options, an order by usage, counts. */
-
-const at = (section: string) => `${HELIX.id}/${section}`
 
 /** Opens the panel of a filter, in which a list could not be loaded; then it can be. */
 async function expectFailedList(
@@ -109,4 +107,24 @@ test('a count in the side bar that could not be loaded is not missing', async ({
     await page.getByRole('link', { name: `${name} number not loaded` }).waitFor()
   }
   await expectGoodPage(page)
+})
+
+test('the setup of a second factor says so where the server does not answer at its end', async ({
+  page,
+  server,
+}) => {
+  server.answer('/me', json(FACTOR_REQUIRED))
+  server.answer('POST /auth/factors/app', json(NEW_RECOVERY_CODES))
+  await page.goto(`${server.address}/app/set-up-second-factor`)
+  await page.getByRole('button', { name: 'Set up an app' }).click()
+  await page.getByLabel('Code').fill('123456')
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  const saved = page.getByRole('button', { name: 'I saved the codes' })
+  await saved.waitFor()
+  server.answer('/me', down)
+  await saved.click()
+  await page.getByRole('alert').getByText('The store is busy.').waitFor()
+  server.answer('/me', json(ME))
+  await saved.click()
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
 })

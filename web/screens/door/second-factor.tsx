@@ -1,7 +1,8 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
+import { factorsQuery } from '../../api/queries.ts'
 import { useSend } from '../../api/use-write.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { LeaveUncopied } from '../../parts/made-secret.tsx'
@@ -96,20 +97,17 @@ function Lead({ email }: { email: string }) {
 export function SetUpFactor() {
   const { next = '/' } = setUpRoute.useSearch()
   const enter = useEnter()
-  const queries = useQueryClient()
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   const [isKept, setKept] = useState(false)
   const [isPasskey, setPasskey] = useState(false)
-  const { data: factors } = useQuery({
-    queryKey: ['factors'],
-    queryFn: ({ signal }) => asBrowser('listFactors', {}, signal),
-  })
+  const { data: factors } = useQuery(factorsQuery)
   const canAddPasskey = hasPasskeys() && factors !== undefined && factors.passkey_host !== null
-  const onAdded = (made: readonly string[] | null) => (made === null ? void goOn() : setCodes(made))
-  const goOn = async () => {
-    queries.clear()
-    await enter(await asBrowser('getMe', {}), next)
-  }
+  const leave = useSend({
+    mutationFn: () => asBrowser('getMe', {}),
+    onSuccess: (me) => enter(me, next),
+  })
+  const onAdded = (made: readonly string[] | null) =>
+    made === null ? leave.mutate() : setCodes(made)
   return (
     <Door
       title="Set up a second factor"
@@ -123,7 +121,7 @@ export function SetUpFactor() {
               onCopied={() => setKept(true)}
               onDone={() => {
                 setKept(true)
-                void goOn()
+                leave.mutate()
               }}
             />
             <LeaveUncopied
@@ -135,6 +133,7 @@ export function SetUpFactor() {
             />
           </>
         )}
+        <Problem text={leave.error?.message} />
         {codes === null && isPasskey && <AddPasskey onAdded={onAdded} />}
         {codes === null && !isPasskey && <SetUpApp onAdded={onAdded} />}
       </div>
