@@ -2,13 +2,12 @@ import { expect } from 'vitest'
 import { expectGoodPage, takePicture } from './chromium.ts'
 import { test } from './page-test.ts'
 import { down, json } from './stand-in.ts'
-import { STATEMENT } from './stand-in-credit.ts'
-import { HELIX, ME, START, WITH_MAIL } from './stand-in-data.ts'
+import { NO_BALANCE, NO_STATEMENT, STATEMENT } from './stand-in-credit.ts'
+import { at, HELIX, ME, START, WITH_MAIL } from './stand-in-data.ts'
+import { FIRST_OVERVIEW } from './stand-in-overview.ts'
 import { BOUGHT_ID, PENDING } from './stand-in-sale.ts'
 
 /** Sentences on Credit about its sale, removals and emails. */
-
-const at = (section: string) => `${HELIX.id}/${section}`
 
 test('Credit says how much was removed, and that credit is not sold if the operator sells none', async ({
   page,
@@ -180,4 +179,23 @@ test('Credit and Overview name free credit next to the paid credit, and Top-ups 
   await page.getByRole('table').getByText('Free credit given').waitFor()
   const csv = page.getByRole('link', { name: 'CSV' })
   expect(await csv.getAttribute('href')).toContain(encodeURIComponent('grant'))
+})
+
+test('members are not asked to add credit, which only owners can', async ({ page, server }) => {
+  const [account] = ME.accounts
+  const user = { ...ME.user, is_operator: false }
+  server.answer('/me', json({ ...ME, user, accounts: [{ ...account, role: 'member' }] }))
+  server.answer('/statement', json(NO_STATEMENT))
+  server.answer('/balance', json(NO_BALANCE))
+  await page.goto(`${server.address}/app/${at('credit')}`)
+  await page.getByText('Ask an owner of the account to add credit.').waitFor()
+  const attention = [{ kind: 'no_credit', owed: 0 }]
+  server.answer('/overview', json({ ...FIRST_OVERVIEW, attention }))
+  await page.goto(`${server.address}/app/${at('overview')}`)
+  await page.getByText(/^Create a key, put it into/).waitFor()
+  const estimate = { object: 'hold_estimate', hold: 2_100_000, available: 1_400_000 }
+  server.answer('/playground/estimate', json(estimate))
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  await page.getByLabel('Message', { exact: true }).fill('Hello')
+  await page.getByText('or ask an owner of the account to add credit.').waitFor()
 })

@@ -17,7 +17,7 @@ import { Prose } from '../../parts/prose.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountPaths, useIsTab } from '../../shell/account-screen.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useAccountName } from '../../shell/use-account.ts'
 import { isSpend, isTopUp, sumOf } from './balance-days.ts'
 import { balanceText, type Changed, changeText, spendText } from './change-text.ts'
 import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
@@ -77,13 +77,16 @@ export function StatementList({ query, isNew, ...list }: StatementListProps) {
 
 function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
   const isTab = useIsTab()
+  const { role } = useAccountName()
   if (isNew) {
     return (
       <Empty title="No credit yet.">
         <p>
           {isTab
             ? 'Add credit, and it appears here with its reference.'
-            : 'Add credit or redeem a code to send requests.'}
+            : role === 'member'
+              ? 'Ask an owner of the account to add credit.'
+              : 'Add credit or redeem a code to send requests.'}
         </p>
       </Empty>
     )

@@ -17,7 +17,7 @@ import { Snippet } from '../../parts/snippet.tsx'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { AddCreditLink } from '../../shell/add-credit-link.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useAccountName } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { Attention } from './attention.tsx'
 import { CreditCard, GreyCreditCard } from './credit-card.tsx'
@@ -125,14 +125,15 @@ function FirstRequest({
   credit,
 }: Pick<Overview, 'credit'> & { readonly hasCredit: boolean }) {
   const account = useAccountId()
+  const { role } = useAccountName()
   return (
     <>
       <section className="card blank">
         <h2>No requests yet</h2>
         <p>
-          {hasCredit ? 'Create a key' : 'Add credit, create a key'}, put it into{' '}
-          <span className="mono">{KEY_VARIABLE}</span> and run the line below. The request appears
-          here and in Activity within seconds.
+          {hasCredit || role === 'member' ? 'Create a key' : 'Add credit, create a key'}, put it
+          into <span className="mono">{KEY_VARIABLE}</span> and run the line below. The request
+          appears here and in Activity within seconds.
         </p>
         {!hasCredit && <p>{refusedWithoutCredit(credit)}</p>}
         <span className="flex flex-wrap gap-2">

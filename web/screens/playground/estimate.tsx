@@ -54,9 +54,13 @@ function EstimateText({ hold, available }: HoldEstimate) {
       <>
         This needs a hold of <b>{holdText(hold)}</b>; {money(available)} is available.{' '}
         {available > 0 && 'Lower the output cap or '}
-        <Link className="link" to="/$account/credit" params={params}>
-          {available > 0 ? 'add credit' : 'Add credit'}
-        </Link>
+        {role === 'member' ? (
+          `${available > 0 ? 'ask' : 'Ask'} an owner of the account to add credit`
+        ) : (
+          <Link className="link" to="/$account/credit" params={params}>
+            {available > 0 ? 'add credit' : 'Add credit'}
+          </Link>
+        )}
         .
       </>
     )
