@@ -3,8 +3,8 @@ import { expectFits } from './chromium.ts'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
-import { ACCOUNTS, HEALTH } from './stand-in-operator.ts'
+import { HELIX, listOf } from './stand-in-data.ts'
+import { ACCOUNTS, HEALTH, WEBHOOKS } from './stand-in-operator.ts'
 import { OPERATOR_REPORT, TOP_UPS } from './stand-in-usage.ts'
 
 /** Home of operators. */
@@ -99,6 +99,23 @@ test('a row that needs attention is one link with a chevron', async ({ page, ser
     await row.click({ position: { x: (box?.width ?? 0) - 4, y: 4 } })
     await page.waitForURL((url) => !url.pathname.endsWith(path))
   }
+})
+
+test('two webhooks of one host that fail have a line each, also once other lines are gone', async ({
+  page,
+  server,
+}) => {
+  const [webhook] = WEBHOOKS
+  server.answer('/operator/webhooks', json(listOf([webhook, { ...webhook, id: 'hook_2' }])))
+  await page.goto(`${server.address}/app/operator`)
+  const lines = page
+    .getByRole('listitem')
+    .filter({ hasText: 'Webhook desk.helix.example is failing' })
+  await expect.poll(() => lines.count()).toBe(2)
+  server.answer('/operator/upstreams', json(EMPTY))
+  await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+  await page.getByText('openrouter fails').waitFor({ state: 'detached' })
+  expect(await lines.count()).toBe(2)
 })
 
 test('a purchase that needs attention names its way of payment in words', async ({

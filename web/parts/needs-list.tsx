@@ -41,8 +41,9 @@ const TONES = { bad: 'text-bad', wait: 'text-wait', info: 'text-info' } as const
 export function NeedsList({ needs }: { needs: readonly Need[] }) {
   return (
     <ul className="needs links pt-1">
-      {needs.map(({ tone, icon, title, note, link }) => (
-        <li key={title}>
+      {needs.map(({ tone, icon, title, note, link }, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: two rows can have the same title, and none has a state
+        <li key={place}>
           <span className={TONES[tone]}>
             <Icon name={icon} />
           </span>
