@@ -3,7 +3,7 @@ import { expectFits } from './chromium.ts'
 import { testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { EMPTY, json } from './stand-in.ts'
-import { HELIX, KEYS, ME } from './stand-in-data.ts'
+import { HELIX, KEYS, listOf, ME } from './stand-in-data.ts'
 import { ACTIONS } from './stand-in-desk.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 
@@ -106,13 +106,13 @@ test('the band of a suspended account says who suspended it, as the audit log ha
   const suspensions = ACTIONS.filter(({ detail }) => detail['disabled'] === true)
   server.answer('/operator/actions', {
     kind: 'by',
-    of: (query) => ({ ...EMPTY, data: query.get('since') === at ? suspensions : ACTIONS }),
+    of: (query) => listOf(query.get('since') === at ? suspensions : ACTIONS),
   })
   await page.goto(`${server.address}/app${path}`)
   const band = page.getByRole('region', { name: 'Suspended' })
   const rest = 'are refused; its credit and history are kept. Note for members: “Unpaid.”'
   await band.getByText(`Suspended by Mira Okafor. Requests with its 6 keys ${rest}`).waitFor()
-  server.answer('/keys', json({ ...EMPTY, data: KEYS, has_more: true, next_cursor: 'next' }))
+  server.answer('/keys', json(listOf(KEYS, 'next')))
   // A suspension that is older than the log.
   server.answer('/operator/actions', json(EMPTY))
   await page.reload()
@@ -142,4 +142,20 @@ test('on a phone, a long name of an account has the whole width, and a short one
     await gap('Brightwater University, Department of Computational Linguistics'),
   ).toBeGreaterThan(0)
   expect((await heading.boundingBox())?.height).toBeLessThan(28 * 3 + 4)
+})
+
+test('Back from an account that was just created leads to the list, not to the form', async ({
+  page,
+  server,
+}) => {
+  server.answer('POST /operator/accounts', json(HELIX))
+  await page.goto(`${server.address}/app/operator/accounts`)
+  await page.getByRole('button', { name: 'Create account' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Create account' })
+  await dialog.getByLabel('Name').fill(HELIX.name)
+  await dialog.getByRole('button', { name: 'Create account' }).click()
+  await page.waitForURL(`${server.address}/app/operator/accounts/${HELIX.id}`)
+  await page.goBack()
+  await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
+  expect(await dialog.count()).toBe(0)
 })

@@ -3,8 +3,8 @@ import { readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import { hrefOf } from '../../api/calls.ts'
 import { type AccountsOrder, accountsInput } from '../../api/operator.ts'
 import { setFields, textOf } from '../../format/address.ts'
+import { AddButton, CsvLink } from '../../parts/buttons.tsx'
 import { FindField } from '../../parts/find-field.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
@@ -45,18 +45,8 @@ export function AccountsScreen() {
             })
           }
         />
-        <a className="btn" href={csv} download="accounts.csv">
-          <Icon name="download" />
-          CSV
-        </a>
-        <button
-          type="button"
-          className="btn pri"
-          onClick={() => change({ ...filters, create: true })}
-        >
-          <Icon name="plus" />
-          Create account
-        </button>
+        <CsvLink href={csv} name="accounts.csv" />
+        <AddButton onClick={() => change({ ...filters, create: true })}>Create account</AddButton>
       </ScreenTop>
       <Filters filters={filters} onChange={change} />
       <AccountTable
@@ -72,6 +62,8 @@ export function AccountsScreen() {
             void navigate({
               to: '/operator/accounts/$account',
               params: { account: id },
+              // Back leads to the list, without the form.
+              replace: true,
             })
           }
         />
