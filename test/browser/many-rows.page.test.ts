@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { test } from './page-test.ts'
-import { EMPTY, json } from './stand-in.ts'
-import { HELIX, KEYS } from './stand-in-data.ts'
+import { json } from './stand-in.ts'
+import { at, HELIX, KEYS, listOf } from './stand-in-data.ts'
 import { UPSTREAMS } from './stand-in-desk.ts'
 import { MODEL_LIST } from './stand-in-models.ts'
 import { INVITATIONS, MEMBERS } from './stand-in-operator.ts'
@@ -9,7 +9,6 @@ import { REQUESTS } from './stand-in-requests.ts'
 
 /** Accounts and gateways with more rows than a screen or a page of a list has. */
 
-const at = (section: string) => `${HELIX.id}/${section}`
 const many = <Row>(count: number, row: (place: number) => Row): readonly Row[] =>
   Array.from({ length: count }, (_, place) => row(place))
 
@@ -43,7 +42,7 @@ test('members and upstreams are found by a field once they are many', async ({ p
     name: `Person ${place}`,
     email: `p${place}@helix.example`,
   }))
-  server.answer('/members', json({ ...EMPTY, data }))
+  server.answer('/members', json(listOf(data)))
   await page.goto(`${server.address}/app/${at('members')}`)
   const field = page.getByRole('searchbox', { name: 'Name or email' })
   await field.fill('p45@')
@@ -57,7 +56,7 @@ test('members and upstreams are found by a field once they are many', async ({ p
 
   const upstreams = many(40, (place) => ({ ...UPSTREAMS[1], name: `up-${place}`, requests: place }))
   const failing = { ...UPSTREAMS[0], name: 'failing', state: 'failing' }
-  server.answer('/operator/upstreams', json({ ...EMPTY, data: [...upstreams, failing] }))
+  server.answer('/operator/upstreams', json(listOf([...upstreams, failing])))
   await page.goto(`${server.address}/app/operator/upstreams`)
   await page.getByRole('searchbox', { name: 'Name of an upstream' }).fill('up-39')
   await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
@@ -78,8 +77,8 @@ test('invitations are found by a field once they are many, of accounts and of op
     id: `link_${place}`,
     email: `p${place}@helix.example`,
   }))
-  server.answer('/invitations', json({ ...EMPTY, data }))
-  server.answer('/operator/invitations', json({ ...EMPTY, data }))
+  server.answer('/invitations', json(listOf(data)))
+  server.answer('/operator/invitations', json(listOf(data)))
   for (const path of [at('members'), 'operator/operators']) {
     await page.goto(`${server.address}/app/${path}`)
     const rows = page.getByRole('table', { name: 'Open invitations' }).locator('tbody tr')
@@ -97,15 +96,17 @@ test('keys beyond the newest page have their names in Activity, the palette and 
   server,
 }) => {
   const old = { ...KEYS[0], id: 'key_01kbh0c7x5qv3m9t2r8w6e9999', name: 'the oldest key' }
-  const playground = { ...old, id: 'key_01kbh0c7x5qv3m9t2r8w6e9998', name: 'Playground' }
+  // A person's own key can have the same name; only the one of the Playground has no text.
+  const own = { ...old, id: 'key_01kbh0c7x5qv3m9t2r8w6e9998', name: 'Playground' }
+  const playground = { ...own, id: 'key_01kbh0c7x5qv3m9t2r8w6e9997', prefix: '' }
   server.answer('/keys', {
     kind: 'by',
     of: (query) =>
       query.get('search') === null
-        ? { ...EMPTY, data: KEYS, has_more: true, next_cursor: 'next' }
-        : { ...EMPTY, data: [old, { ...playground, credit_limit: 5_000_000, spend: 0, held: 0 }] },
+        ? listOf(KEYS, 'next')
+        : listOf([old, own, { ...playground, credit_limit: 5_000_000, spend: 0, held: 0 }]),
   })
-  server.answer('/requests', json({ ...EMPTY, data: [{ ...REQUESTS[4], key_id: old.id }] }))
+  server.answer('/requests', json(listOf([{ ...REQUESTS[4], key_id: old.id }])))
   server.answer('/usage/report', {
     kind: 'by',
     of: (query) => ({
@@ -122,4 +123,13 @@ test('keys beyond the newest page have their names in Activity, the palette and 
   await page.getByRole('option', { name: 'the oldest key' }).waitFor()
   await page.goto(`${server.address}/app/${at('playground')}`)
   await page.getByText('$5.00 of $5.00 left').waitFor()
+})
+
+test('the list of keys continues below its first 50', async ({ page, server }) => {
+  server.answer('/keys', json(listOf(KEYS, 'next')))
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByRole('button', { name: 'Older keys' }).click()
+  await expect
+    .poll(() => server.asked)
+    .toContain(`GET accounts/${HELIX.id}/keys?limit=50&cursor=next`)
 })
