@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn } from './stand-in.ts'
-import { HELIX, ME, NOW } from './stand-in-data.ts'
+import { HELIX, listOf, ME, NOW } from './stand-in-data.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { USAGE_BY_TAG } from './stand-in-usage.ts'
 
@@ -14,8 +14,17 @@ test.beforeEach(async ({ page, server }) => {
 })
 
 const polls = ({ asked }: StandIn) => asked.filter((one) => /^GET .*\/requests\?/.test(one))
-const listed = (data: readonly unknown[]) => ({ ...EMPTY, data })
 const searched = (page: Page) => new URL(page.url()).searchParams
+
+/** Has the list go on with one request; each read of the newest has another cursor. */
+function answerOlder(server: StandIn): void {
+  let cursors = 0
+  const old = { ...REQUESTS[4], id: 'req_old', model: 'acme/long-ago' }
+  server.answer('/requests', {
+    kind: 'by',
+    of: (query) => (query.has('cursor') ? listOf([old]) : listOf(REQUESTS, `cursor_${++cursors}`)),
+  })
+}
 
 test('keys move through the rows, open a request, go to the next one and close it', async ({
   page,
@@ -86,7 +95,7 @@ test('filters that no request matches are cleared by the button of the empty lis
 
 test('an estimated charge is marked in its row and in the drawer', async ({ page, server }) => {
   const estimate = { ...REQUESTS[4], estimated: true }
-  server.answer('/requests', json(listed([estimate])))
+  server.answer('/requests', json(listOf([estimate])))
   await page.getByRole('row').filter({ hasText: 'est. $0.0185' }).click()
   const drawer = page.getByRole('complementary', { name: 'Request' })
   await drawer.getByText('Charge (estimate)').waitFor()
@@ -99,7 +108,7 @@ test('a new request appears in the list without a reload, unless the list is pau
 }) => {
   const [newest] = REQUESTS
   const more = { ...newest, id: 'req_new', model: 'acme/just-now' }
-  server.answer('/requests', json(listed([more, ...REQUESTS])))
+  server.answer('/requests', json(listOf([more, ...REQUESTS])))
   await page.getByText('acme/just-now').waitFor()
   await page.getByRole('button', { name: 'Live' }).click()
   await page.getByRole('button', { name: 'Paused' }).waitFor()
@@ -109,15 +118,7 @@ test('older requests stay when the page is returned to, and the newest are not r
   page,
   server,
 }) => {
-  let cursors = 0
-  const old = { ...REQUESTS[4], id: 'req_old', model: 'acme/long-ago' }
-  server.answer('/requests', {
-    kind: 'by',
-    of: (query) =>
-      query.has('cursor')
-        ? listed([old])
-        : { ...listed(REQUESTS), has_more: true, next_cursor: `cursor_${++cursors}` },
-  })
+  answerOlder(server)
   await page.getByRole('button', { name: 'Older requests' }).click()
   await page.getByText('acme/long-ago').waitFor()
   const before = polls(server).length
@@ -126,6 +127,32 @@ test('older requests stay when the page is returned to, and the newest are not r
   await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
   await expect.poll(others).toBeGreaterThan(othersBefore)
   expect(polls(server).length).toBe(before)
+  expect(await page.getByText('acme/long-ago').count()).toBe(1)
+})
+
+test('a poll that is under way when older requests are asked for takes none of them away', async ({
+  ownPage: page,
+  server,
+}) => {
+  answerOlder(server)
+  await page.goto(`${server.address}/app/${HELIX.id}/activity`)
+  await page.getByText('Unresolved').waitFor()
+  const polled = Promise.withResolvers<void>()
+  const shown = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  await page.route(/\/requests\?(?!.*cursor=)/, async (route) => {
+    polled.resolve()
+    await shown.promise
+    const response = await route.fetch()
+    await route.fulfill({ response }).catch(() => undefined)
+    answered.resolve()
+  })
+  await polled.promise
+  await page.getByRole('button', { name: 'Older requests' }).click()
+  await page.getByText('acme/long-ago').waitFor()
+  shown.resolve()
+  await answered.promise
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(drawn)))
   expect(await page.getByText('acme/long-ago').count()).toBe(1)
 })
 
