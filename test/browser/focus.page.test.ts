@@ -211,3 +211,14 @@ test('a press beside every control takes the focus away, also when a row goes la
   await page.getByText(String(key?.name)).waitFor({ state: 'detached' })
   expect(await focused(page)).not.toBe(`Actions for ${nextKey?.name}`)
 })
+
+test.for([
+  ['sign-in-by-mail', 'Email'],
+  ['reset#a-token', 'Password'],
+  ['invite#a-token', 'Name'],
+])('the first field of %s has the focus', async ([path, label], { page, server }) => {
+  await page.goto(`${server.address}/app/${path}`)
+  const field = page.getByLabel(label, { exact: true })
+  await field.waitFor()
+  expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
+})

@@ -65,7 +65,7 @@ export function Reset() {
           send={({ password = '' }) => asBrowser('resetPassword', { token, password })}
           submit="Save the password"
         >
-          {(wrong) => <NewPassword error={wrong('password')} />}
+          {(wrong) => <NewPassword autoFocus error={wrong('password')} />}
         </LinkDoor>
       )}
     </OpenedLink>
@@ -292,12 +292,15 @@ function NameField({ error }: { error: string | null }) {
 
 interface NewPasswordProps {
   readonly error: string | null
+  /** Whether it is the first field. Default: no. */
+  readonly autoFocus?: boolean
   /** Default: how long it must be. */
   readonly hint?: string
 }
 
 function NewPassword({
   error,
+  autoFocus = false,
   hint = `At least ${PASSWORD_CHARS_MIN} characters.`,
 }: NewPasswordProps) {
   return (
@@ -309,6 +312,7 @@ function NewPassword({
       minLength={PASSWORD_CHARS_MIN}
       maxLength={TEXT_CHARS_MAX.password}
       required
+      autoFocus={autoFocus}
       error={error}
       hint={hint}
     />
