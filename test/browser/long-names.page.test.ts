@@ -16,9 +16,15 @@ import {
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { HELD } from './stand-in-sale.ts'
-import { operatorUsage, USAGE_BY_KEY, USAGE_BY_TAG } from './stand-in-usage.ts'
+import {
+  operatorReport,
+  operatorUsage,
+  USAGE,
+  USAGE_BY_KEY,
+  USAGE_BY_TAG,
+} from './stand-in-usage.ts'
 
-/** Names as long as they may be, without a place to break them, and of words. */
+/** Names as long as they may be, without a place to break them, and of words; long IDs, and large sums. */
 
 const LONG = 'W'.repeat(TEXT_CHARS_MAX.name)
 const WORDS = 'email triage, production, EU region, second queue, '.repeat(4).slice(0, -2)
@@ -157,5 +163,46 @@ test('an ID that does not fit beside its name is below it, on one line', async (
     const shown = page.locator('.drawer dd').getByText(text)
     await shown.waitFor()
     expect(await shown.evaluate((part) => part.getClientRects().length)).toBe(1)
+  }
+})
+
+const SUMS = new Set(['charge', 'cost', 'margin', 'held', 'available', 'balance', 'spend'])
+const MILLION_MICROS = 1_234_567_890_000
+
+/** The same answer, a million dollars further from zero. */
+function enriched(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body), (field, value: unknown) =>
+    SUMS.has(field) && typeof value === 'number' && value !== 0
+      ? value + Math.sign(value) * MILLION_MICROS
+      : value,
+  )
+}
+
+test.for([
+  `${HELIX.id}/overview`,
+  `${HELIX.id}/usage`,
+  'operator',
+  'operator/accounts',
+  'operator/usage',
+])('%s has room for millions of dollars at each width', async (path, { page, server }) => {
+  server.answer('/overview', json(enriched(OVERVIEW)))
+  server.answer('/usage', json(enriched(USAGE)))
+  server.answer('/operator/accounts', json(enriched(list(ACCOUNTS))))
+  server.answer('/operator/usage/report', {
+    kind: 'by',
+    of: (query) => enriched(operatorReport(query)),
+  })
+  await page.goto(`${server.address}/app/${path}`)
+  await page.getByText('$1,234,').filter({ visible: true }).first().waitFor()
+  await page.waitForFunction(() => document.querySelector('main .grey') === null)
+  for (const width of [360, 768, 1024, 1201, 1280, 1440]) {
+    await page.setViewportSize({ width, height: 900 })
+    await expectFits(page)
+    const wide = await page
+      .locator('.stat b, .big')
+      .evaluateAll((sums) =>
+        sums.flatMap((sum) => (sum.scrollWidth > sum.clientWidth ? [sum.textContent] : [])),
+      )
+    expect([width, wide]).toEqual([width, []])
   }
 })

@@ -121,19 +121,6 @@ test('on a phone, Profile begins with the name and the password, as Tab does', a
   expect((await titles.allTextContents()).slice(0, 2)).toEqual(['Name and email', 'Password'])
 })
 
-test('on a tablet, the search of accounts has room for its hint', async ({ pages, server }) => {
-  const { page } = await pages.of('tablet')
-  await page.goto(`${server.address}/app/operator/accounts`)
-  const search = page.getByPlaceholder('Search by name, email or ID')
-  const hint = await search.evaluate((field: HTMLInputElement) => {
-    const pen = document.createElement('canvas').getContext('2d')
-    if (pen === null) throw new Error('no canvas')
-    pen.font = getComputedStyle(field).font
-    return pen.measureText(field.placeholder).width
-  })
-  expect(await search.evaluate(({ clientWidth }) => clientWidth)).toBeGreaterThan(hint)
-})
-
 test('on a tablet, refused requests are named beside the arrow that opens them', async ({
   pages,
   server,

@@ -150,7 +150,7 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
         {held === 0 ? <span className="dimmed">–</span> : money(held)}
       </td>
       <td className="num hide-s">{isIdle ? <span className="dimmed">–</span> : money(charge)}</td>
-      <td className="num nowrap hide-s">
+      <td className="num hide-s">
         {isIdle ? <span className="dimmed">–</span> : <Margin figures={{ charge, margin }} />}
       </td>
       <td>

@@ -47,7 +47,7 @@ const COLUMNS: Readonly<Record<Name, Column>> = {
   cost: { text: 'Provider cost', className: 'num hide-s', cell: ({ cost }) => money(cost) },
   margin: {
     text: 'Margin',
-    className: 'num nowrap',
+    className: 'num',
     cell: (figures) => (
       <>
         <span className="only-s dimmed">margin </span>

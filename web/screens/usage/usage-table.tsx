@@ -199,9 +199,7 @@ export function Figures({ figures, isCompared = false, margin }: FiguresProps) {
       {margin !== undefined && (
         <>
           <td className="num hide-s">{margin === null ? '–' : money(margin.cost)}</td>
-          <td className="num nowrap hide-s">
-            {margin === null ? '–' : <Margin figures={margin} />}
-          </td>
+          <td className="num hide-s">{margin === null ? '–' : <Margin figures={margin} />}</td>
           {margin !== null && (
             <td className="only-s wide">
               <span className="flex justify-between gap-3">
