@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
-import { createMadeSqliteFile, MADE_DATABASES, storeOfTest } from '../store/testing/test-databases.ts'
-import { openStore } from '../store/open-store.ts'
+import {
+  createMadeSqliteFile,
+  MADE_DATABASES,
+  storeOfTest,
+} from '../store/testing/test-databases.ts'
 import { DAY_MS, HOUR_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { SignInAttempts } from './attempts.ts'
@@ -46,8 +49,7 @@ test.each(MADE_DATABASES)(
 )
 
 test('a refusal says how long to wait: minutes, and from two hours on hours', async () => {
-  const database = await createMadeSqliteFile()
-  const { db, close } = await openStore({ url: database.url })
+  const { db } = await storeOfTest(createMadeSqliteFile)
   let nowMs = Date.now()
   const clock = { nowMs: () => nowMs }
   const attempts = new SignInAttempts({ db, clock })
@@ -80,6 +82,4 @@ test('a refusal says how long to wait: minutes, and from two hours on hours', as
   expect(await messageOf(signUp())).toBe(
     'Too many people signed up from your network within 24 hours. Try again in 59 minutes, or ask the operator for an invitation.',
   )
-  await close()
-  await database.remove()
 })
