@@ -4,13 +4,12 @@ import { changeTheme, expectGoodPage, takePicture } from './chromium.ts'
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
-import { HELIX, KEYS, ME, WITH_MAIL } from './stand-in-data.ts'
+import { at, HELIX, KEYS, listOf, ME, WITH_MAIL } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 import { HELD } from './stand-in-sale.ts'
 
 /** The parts around every screen: addresses, the switcher, the palette, and a server that is away. */
 
-const at = (section: string) => `${HELIX.id}/${section}`
 const OTHER = ACCOUNTS[1]
 
 const SCREENS: readonly Screen[] = [
@@ -163,9 +162,9 @@ test('the arrow keys move through a menu, and Esc returns the focus', async ({ p
 })
 
 describe('the palette', () => {
-  const openPalette = async (page: Page, address: string) => {
-    await page.goto(`${address}/app/${at('keys')}`)
-    await page.getByText('nightly evals').waitFor()
+  const openPalette = async (page: Page, address: string, path = at('keys')) => {
+    await page.goto(`${address}/app/${path}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
     await page.keyboard.press('Control+k')
     return page.getByRole('combobox')
   }
@@ -184,13 +183,18 @@ describe('the palette', () => {
     [at('keys'), `/app/${at('members')}`],
     [`operator/accounts/${HELIX.id}`, `/app/operator/accounts/${HELIX.id}/members`],
   ] as const)('invites a member of the account of %s', async ([path, form], { page, server }) => {
-    await page.goto(`${server.address}/app/${path}`)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox').fill('invite')
+    const field = await openPalette(page, server.address, path)
+    await field.fill('invite')
     await page.keyboard.press('Enter')
     await page.waitForURL(`${server.address}${form}?invite=true`)
     await page.getByRole('dialog', { name: 'Invite a person' }).waitFor()
+  })
+
+  test('lists nothing where no name has the letters', async ({ page, server }) => {
+    server.answer('/operator/accounts', json(EMPTY))
+    const field = await openPalette(page, server.address)
+    await field.fill('undef')
+    await page.getByText('No match. Search by name, email or ID.').waitFor()
   })
 
   test('opens a request by its ID', async ({ page, server }) => {
@@ -217,10 +221,8 @@ describe('the palette', () => {
       ['gpt-6', 'openai/gpt-6-mini', /operator\/models\?model=openai/],
       [keyId, 'Requests of the key', new RegExp(`operator/activity\\?range=30d&key=.*${keyId}`)],
     ] as const) {
-      await page.goto(`${server.address}/app/operator`)
-      await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-      await page.keyboard.press('Control+k')
-      await page.getByRole('combobox').fill(text)
+      const field = await openPalette(page, server.address, 'operator')
+      await field.fill(text)
       await page.getByRole('option', { name: entry }).click()
       await page.waitForURL(address)
     }
@@ -232,11 +234,9 @@ describe('the palette', () => {
   }) => {
     const [key] = KEYS
     const found = { ...key, object: 'found_key', account_name: HELIX.name }
-    server.answer('/operator/keys', json({ ...EMPTY, data: [found] }))
-    await page.goto(`${server.address}/app/operator`)
-    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox').fill('agents')
+    server.answer('/operator/keys', json(listOf([found])))
+    const field = await openPalette(page, server.address, 'operator')
+    await field.fill('agents')
     await page.getByRole('option', { name: 'coding agents Key of Helix Lab' }).click()
     await page.waitForURL(new RegExp(`activity\\?range=30d&account=${HELIX.id}&key=.*${key?.id}`))
     expect(server.asked.some((asked) => asked.includes('operator/keys?search=agents'))).toBe(true)
@@ -252,10 +252,8 @@ describe('the palette', () => {
       const [purchase] = HELD
       const id = purchase?.id ?? ''
       server.answer(`/operator/purchases/${id}`, json({ ...purchase, account_id: HELIX.id, state }))
-      await page.goto(`${server.address}/app/operator`)
-      await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-      await page.keyboard.press('Control+k')
-      await page.getByRole('combobox').fill(id)
+      const field = await openPalette(page, server.address, 'operator')
+      await field.fill(id)
       await page.getByRole('option', { name: `${id} ${note}` }).click()
       await page.waitForURL(`${server.address}/app/${address}${state === 'credited' ? id : ''}`)
     },

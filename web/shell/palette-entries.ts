@@ -68,7 +68,7 @@ export function usePaletteEntries(navigation: Navigation, text: string): Found {
     entries.filter(
       ({ id, text: shown }) =>
         shown.toLowerCase().includes(wanted) ||
-        (wanted.length > 1 && ` ${OTHER_WORDS[id]}`.includes(` ${wanted}`)),
+        (wanted.length > 1 && ` ${OTHER_WORDS[id] ?? ''}`.includes(` ${wanted}`)),
     )
   if (wanted === '') return { entries: [...sections, ...actions], isSearching: false }
   const searched = [accounts, keys, keysOfAll, models, purchases]
