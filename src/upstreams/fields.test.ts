@@ -240,13 +240,11 @@ test('a model can search only if a search has a price', () => {
   const content = [{ type: 'server_tool_use', id: 'b', name: 'web_search', input: {} }]
   const source = { ...LEAST_BODIES['messages'], ...said(content) }
   const refuse = () =>
-    anthropic.wires
-      .get('messages')
-      ?.refuse?.({
-        call: callOf(format, source),
-        body: bodyOf(source),
-        offer: offerWith(),
-        ...NO_RULES,
-      })
+    anthropic.wires.get('messages')?.refuse?.({
+      call: callOf(format, source),
+      body: bodyOf(source),
+      offer: offerWith(),
+      ...NO_RULES,
+    })
   expect(refuse).toThrow('`messages[0].content[0].type`')
 })

@@ -216,7 +216,7 @@ test.for([
   ['sign-in-by-mail', 'Email'],
   ['reset#a-token', 'Password'],
   ['invite#a-token', 'Name'],
-])('the first field of %s has the focus', async ([path, label], { page, server }) => {
+] as const)('the first field of %s has the focus', async ([path, label], { page, server }) => {
   await page.goto(`${server.address}/app/${path}`)
   const field = page.getByLabel(label, { exact: true })
   await field.waitFor()

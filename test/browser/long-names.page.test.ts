@@ -187,7 +187,7 @@ test.for([
 ])('%s has room for millions of dollars at each width', async (path, { page, server }) => {
   server.answer('/overview', json(enriched(OVERVIEW)))
   server.answer('/usage', json(enriched(USAGE)))
-  server.answer('/operator/accounts', json(enriched(list(ACCOUNTS))))
+  server.answer('/operator/accounts', json(enriched(listOf(ACCOUNTS))))
   server.answer('/operator/usage/report', {
     kind: 'by',
     of: (query) => enriched(operatorReport(query)),
