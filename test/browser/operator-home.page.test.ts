@@ -108,6 +108,7 @@ test('two webhooks of one host that fail have a line each, also once other lines
   const [webhook] = WEBHOOKS
   server.answer('/operator/webhooks', json(listOf([webhook, { ...webhook, id: 'hook_2' }])))
   await page.goto(`${server.address}/app/operator`)
+  await page.getByRole('button', { name: /^Show all \d+ items$/ }).click()
   const lines = page
     .getByRole('listitem')
     .filter({ hasText: 'Webhook desk.helix.example is failing' })
