@@ -253,15 +253,9 @@ interface RecordHoldInput {
 
 function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHoldInput): void {
   const { nowMs, limits } = terms
-  const { ofApiKey, ofAccount, tokenCount } = admittedBy({
-    ...payer,
-    tokens: input.tokens,
-    limits,
-    nowMs,
-  })
-  const account = { ...payer.account, ...ofAccount }
-  const apiKey = { ...payer.apiKey, ...ofApiKey }
-  holdCredit(work, { account, apiKey }, { input, grant, tokenCount, openedAtMs: nowMs, nowMs })
+  const { tokenCount, ...windows } = admittedBy({ ...payer, tokens: input.tokens, limits, nowMs })
+  const hold = { input, grant, tokenCount, openedAtMs: nowMs }
+  holdCredit(work, payer, { hold, windows, nowMs })
 }
 
 /** A hold as it is recorded. */
@@ -273,24 +267,34 @@ interface RecordedHold
 
 /**
  * Holds the credit of a request, and adds its row. By position: the rows; the account and the key, in the periods in
- * which the hold counts; the hold, and the present time.
+ * which the hold counts; the hold, the windows that count the request (null: none does), and the present time.
  */
 export function holdCredit(
   work: UnitOfWork,
   { account, apiKey }: Payer,
-  { nowMs, ...hold }: RecordedHold & { readonly nowMs: number },
+  {
+    hold,
+    windows,
+    nowMs,
+  }: {
+    readonly hold: RecordedHold
+    readonly windows: Pick<ReturnType<typeof admittedBy>, 'ofApiKey' | 'ofAccount'> | null
+    readonly nowMs: number
+  },
 ): void {
   const { grant, openedAtMs } = hold
   const inPeriod = { openedAtMs, spendMicros: 0, heldMicros: grant.grantedMicros }
   work.requests.insert(requestRowOf(hold))
   work.apiKeys.update({
     ...apiKey,
+    ...windows?.ofApiKey,
     heldMicros: addMicros(apiKey.heldMicros, grant.grantedMicros),
     openHolds: apiKey.openHolds + 1,
     period: periodAfter(apiKey.period, inPeriod),
   })
   const holding = {
     ...account,
+    ...windows?.ofAccount,
     backedHeldMicros: addMicros(account.backedHeldMicros, grant.backedMicros),
     freeHeldMicros: addMicros(account.freeHeldMicros, grant.freeMicros),
     openHolds: account.openHolds + 1,

@@ -86,7 +86,8 @@ function openAgain(
     return { ...row, period: usedAt(periodAt(row, { work, nowMs }), openedAtMs) }
   }
   const payer = { account: inPeriod(account), apiKey: inPeriod(apiKey) }
-  holdCredit(work, payer, { input, grant: again, tokenCount: null, openedAtMs, nowMs })
+  const hold = { input, grant: again, tokenCount: null, openedAtMs }
+  holdCredit(work, payer, { hold, windows: null, nowMs })
 }
 
 /** By position: a period, and when a hold has opened, which may be behind its end where a clock was set back. */

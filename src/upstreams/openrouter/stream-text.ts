@@ -141,7 +141,9 @@ export class StreamText {
     const { data } = event
     let text = ''
     let count = 0
-    const nameOf = new Map<string, string>()
+    let firstText = ''
+    let firstMember = ''
+    let others: Map<string, string> | null = null
     this.#place = null
     for (const member of this.#quotedMembers) {
       for (let at = data.indexOf(member); at !== -1; at = data.indexOf(member, at + 1)) {
@@ -149,10 +151,18 @@ export class StreamText {
         const end = start === -1 ? -1 : stringEnd(data, start)
         if (end === -1) continue
         const found = data.slice(start, end)
-        const name = nameOf.get(found) ?? member
-        nameOf.set(found, name)
+        if (count++ === 0) {
+          firstText = found
+          firstMember = member
+        }
+        // Most events have one text: they need no map.
+        let name = found === firstText ? firstMember : others?.get(found)
+        if (name === undefined) {
+          name = member
+          others ??= new Map()
+          others.set(found, name)
+        }
         if (name === member) text += found
-        count++
         this.#place = { event, start, end }
       }
     }
