@@ -40,6 +40,34 @@ test('a quote that is not closed is a fault', () => {
   )
 })
 
+test.each([
+  'UPSTREAM_API_KEY="sk-a\nPORT="1"\n',
+  'UPSTREAM_API_KEY="sk-a\n\n export TOLLGATE_FEE_BPS = \'b\'\nPORT="1"',
+  'OTHER="a\nPORT=1\nLAST="b"',
+  'UPSTREAM_API_KEY="sk-a\r\nOTHER="b"\r\n',
+  "UPSTREAM_API_KEY='sk-a\n# it's a comment",
+])('%j has a quote that only the next quote of the file would close, which is a fault', (text) => {
+  expect(faultOf(text)).toBe(
+    'the file .env cannot be used: line 1 has a quote that is not closed: close it',
+  )
+})
+
+test.each([
+  'UPSTREAM_API_KEY="a"b',
+  'UPSTREAM_API_KEY="a\\"b#c"',
+  'UPSTREAM_API_KEY="{\\"k\\":1}"\r\nPORT=1',
+  "export UPSTREAM_API_KEY = 'it's'",
+])('%j would lose what follows the closing quote, which is a fault without the value', (text) => {
+  expect(faultOf(text)).toBe(
+    'the file .env cannot be used: line 1 has text behind the closing quote of UPSTREAM_API_KEY, which would be lost: put the whole value in quotes that it does not contain',
+  )
+})
+
+test('values in quotes with other quotes, lines or a comment behind them, and quotes in comments, are no fault', () => {
+  const text = `UPSTREAM_API_KEY='{"k":1}'\r\nPORT="1"  # "one"\nTOLLGATE_X="a\nPORT b" # c\n# OTHER="a\nPORT="1"#one\nOTHER="a"b\nUPSTREAM_API_KEY=a"b\n`
+  expect(faultOf(text)).toBeNull()
+})
+
 test('a file in UTF-16, of which Node reads nothing, is a fault', () => {
   const bytes = Buffer.from('\uFEFFPORT=1\r\n', 'utf16le')
   expect(envFileFault(bytes, NAMES)).toBe('the file .env cannot be used: save it as UTF-8 text')
