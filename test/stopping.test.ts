@@ -129,6 +129,26 @@ test.each(['SIGTERM', 'SIGHUP'] as const)(
   },
 )
 
+test('SIGHUPs that come again, as from a shell and a terminal that closes, do not cut a stream off', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
+  const server = await serve({ folder, page: 'off', program })
+  const messages = [{ role: 'user', content: '{"events":20,"interval_ms":50}' }]
+  const { body } = await request(`${server.address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-api-key': firstKey(server) },
+    body: JSON.stringify({ model: 'sim/paced', stream: true, messages }),
+  })
+  let streamed = ''
+  // One with each event: for a second.
+  for await (const piece of body) {
+    streamed += String(piece)
+    server.signal('SIGHUP')
+  }
+  expect(streamed).toMatch(/data: \[DONE\]\n\n$/)
+  expect(await server.stop('SIGHUP')).toEqual({ code: 0, signal: null })
+  rmSync(folder, { recursive: true, force: true })
+})
+
 test('a second signal ends a server at once, which says so and leaves the stream that it cut off to the next start', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
   const server = await serve({ folder, page: 'off', program })

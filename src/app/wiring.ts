@@ -62,7 +62,7 @@ export function warning(log: Logger, words: string): (cause: unknown) => void {
 // npm, which can be late on a busy machine.
 const SAME_SIGNAL_MS = { alone: 200, belowNpm: 1_000 } as const
 
-/** Resolves at the first signal to stop. A later one ends the process at once. */
+/** Resolves at the first signal to stop. A later one, except SIGHUP, ends the process at once. */
 export function stopSignal({
   log,
   isBelowNpm,
@@ -82,7 +82,7 @@ export function stopSignal({
         firstAtMs = performance.now()
         log.info({ signal }, 'stopping: requests in flight can finish; a second signal ends them')
         resolve()
-      } else if (!isParentsEnd && performance.now() - firstAtMs > sameMs) {
+      } else if (signal !== 'SIGHUP' && !isParentsEnd && performance.now() - firstAtMs > sameMs) {
         log.warn(
           { signal },
           'stopped at once: the next start settles the requests that were cut off',
@@ -90,7 +90,8 @@ export function stopSignal({
         process.exit(1)
       }
     }
-    // SIGHUP: the terminal was closed, or its connection was lost.
+    // SIGHUP: the terminal was closed, or its connection was lost. It can come again later, from the shell and from the
+    // system, and is never impatience.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal)
   })
 }
