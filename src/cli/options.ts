@@ -76,7 +76,7 @@ type Reader = NonNullable<Taken['read']>
 
 /** A value, or `none`, which removes it. */
 export function orNone(read: Reader): Reader {
-  return (text, nowMs) => (text === 'none' ? null : read(text, nowMs))
+  return (text, ...present) => (text === 'none' ? null : read(text, ...present))
 }
 
 /** The options of the models that an account's keys, or a key, may use. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { momentField } from '../operations/fields.ts'
+import { isTimeZone, wallMsAt } from '../vocabulary/allowance.ts'
 import { UsageFailure } from './terminal.ts'
 import type { Taken } from './typed-input.ts'
 
@@ -35,7 +36,11 @@ export function spanOptions(verb: string): readonly Taken[] {
 }
 
 /** The options of the range of a report. By position: the words of its start and of its end, and how both are read. */
-export function rangeOptions(since: string, until: string, read = readSince): readonly Taken[] {
+export function rangeOptions(
+  since: string,
+  until: string,
+  read: NonNullable<Taken['read']> = readSince,
+): readonly Taken[] {
   return [
     { flags: '--since <time>', words: since, to: 'query.from', read },
     { flags: '--until <time>', words: until, to: 'query.to', read },
@@ -47,15 +52,22 @@ export function readSince(text: string, nowMs: number): string {
   return readMoment(dateOf(text, nowMs), { nowMs, direction: -1, message: AGO })
 }
 
-/** Like {@link readSince}, but a date stays a date: the operation reads it in a time zone. */
-export function readSinceOrDate(text: string, nowMs: number): string {
-  const date = dateOf(text, nowMs)
+/**
+ * Like {@link readSince}, but a date stays a date, which the operation reads in a time zone: the one in which a word is
+ * a date.
+ */
+export function readSinceOrDate(text: string, nowMs: number, timeZone: string): string {
+  // The operation refuses another one.
+  const date = dateOf(text, isTimeZone(timeZone) ? wallMsAt(timeZone, nowMs) : nowMs)
   return z.iso.date().safeParse(date).success ? date : readSince(date, nowMs)
 }
 
-/** The UTC date of a word such as `yesterday`; other texts unchanged. A month is its first day. */
-function dateOf(text: string, nowMs: number): string {
-  const now = new Date(nowMs)
+/**
+ * The date of a word such as `yesterday`; other texts unchanged. A month is its first day. By position: the text, and
+ * the present time of day as if it were UTC.
+ */
+function dateOf(text: string, wallMs: number): string {
+  const now = new Date(wallMs)
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
   const startMs = new Map([
     ['today', Date.UTC(year, month, day)],

@@ -11,8 +11,11 @@ export interface Taken {
   readonly to: `${Place}.${string}`
   /** Its flags in earlier releases: they still work, and no help shows them. */
   readonly formerly?: string
-  /** Converts the typed text to the field's value; absent: the text itself. The schema checks it. */
-  readonly read?: (text: string, nowMs: number) => unknown
+  /**
+   * Converts the typed text to the field's value; absent: the text itself. The schema checks it. By position: the text,
+   * the present, and the typed `--time-zone`, which may be none.
+   */
+  readonly read?: (text: string, nowMs: number, timeZone: string) => unknown
   /** In place of `read`, for an option that may be given several times: all of its texts. */
   readonly readAll?: (texts: readonly string[]) => unknown
   /** Replaces the text of a field by one that only the open store knows. Throws Problem and UsageFailure. */
@@ -43,6 +46,7 @@ export function sentOf(
   }: { readonly options: Readonly<Record<string, unknown>>; readonly nowMs: number },
 ) {
   const sent: Sent = { params: {}, query: {}, body: { ...body } }
+  const present = { nowMs, timeZone: String(options['timeZone'] ?? 'UTC') }
   let isChanged = false
   for (const [index, taken] of takes.entries()) {
     const { flags, formerly = flags, to } = taken
@@ -52,7 +56,7 @@ export function sentOf(
     if (value === undefined) continue
     isChanged ||= isOption
     const [place, ...path] = to.split('.')
-    put(ownerOf(sent, place), { path, value: readTyped(value, { taken, nowMs }), flags })
+    put(ownerOf(sent, place), { path, value: readTyped(value, { taken, ...present }), flags })
   }
   if (changes === true && !isChanged) {
     const names = takes.map(nameOf).filter((name) => name.startsWith('--'))
@@ -113,7 +117,11 @@ function put(
 
 function readTyped(
   value: unknown,
-  { taken, nowMs }: { readonly taken: Taken; readonly nowMs: number },
+  {
+    taken,
+    nowMs,
+    timeZone,
+  }: { readonly taken: Taken; readonly nowMs: number; readonly timeZone: string },
 ): unknown {
   const { flags, read = String, readAll } = taken
   try {
@@ -125,7 +133,7 @@ function readTyped(
     }
     return Array.isArray(value) && readAll !== undefined
       ? readAll(value.map(String))
-      : read(String(value), nowMs)
+      : read(String(value), nowMs, timeZone)
   } catch (error) {
     return rethrowNamed(error, flags)
   }

@@ -94,7 +94,7 @@ function startOfDay(timeZone: string, day: number): number {
 }
 
 /** The local time of the zone, as the moment at which clocks in UTC show the same. */
-function wallMsAt(timeZone: string, atMs: number): number {
+export function wallMsAt(timeZone: string, atMs: number): number {
   const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
   for (const { type, value } of formatterOf(timeZone).formatToParts(atMs)) {
     shown[type] = Number(value)
