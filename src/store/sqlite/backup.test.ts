@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from '../open-store.ts'
+import { StoreUnavailable } from '../store-failure.ts'
 import { copyAside, WrongPlace, writeNewFile } from './backup.ts'
 
 let folder: string
@@ -57,6 +58,11 @@ test('a file that could not be written leaves no part of it', async () => {
   })
   await expect(failing).rejects.toThrow('the disk is full')
   expect(readdirSync(folder)).toEqual([])
+})
+
+test("a file whose name cannot be looked up is refused as one that can't be created", async () => {
+  const long = join(folder, 'a'.repeat(300))
+  await expect(writeNewFile(long, async () => {})).rejects.toThrow(StoreUnavailable)
 })
 
 test('a failed copy before a migration leaves no partial file, which would look complete', async () => {

@@ -99,9 +99,11 @@ export async function writeNewFile(
 }
 
 function refuseExisting(file: string): void {
+  // `make` refuses a name that cannot be looked up.
+  if (!existsSync(file)) return
   const isFolder = statSync(file, { throwIfNoEntry: false })?.isDirectory() === true
   if (isFolder) throw new WrongPlace(`${file} is a folder: name a new file in it`)
-  if (existsSync(file)) throw new WrongPlace(`${file} exists already: name another file`)
+  throw new WrongPlace(`${file} exists already: name another file`)
 }
 
 async function make(path: string): Promise<FileHandle> {
