@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Micros, micros } from './money.ts'
 import {
   creditOf,
+  decimalsOf,
   type ExchangeTerms,
   feeOf,
   formatUnits,
@@ -95,6 +96,22 @@ test.each([
 ] as const)('%s units of %s decimals are written %s', (units, decimals, written) => {
   expect(formatUnits(units, decimals)).toBe(written)
 })
+
+test.each([
+  ['card', 'usd', 2],
+  ['card', 'eur', null],
+  ['base-usdc', 'USDC', 6],
+  ['base-usd0', 'USD0', null],
+  // 18 on BNB Smart Chain, which only the settings of a sale say.
+  ['bsc-usdc', 'USDC', null],
+  ['chain-59144-usdc', 'USDC', null],
+] as const)(
+  'once %s is no longer on sale, %s has its decimals only where they are known for certain',
+  (method, currency, decimals) => {
+    expect(decimalsOf({ method, currency }, new Map())).toBe(decimals)
+    expect(decimalsOf({ method, currency }, new Map([[method, 18]]))).toBe(18)
+  },
+)
 
 describe('the credit that a refund removes', () => {
   const of = (credit: number, paidUnits: bigint, reversedUnits: bigint) =>

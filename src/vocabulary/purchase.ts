@@ -224,7 +224,7 @@ export function formatUnits(units: bigint, decimals: number): string {
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }
 
-// On nearly all chains. Where a token has others, such as USDC on BNB Smart Chain, the settings of its sale say so.
+// On the chains below.
 const USUAL_DECIMALS: Readonly<Partial<Record<string, number>>> = {
   usd: 2,
   USDC: 6,
@@ -242,12 +242,20 @@ export function usualDecimals(currency: string): number | null {
   return USUAL_DECIMALS[currency] ?? null
 }
 
-/** How many decimal places a currency has in payments by a method; null: not known. */
+// Not `bsc`: USDC and USDT have 18 decimals there. Not a chain without a name: its tokens are not known.
+const USUAL_CHAIN = /^(?:ethereum|optimism|gnosis|polygon|base|arbitrum|avalanche)-/
+
+/**
+ * How many decimal places a currency has in payments by a method; null: not known, for example of a token of BNB Smart
+ * Chain that is no longer on sale.
+ */
 export function decimalsOf(
   { method, currency }: { readonly method: string; readonly currency: string },
   tokens: TokenDecimals,
 ): number | null {
-  return tokens.get(method) ?? usualDecimals(currency)
+  const known = tokens.get(method)
+  if (known !== undefined) return known
+  return currency === 'usd' || USUAL_CHAIN.test(method) ? usualDecimals(currency) : null
 }
 
 /** An amount of a currency, in its smallest unit. */
