@@ -59,6 +59,26 @@ describe.each(MADE_DATABASES)('on $engine, an admin token that is revoked', ({ c
     expect(JSON.parse(newest?.detailJson ?? '')).toEqual(detail)
   })
 
+  test('takes links with it that were open although it and its tokens were revoked before', async () => {
+    const parent = await newToken(null)
+    const child = await newToken(parent)
+    const invitations = [await invite(parent), await invite(child)]
+    const open = () => Promise.all(invitations.map((text) => isOpen('invitation', text)))
+    // As a release did that ended no links.
+    await parts.db.updateTable('admin_tokens').set({ revoked_at_ms: 1 }).execute()
+    expect(await open()).toEqual([true, true])
+    expect(await revoke(parent)).toMatchObject({ revokedIds: [parent] })
+    expect(await open()).toEqual([false, false])
+    const newestDetail = async () =>
+      (await listOperatorActions(parts.db, { limit: 1 })).rows.map(({ id, detailJson }) => {
+        return [id, JSON.parse(detailJson ?? '')]
+      })
+    const recorded = await newestDetail()
+    expect(recorded).toEqual([[expect.any(String), { name: 'shop', links_ended: 2 }]])
+    await revoke(parent)
+    expect(await newestDetail()).toEqual(recorded)
+  })
+
   test('creates no link, even in a process that does not know it yet', async () => {
     const token = await newToken(null)
     await revoke(token)

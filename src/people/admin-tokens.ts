@@ -6,9 +6,8 @@ import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
 import { type DbWithClock, type DbWithIds, hasRow } from '../store/store.ts'
-import { DAY_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { ADMIN_SCOPES, type AdminScope } from '../vocabulary/role.ts'
+import { ADMIN_SCOPES, type AdminScope, LINK_MS } from '../vocabulary/role.ts'
 
 const PREFIX = 'tollgate-admin-'
 const RANDOM_BYTES = 32
@@ -80,8 +79,8 @@ export async function lockAdminToken(
 
 /**
  * Revokes a token, the tokens that it made, their tokens, and so on, and ends the open links of all of them. Returns the
- * revoked token, and the IDs of all that were revoked; a repeat changes nothing, and returns only its own. Null if there is
- * no such token.
+ * revoked token, and the IDs of all that were revoked; a repeat returns only its own, and ends links that are still open:
+ * earlier releases left them. Null if there is no such token.
  */
 export function revokeAdminToken(
   { db, clock }: DbWithClock,
@@ -94,13 +93,16 @@ export function revokeAdminToken(
       .set({ revoked_at_ms: nowMs })
       .where('revoked_at_ms', 'is', null)
       .returning('id')
-    let revoked = await revoke.where('id', '=', adminTokenId).execute()
-    const isChange = revoked.length > 0
+    const own = await revoke.where('id', '=', adminTokenId).execute()
+    const isRepeat = own.length === 0
     const revokedIds = [adminTokenId]
-    while (revoked.length > 0) {
-      const makers = revoked.map(({ id }) => id)
-      revoked = await revoke.where('made_by', 'in', makers).execute()
+    const treeIds = [adminTokenId]
+    for (let makers = [adminTokenId]; makers.length > 0; ) {
+      const revoked = await revoke.where('made_by', 'in', makers).execute()
       revokedIds.push(...revoked.map(({ id }) => id))
+      const made = trx.selectFrom('admin_tokens').select('id').where('made_by', 'in', makers)
+      makers = (await made.execute()).map(({ id }) => id)
+      treeIds.push(...makers)
     }
     const row = await trx
       .selectFrom('admin_tokens')
@@ -109,9 +111,9 @@ export function revokeAdminToken(
       .executeTakeFirst()
     if (row === undefined) return null
     const adminToken = ADMIN_TOKENS.read(row)
-    if (isChange) {
+    const links = await endLinksOf(trx, { adminTokenIds: treeIds, nowMs })
+    if (!isRepeat || links > 0) {
       const others = revokedIds.length - 1
-      const links = await endLinksOf(trx, { adminTokenIds: revokedIds, nowMs })
       const detail = {
         name: adminToken.name,
         ...(others > 0 ? { revoked_with_it: others } : {}),
@@ -124,8 +126,8 @@ export function revokeAdminToken(
   })
 }
 
-/** No link works for longer. */
-const LINKS_MADE_MS = 7 * DAY_MS
+// No link works for longer.
+const LINKS_MADE_MS = Math.max(...Object.values(LINK_MS))
 
 /** Ends the open invitations and password links that tokens have made, by the audit log. Returns how many. */
 async function endLinksOf(

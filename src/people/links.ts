@@ -7,7 +7,7 @@ import type { Tables } from '../store/schema.ts'
 import { type DbWithIds, hasRow } from '../store/store.ts'
 import { DAY_MS, MINUTE_MS } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { LinkKind, Role } from '../vocabulary/role.ts'
+import { LINK_MS, type LinkKind, type Role } from '../vocabulary/role.ts'
 import { lockAdminToken } from './admin-tokens.ts'
 import { lockPassword } from './users.ts'
 
@@ -21,13 +21,6 @@ export function makeLinkText(): string {
 /** SHA-256 of a link's or a session's secret, lower-case hexadecimal. Both are random, so a fast hash keeps them safe. */
 export function hashSecret(secretText: string): string {
   return hash('sha256', secretText, 'hex')
-}
-
-/** How long links work, by kind. */
-const LINK_MS: Readonly<Record<LinkPurpose['kind'], number>> = {
-  setup: DAY_MS,
-  invitation: 7 * DAY_MS,
-  reset: DAY_MS,
 }
 
 /** How long links work that a user has emailed: letters say so. They outlast the wait for another email. */

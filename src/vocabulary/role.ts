@@ -1,3 +1,5 @@
+import { DAY_MS } from './clock.ts'
+
 /** The role of a user in an account: a member sees it and manages its keys, an owner also its credit. */
 export type Role = (typeof ROLES)[number]
 
@@ -18,3 +20,10 @@ export type LinkKind = (typeof LINK_KINDS)[number]
  * in by an email, and to change the email address.
  */
 export const LINK_KINDS = ['setup', 'invitation', 'reset', 'sign_in', 'new_email'] as const
+
+/** How long links work that are not emailed on request, by kind. */
+export const LINK_MS = {
+  setup: DAY_MS,
+  invitation: 7 * DAY_MS,
+  reset: DAY_MS,
+} as const satisfies Partial<Record<LinkKind, number>>
