@@ -86,6 +86,8 @@ function registerModels(app: FastifyInstance, { catalog, callerOf }: PublicRoute
         return reply
       }
     }
+    // It depends on the key, and by default a cache may keep a 404.
+    reply.raw.setHeader('cache-control', 'no-store')
     reply.hijack()
     answerProblem({
       clientRequest: request.raw,

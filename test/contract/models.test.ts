@@ -217,7 +217,7 @@ describe('GET /v1/models', () => {
     expect((await list({ ...headers, 'if-none-match': etag })).httpStatus).toBe(200)
   })
 
-  test('a name that no model has is refused with a near model only if the key may use it', async () => {
+  test('a name that no model has is refused with a near model only if the key may use it, in an answer that no cache keeps', async () => {
     const [first] = ROWS
     if (first === undefined) throw new TypeError('the contract has rows')
     const slip = `${own}x`
@@ -228,6 +228,7 @@ describe('GET /v1/models', () => {
       const { apiKey } = await payer({ key: models })
       const headers = { 'x-api-key': apiKey }
       const unknown = await list(headers, `/v1/models/${slip}`)
+      expect(unknown).toMatchObject({ httpStatus: 404, headers: { 'cache-control': 'no-store' } })
       const { text } = await bench.send(first, { apiKey, body: { ...first.body, model: slip } })
       for (const message of [JSON.stringify(unknown.json), text]) {
         expect(message.includes(`Did you mean \\"${own}\\"`)).toBe(isNamed)
