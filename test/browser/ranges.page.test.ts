@@ -68,6 +68,23 @@ test('days are picked by two clicks in any order, or with the arrow keys', async
   await page.getByRole('button', { name: 'Date range: 4 Nov 2026' }).waitFor()
 })
 
+test.for(['tablet', 'small', 'phone'] as const)(
+  'on a %s, a range is picked by targets for a finger, and its fields do not enlarge the page',
+  async (width, { pages, server }) => {
+    const { page } = await pages.of(width)
+    await open(page, server, 'usage')
+    const targets = page.locator('.range-panel').locator('button, input').filter({ visible: true })
+    const small = await targets.evaluateAll((parts) =>
+      parts.flatMap((part) => (part.getBoundingClientRect().height < 40 ? [part.outerHTML] : [])),
+    )
+    expect(small).toEqual([])
+    const sizes = await page
+      .locator('.range-panel .inp')
+      .evaluateAll((fields) => fields.map((field) => getComputedStyle(field).fontSize))
+    expect(sizes).toEqual(['16px', '16px'])
+  },
+)
+
 test('a picked day keeps its colour under the pointer', async ({ page, server }) => {
   await open(page, server, 'usage')
   const day = page.getByRole('button', { name: '28 October 2026', exact: true })
