@@ -13,14 +13,19 @@ async function countPages(page: Page): Promise<number> {
   return pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0
 }
 
-test('a receipt ends with what was paid, and is printed on one page, however long the page below it is', async ({
+test('a receipt ends with what was paid, as dark as its value, and is printed on one page, however long the page below it is', async ({
   page,
   server,
 }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/credit?receipt=${BOUGHT_ID}`)
   await page.getByText('R-2026-0118').waitFor()
   await page.getByText('invoice-1042').first().waitFor()
-  expect(await page.locator('dialog .tot').allTextContents()).toEqual(['Paid', '$31.24'])
+  const paid = page.locator('dialog .tot > *')
+  expect(await paid.allTextContents()).toEqual(['Paid', '$31.24'])
+  const colors = await paid.evaluateAll((parts) =>
+    parts.map((part) => getComputedStyle(part).color),
+  )
+  expect(new Set(colors).size).toBe(1)
   expect(await countPages(page)).toBe(1)
 })
 
