@@ -102,6 +102,13 @@ describe('times', () => {
     expect(duration(13_912)).toBe('13.9\u00a0s')
     expect(duration(200_000)).toBe('3\u00a0min 20\u00a0s')
   })
+
+  test('are rounded into the next unit, which no number below it reaches', () => {
+    expect(duration(999.4)).toBe('999\u00a0ms')
+    expect(duration(999.6)).toBe('1.0\u00a0s')
+    expect(duration(59_949)).toBe('59.9\u00a0s')
+    expect(duration(59_970)).toBe('1\u00a0min 0\u00a0s')
+  })
 })
 
 test('the times to the first byte of few requests are one approximate figure', () => {

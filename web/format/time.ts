@@ -111,8 +111,9 @@ export function ago(at: Date, now: Date): string {
 
 /** `640 ms`, `2.1 s`, `13.9 s`, `3 min 20 s`: how long something took. */
 export function duration(elapsedMs: number): string {
-  if (elapsedMs < SECOND_MS) return `${Math.round(elapsedMs)}${SPACE}ms`
-  if (elapsedMs < MINUTE_MS) return `${(elapsedMs / SECOND_MS).toFixed(1)}${SPACE}s`
+  // A value that would be rounded up to the next unit is written in it: no "1000 ms" and no "60.0 s".
+  if (elapsedMs < SECOND_MS - 0.5) return `${Math.round(elapsedMs)}${SPACE}ms`
+  if (elapsedMs < MINUTE_MS - 50) return `${(elapsedMs / SECOND_MS).toFixed(1)}${SPACE}s`
   const seconds = Math.round(elapsedMs / SECOND_MS)
   return `${Math.floor(seconds / 60)}${SPACE}min ${seconds % 60}${SPACE}s`
 }
