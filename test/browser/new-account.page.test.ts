@@ -1,7 +1,8 @@
+import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { EMPTY, json, silent } from './stand-in.ts'
+import { EMPTY, json, type StandIn, silent } from './stand-in.ts'
 import { HELIX, listOf, ME } from './stand-in-data.ts'
 import { INVITATIONS } from './stand-in-operator.ts'
 import { FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
@@ -154,7 +155,8 @@ describe('an account in debt', () => {
   })
 })
 
-test('the first account of an operator is counted in the side bar', async ({ page, server }) => {
+/** Creates the first account of an operator, by its form. */
+async function createFirst(page: Page, server: StandIn): Promise<void> {
   server.answer('/me', json({ ...ME, accounts: [] }))
   server.answer('GET /operator/accounts', json(EMPTY))
   await page.goto(`${server.address}/app/`)
@@ -163,6 +165,20 @@ test('the first account of an operator is counted in the side bar', async ({ pag
   server.answer('GET /operator/accounts', json(listOf([HELIX])))
   server.answer('POST /operator/own-accounts', json(HELIX))
   await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByRole('button', { name: 'Helix Lab' }).waitFor()
+}
+
+test('Back does not lead to the form of the first account, which would create another one', async ({
+  page,
+  server,
+}) => {
+  await createFirst(page, server)
+  await page.goBack()
+  expect(page.url()).not.toContain('/new-account')
+})
+
+test('the first account of an operator is counted in the side bar', async ({ page, server }) => {
+  await createFirst(page, server)
   await page.getByRole('button', { name: 'Helix Lab' }).click()
   await page.getByRole('link', { name: 'Operator: all accounts' }).click()
   await page.getByRole('link', { name: 'Accounts 1', exact: true }).waitFor()

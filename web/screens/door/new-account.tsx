@@ -47,7 +47,12 @@ function NewAccountForm() {
     async onSuccess({ id }) {
       void queries.invalidateQueries({ queryKey: ['operator'] })
       await queries.invalidateQueries({ queryKey: meQuery.queryKey })
-      await navigate({ to: '/$account/overview', params: { account: id } })
+      await navigate({
+        to: '/$account/overview',
+        params: { account: id },
+        // Back would lead to the form, and Enter would create a second account.
+        replace: true,
+      })
     },
   })
   const send = (event: FormEvent<HTMLFormElement>) => {
