@@ -217,3 +217,13 @@ test.for([
     await main.getByText('could not be loaded').waitFor({ state: 'detached' })
   },
 )
+
+test('the focus stays on its line when a line above goes away', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/operator`)
+  const line = page.getByRole('link', { name: '2 purchases are on hold' })
+  await line.focus()
+  server.answer('/operator/upstreams', json(EMPTY))
+  await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+  await page.getByText('openrouter fails').waitFor({ state: 'detached' })
+  expect(await line.evaluate((link) => link === document.activeElement)).toBe(true)
+})

@@ -41,9 +41,8 @@ const TONES = { bad: 'text-bad', wait: 'text-wait', info: 'text-info' } as const
 export function NeedsList({ needs }: { needs: readonly Need[] }) {
   return (
     <ul className="needs links pt-1">
-      {needs.map(({ tone, icon, title, note, link }, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: two rows can have the same title, and none has a state
-        <li key={place}>
+      {withKeys(needs).map(({ key, tone, icon, title, note, link }) => (
+        <li key={key}>
           <span className={TONES[tone]}>
             <Icon name={icon} />
           </span>
@@ -56,4 +55,18 @@ export function NeedsList({ needs }: { needs: readonly Need[] }) {
       ))}
     </ul>
   )
+}
+
+/**
+ * Each row with its key: its target, and its place among the rows with that target. The focus stays on its row when others
+ * go away, and when the figures in its title change.
+ */
+function withKeys(needs: readonly Need[]): readonly (Need & { readonly key: string })[] {
+  const rows = new Map<string, number>()
+  return needs.map((need) => {
+    const target = JSON.stringify(need.link)
+    const place = rows.get(target) ?? 0
+    rows.set(target, place + 1)
+    return { ...need, key: `${target} ${place}` }
+  })
 }
