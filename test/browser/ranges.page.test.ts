@@ -228,6 +228,17 @@ test('the hours of Activity stay there, and a range that is left is forgotten', 
   await expectRange(page).toEqual([null, null, null, null])
 })
 
+test('Apply without another choice keeps the hours that Activity shows', async ({
+  page,
+  server,
+}) => {
+  await open(page, server, 'activity?range=1h')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('button', { name: 'Date range: Last hour' }).click()
+  await page.getByRole('button', { name: 'Last hour', exact: true, pressed: true }).waitFor()
+  await expectRange(page).toEqual(['1h', null, null, null])
+})
+
 test('a chosen range stays among the tabs of an account, and the pages of operators', async ({
   page,
   server,

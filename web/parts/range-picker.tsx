@@ -113,7 +113,11 @@ function Panel(props: RangePickerProps & { readonly close: () => void }) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const range = draft.read()
-    if (range !== null) apply(range)
+    if (range === null) return
+    // The dates only stand for the hours that are shown, and nothing else was picked.
+    const areHours = props.hours?.some(({ isPicked }) => isPicked) && isSame(range, props.range)
+    if (areHours) close()
+    else apply(range)
   }
   return (
     <form className="range-form" onSubmit={submit} noValidate>
