@@ -133,3 +133,28 @@ test('the list of keys continues below its first 50', async ({ page, server }) =
     .poll(() => server.asked)
     .toContain(`GET accounts/${HELIX.id}/keys?limit=50&cursor=next`)
 })
+
+test('older rows are read also during a poll, which the button for them outlives with the focus', async ({
+  ownPage: page,
+  server,
+}) => {
+  const old = { ...KEYS[0], id: 'key_old', name: 'the oldest key' }
+  server.answer('/keys', {
+    kind: 'by',
+    of: (query) => (query.has('cursor') ? listOf([old]) : listOf(KEYS, 'next')),
+  })
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByRole('button', { name: 'Older keys' }).focus()
+  const polled = Promise.withResolvers<void>()
+  const pressed = Promise.withResolvers<void>()
+  await page.route(/\/keys\?(?!.*cursor=)/, async (route) => {
+    polled.resolve()
+    await pressed.promise
+    await route.continue()
+  })
+  await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+  await polled.promise
+  await page.keyboard.press('Enter')
+  pressed.resolve()
+  await page.getByText('the oldest key').waitFor()
+})

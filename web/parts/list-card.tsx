@@ -151,6 +151,13 @@ interface OlderProps {
   readonly text?: string
 }
 
+async function fetchOlder(query: OlderProps['query']): Promise<void> {
+  if (query.isFetchingNextPage) return
+  // The next page would end a poll under way, and with it the news of a change just made.
+  if (query.isFetching) await query.refetch({ cancelRefetch: false })
+  await query.fetchNextPage()
+}
+
 /** The end of a list with further pages: a button for the next page, and why that could not be loaded. */
 export function Older({ query, noun, shown, text = `Older ${noun}s` }: OlderProps) {
   if (!query.hasNextPage) return null
@@ -166,8 +173,8 @@ export function Older({ query, noun, shown, text = `Older ${noun}s` }: OlderProp
       <button
         type="button"
         className="btn"
-        disabled={query.isFetching}
-        onClick={() => query.fetchNextPage()}
+        aria-disabled={query.isFetchingNextPage}
+        onClick={() => void fetchOlder(query)}
       >
         {query.isFetchNextPageError ? 'Try again' : text}
       </button>
