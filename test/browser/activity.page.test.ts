@@ -148,12 +148,44 @@ test('a poll that is under way when older requests are asked for takes none of t
     answered.resolve()
   })
   await polled.promise
+  const ended = page.waitForEvent('requestfailed', (one) => one.url().includes('/requests?'))
   await page.getByRole('button', { name: 'Older requests' }).click()
   await page.getByText('acme/long-ago').waitFor()
+  await ended
   shown.resolve()
   await answered.promise
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(drawn)))
   expect(await page.getByText('acme/long-ago').count()).toBe(1)
+})
+
+test('a paused list that goes on has no button that would take its older requests away', async ({
+  ownPage: page,
+  server,
+}) => {
+  answerOlder(server)
+  await page.goto(`${server.address}/app/${HELIX.id}/activity`)
+  await page.getByText('Unresolved').waitFor()
+  await page.route(/\/requests\?(?!.*cursor=)/, (route) => route.fulfill({ status: 500, body: '' }))
+  const stale = page.getByText(/^As of \d\d:\d\d:/)
+  await stale.waitFor()
+  await page.getByRole('button', { name: 'Older requests' }).click()
+  await page.getByText('acme/long-ago').waitFor()
+  expect(await stale.count()).toBe(0)
+})
+
+test('the button for older requests keeps the focus', async ({ page, server }) => {
+  server.answer('/requests', {
+    kind: 'by',
+    of: (query) =>
+      query.has('cursor')
+        ? listOf([{ ...REQUESTS[4], id: 'req_old', model: 'acme/long-ago' }], 'further')
+        : listOf(REQUESTS, 'older'),
+  })
+  const more = page.getByRole('button', { name: 'Older requests' })
+  await more.focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('acme/long-ago').waitFor()
+  expect(await more.evaluate((button) => button === document.activeElement)).toBe(true)
 })
 
 test('a hidden page asks for nothing', async ({ page, ownPage, server }) => {

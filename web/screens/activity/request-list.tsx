@@ -55,7 +55,7 @@ export function RequestList(props: RequestListProps) {
       aria-label="Requests"
       aria-busy={newest.data === undefined}
     >
-      <Stale query={newest} />
+      {(isLive || activity.older.data === undefined) && <Stale query={newest} />}
       {!isEmpty &&
         (summary === null ? <Found {...props} /> : <Summary query={summary} onOpen={onOpen} />)}
       {isEmpty ? (
@@ -114,7 +114,14 @@ function Pager({ activity, isLive, onOlder }: RequestListProps) {
         </span>
       )}
       {hasOlder && (
-        <button type="button" className="btn" disabled={older.isFetching} onClick={onOlder}>
+        <button
+          type="button"
+          className="btn"
+          aria-disabled={older.isFetching}
+          onClick={() => {
+            if (!older.isFetching) onOlder()
+          }}
+        >
           {older.isError
             ? 'Try again'
             : searchedBackTo === null

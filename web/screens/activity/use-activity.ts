@@ -92,6 +92,8 @@ export function useActivity(source: RequestSource, search: ActivitySearch, isLiv
         throw error
       }
     },
+    // While paused, nothing reads it again, such as a new sign-in: another cursor would take the older pages away.
+    enabled: ({ state }) => isLive || state.data === undefined,
     refetchInterval: isLive ? () => pollDelayMs(failing.get(name)?.errors ?? 0) : false,
     refetchOnWindowFocus: isLive,
     refetchOnReconnect: isLive,
