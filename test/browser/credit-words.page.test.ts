@@ -193,6 +193,7 @@ test('members are not asked to add credit, which only owners can', async ({ page
   server.answer('/overview', json({ ...FIRST_OVERVIEW, attention }))
   await page.goto(`${server.address}/app/${at('overview')}`)
   await page.getByText(/^Create a key, put it into/).waitFor()
+  await page.getByText(/until credit is added\. Ask an owner of the account/).waitFor()
   const estimate = { object: 'hold_estimate', hold: 2_100_000, available: 1_400_000 }
   server.answer('/playground/estimate', json(estimate))
   await page.goto(`${server.address}/app/${at('playground')}`)

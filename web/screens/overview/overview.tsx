@@ -135,7 +135,12 @@ function FirstRequest({
           into <span className="mono">{KEY_VARIABLE}</span> and run the line below. The request
           appears here and in Activity within seconds.
         </p>
-        {!hasCredit && <p>{refusedWithoutCredit(credit)}</p>}
+        {!hasCredit && (
+          <p>
+            {refusedWithoutCredit(credit)}
+            {role === 'member' && ' Ask an owner of the account to add credit.'}
+          </p>
+        )}
         <span className="flex flex-wrap gap-2">
           {!hasCredit && !isInDebt({ credit }) && <AddCreditLink className="btn pri" />}
           <Link
