@@ -277,8 +277,10 @@ test('the fifth wrong password is refused for a time, and says how long', async 
     await guest.getByLabel('Password').fill(`a wrong password ${wrong}`)
     await guest.getByRole('button', { name: 'Sign in', exact: true }).click()
     const refusal =
-      wrong < 5 ? 'The email address or the password is wrong.' : 'Try again in 10 minutes.'
-    await guest.getByText(refusal).waitFor()
+      wrong < 5
+        ? 'The email address or the password is wrong.'
+        : 'Too many wrong passwords for this email address from your network. Try again in 10 minutes.'
+    await guest.getByText(refusal, { exact: true }).waitFor()
   }
   await expectGoodPage(guest)
 })

@@ -243,8 +243,11 @@ test('the fifth wrong code is refused for a time, and so is the right one meanwh
   }
   for (let wrong = 1; wrong <= 5; wrong++) {
     await enter(`00000${wrong}`)
-    const refusal = wrong < 5 ? 'Incorrect or already used code.' : 'Try again in 10 minutes.'
-    await guest.getByText(refusal).waitFor()
+    const refusal =
+      wrong < 5
+        ? 'Incorrect or already used code.'
+        : 'Too many wrong second factors for this user. Try again in 10 minutes.'
+    await guest.getByText(refusal, { exact: true }).waitFor()
   }
   await expectGoodPage(guest)
   await enter(nextCode(app))

@@ -80,14 +80,15 @@ export function useEnter() {
   }
 }
 
-/** The failure, with how long to wait. */
+/** The failure, with how long to wait, which most messages say themselves: `Try again in 10 minutes.` */
 export function messageOf(error: Error): string {
   if (!(error instanceof ApiError)) return error.message
-  const { retryAfterSeconds } = error
-  if (error.code !== 'rate_limited' || retryAfterSeconds === null) return error.message
+  const { code, message, retryAfterSeconds } = error
+  if (code !== 'rate_limited' || retryAfterSeconds === null) return message
+  if (/\bin \d+ (?:minute|hour)s?\b/.test(message)) return message
   const wait =
     retryAfterSeconds < 90
       ? counted(retryAfterSeconds, 'second')
       : `${Math.ceil(retryAfterSeconds / 60)} minutes`
-  return `${error.message} Try again in ${wait}.`
+  return `${message} Try again in ${wait}.`
 }
