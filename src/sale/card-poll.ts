@@ -146,7 +146,8 @@ export class CardPoll {
       onFailure(source, cause)
       // Another look would find the same.
       return (
-        cause instanceof LookContradicted || (cause instanceof PaymentUnavailable && cause.lasts)
+        cause instanceof LookContradicted ||
+        (cause instanceof PaymentUnavailable && cause.lasting !== null)
       )
     }
   }

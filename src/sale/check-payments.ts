@@ -176,7 +176,7 @@ export async function checkDeposits({
       const { source, state, paid } = row
       after = row.id
       const fact = await method.look(row).catch((cause: unknown) => {
-        if (cause instanceof PaymentUnavailable && cause.lasts) return null
+        if (cause instanceof PaymentUnavailable && cause.lasting !== null) return null
         throw cause
       })
       // The nodes are not asked about a token that is no longer accepted.

@@ -39,6 +39,9 @@ interface TokenDepositsInput {
   readonly addressOf: (accountId: string) => string
 }
 
+const UNCHECKED =
+  'Add it to CHAIN_TOKENS again; or add the credit with `tollgate credit add`, and dismiss the purchase if it is on hold.'
+
 const LOOK_STALE_AFTER_MS = 2 * MINUTE_MS
 
 /** Deposits of one token. Clients' questions are answered from rows that the watch keeps. */
@@ -69,8 +72,8 @@ export class TokenDeposits implements DepositMethod {
   }
 
   /**
-   * Asks the nodes for a deposit again: an admin decides on its present state. Rejects with `PaymentUnavailable`, which lasts
-   * for a token that is no longer accepted.
+   * Asks the nodes for a deposit again: an admin decides on its present state. Rejects with `PaymentUnavailable`, for
+   * good if its token is no longer accepted.
    */
   async look(row: PurchaseRow): Promise<PurchaseFact> {
     const { chain, db } = this.#input
@@ -101,7 +104,10 @@ export class TokenDeposits implements DepositMethod {
     const coin = chain.tokens.find(({ symbol }) => symbol === paid?.paidCurrency)
     if (deposit === null) return null
     if (coin === undefined) {
-      throw new PaymentUnavailable(`${paid?.paidCurrency} is not accepted now`, { lasts: true })
+      const symbol = paid?.paidCurrency
+      throw new PaymentUnavailable(`${symbol} is not accepted now`, {
+        lasting: `${symbol} is no longer accepted, so its deposits can't be checked on the chain. ${UNCHECKED}`,
+      })
     }
     const addresses = await readAddressesOf(db, { ...chain, accountId })
     const asked = { txHash: deposit.txHash, token: coin.address, addresses }

@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openStore } from '../../src/store/open-store.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import type { PaymentJudgment } from '../../src/vocabulary/purchase.ts'
-import { column, errorOf, Management, refusal } from './management.ts'
+import { column, errorOf, Management, refusal, textOf } from './management.ts'
+import { objectAt } from './openapi-reading.ts'
 
 const admin = Management.ofFile({ mode: 'simulator' })
 const HOLD: PaymentJudgment = {
@@ -89,6 +92,20 @@ test('a purchase below the minimum is credited, and an open one is not', async (
   expect((await decide(small, 'credit')).json).toMatchObject({ state: 'credited' })
   const open = await admin.world.purchase(accountId, null)
   expect((await decide(open, 'credit')).json).toEqual(errorOf('purchase_not_held'))
+})
+
+test('a held purchase of a provider that is no longer configured is refused for good, with what to do', async () => {
+  const id = await admin.world.purchase(await admin.account(), HOLD)
+  const store = await openStore({ url: `sqlite:${join(admin.world.folder, 'store.db')}` })
+  const source = `chain:8453:0x${'0a'.repeat(32)}:0`
+  await store.db.updateTable('purchases').set({ source }).where('id', '=', id).execute()
+  await store.close()
+  const refused = await decide(id, 'credit')
+  expect(refused).toEqual(refusal(502, 'payment_unavailable'))
+  expect(refused.headers['x-should-retry']).toBe('false')
+  expect(textOf(objectAt(refused.json, 'error'), 'message')).toMatch(
+    /^This gateway no longer takes .*`tollgate credit add`/,
+  )
 })
 
 test('a purchase that cannot be dismissed is refused with the reason', async () => {

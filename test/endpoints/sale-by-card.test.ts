@@ -225,6 +225,25 @@ test('a payment in another currency adds no credit when it is approved: the answ
   expect(await purchases(apiKey)).toMatchObject({ data: [], pending: [{ state: 'held' }] })
 })
 
+test('a held payment that Stripe no longer has is refused for good when it is approved: the answer says why', async () => {
+  const { accountId, apiKey } = await admin.buyer()
+  await buy(apiKey)
+  const source = String(stripe.sessions.at(-1)?.id)
+  stripe.pay(source, { currency: 'eur' })
+  const { payload, header } = stripe.message()
+  expect(await send(payload, header)).toMatchObject({ httpStatus: 200 })
+  const held = () => admin.get(`/v1/admin/purchases?account_id=${accountId}&state=held`)
+  await expect.poll(async () => column(await held(), 'state')).toEqual(['held'])
+  const [id = ''] = column(await held(), 'id')
+  stripe.lose(source)
+  const approved = await admin.post(`/v1/admin/purchases/${String(id)}/credit`, {})
+  expect(approved).toEqual(refusal(502, 'payment_unavailable'))
+  expect(approved.headers['x-should-retry']).toBe('false')
+  expect(textOf(objectAt(approved.json, 'error'), 'message')).toMatch(
+    /^Stripe does not have this payment: .* Ask the operator\.$/,
+  )
+})
+
 test('a message can have signatures of two secrets, while one replaces the other', async () => {
   const { payload, header } = stripe.message()
   const [time, signature] = header.split(',')

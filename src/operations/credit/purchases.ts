@@ -125,7 +125,9 @@ async function creditHeld(
   if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row, CREDITED)
   // The money may have been paid back since the purchase was held, so the provider is asked again.
   const looked = sale && (await sale.approve(row.source, by).catch(rethrowUnavailable))
-  if (looked === null) throw new Problem('payment_unavailable')
+  if (looked === null) {
+    throw new Problem('payment_unavailable', { message: NOT_SOLD, isFinal: true })
+  }
   const { purchase, isChanged } = looked
   if (purchase.state === 'held' || purchase.state === 'below_minimum') {
     const account = await getAccount(store.db, purchase.accountId)
@@ -139,10 +141,15 @@ async function creditHeld(
   return adminPurchaseAnswer(purchase, sale)
 }
 
+const NOT_SOLD =
+  "This gateway no longer takes payments of this provider or chain, so the payment can't be checked. Configure it again; or add the credit with `tollgate credit add`, and dismiss the purchase if it is on hold."
+
 /** Rethrows a failed call to a provider as a Problem for the client. */
 export function rethrowUnavailable(cause: unknown): never {
-  if (cause instanceof PaymentUnavailable) throw new Problem('payment_unavailable', { cause })
-  throw cause
+  if (!(cause instanceof PaymentUnavailable)) throw cause
+  const { lasting } = cause
+  const said = lasting === null ? {} : { message: lasting, isFinal: true }
+  throw new Problem('payment_unavailable', { ...said, cause })
 }
 
 function dismiss({ ledger, sale }: OperationParts) {

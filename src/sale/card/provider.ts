@@ -71,14 +71,17 @@ export interface CardProvider {
 /** The provider of a payment can't be asked. */
 export class PaymentUnavailable extends Error {
   override readonly name = 'PaymentUnavailable'
-  /** Whether the provider will answer the same whenever it is asked: it does not have the payment. */
-  readonly lasts: boolean
+  /**
+   * Why asking again changes nothing, and what to do, in words for the client: the provider does not have the payment, or
+   * its token is no longer accepted. Null: it may answer later.
+   */
+  readonly lasting: string | null
 
   constructor(
     message: string,
-    { cause, lasts = false }: { readonly cause?: unknown; readonly lasts?: boolean } = {},
+    { cause, lasting = null }: { readonly cause?: unknown; readonly lasting?: string | null } = {},
   ) {
     super(message, { cause })
-    this.lasts = lasts
+    this.lasting = lasting
   }
 }

@@ -249,12 +249,16 @@ async function loadStripe({ secretKey, baseUrl }: StripeSettings): Promise<Strip
   })
 }
 
+const UNKNOWN_PAYMENT =
+  'Stripe does not have this payment: the key of the gateway may be of another Stripe account. Ask the operator.'
+
 /** Stripe's message stays in the cause, only for the log. */
 function unavailable(cause: unknown): PaymentUnavailable {
   const { type = 'error', code = '', statusCode } = Object(cause)
-  const lasts = statusCode === 404
-  const reason = lasts ? 'Stripe does not have this payment' : 'the call to Stripe failed'
-  return new PaymentUnavailable(`${reason}: ${type} ${code}`.trim(), { cause, lasts })
+  const isUnknown = statusCode === 404
+  const reason = isUnknown ? 'Stripe does not have this payment' : 'the call to Stripe failed'
+  const lasting = isUnknown ? UNKNOWN_PAYMENT : null
+  return new PaymentUnavailable(`${reason}: ${type} ${code}`.trim(), { cause, lasting })
 }
 
 function chargeOf({ payment_intent: intent }: Stripe.Checkout.Session): Stripe.Charge | null {
