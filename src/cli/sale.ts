@@ -84,17 +84,20 @@ seed by its path.`,
 proves.`,
       examples: ['tollgate sale check --days 7'],
       progress: (payments) => `compared ${counted(payments, 'payment')}`,
-      show: show(saleCheckShape, ({ checked, differences }) =>
-        differences.length === 0
-          ? { out: `the store agrees on ${counted(checked, 'payment')}` }
-          : {
-              out: table(
-                ['PAYMENT', 'STORED', 'FOUND'],
-                differences.map(({ source, stored, found }) => [source, stored, found]),
-              ),
-              failure: counted(differences.length, 'paymentDifference'),
-            },
-      ),
+      show: show(saleCheckShape, ({ checked, skipped, differences }) => {
+        const rest = skipped === 0 ? '' : `\nnot compared: ${counted(skipped, 'skippedDeposit')}`
+        if (differences.length === 0) {
+          return { out: `the store agrees on ${counted(checked, 'payment')}${rest}` }
+        }
+        const compared = table(
+          ['PAYMENT', 'STORED', 'FOUND'],
+          differences.map(({ source, stored, found }) => [source, stored, found]),
+        )
+        return {
+          out: `${compared}${rest}`,
+          failure: counted(differences.length, 'paymentDifference'),
+        }
+      }),
     },
     { make: rescanCommand },
     { make: replaceKeyCommand },

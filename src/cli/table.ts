@@ -190,6 +190,10 @@ const NOUNS = {
   doubtedModel: { one: 'model doubted', many: 'models doubted' },
   payment: { one: 'payment', many: 'payments' },
   paymentDifference: { one: 'payment differs', many: 'payments differ' },
+  skippedDeposit: {
+    one: 'deposit in a token that is no longer accepted',
+    many: 'deposits in tokens that are no longer accepted',
+  },
   purchase: { one: 'purchase', many: 'purchases' },
   request: { one: 'request', many: 'requests' },
   row: { one: 'row', many: 'rows' },

@@ -36,6 +36,8 @@ interface CheckInput<Method> {
 /** The result of a comparison. */
 export interface Checked {
   readonly checked: number
+  /** Deposits in tokens that are no longer accepted: nodes are not asked about them. */
+  readonly skipped: number
   readonly differences: readonly PaymentDifference[]
 }
 
@@ -59,7 +61,7 @@ export async function checkCards({
     if (found !== null) differences.push({ source, stored: storedText(row), found })
     onChecked(++checked)
   }
-  return { checked, differences }
+  return { checked, skipped: 0, differences }
 }
 
 function unknownText({ kind }: PurchaseFact): string | null {
@@ -139,7 +141,7 @@ export async function checkBalances({
       })
     }
   }
-  return { checked: 0, differences }
+  return { checked: 0, skipped: 0, differences }
 }
 
 function sumOf(units: readonly bigint[]): bigint {
@@ -161,6 +163,7 @@ export async function checkDeposits({
 }: CheckInput<DepositMethod>): Promise<Checked> {
   const differences: PaymentDifference[] = []
   let checked = 0
+  let skipped = 0
   for (let after = ''; ; ) {
     const rows = await PURCHASES.readAll(
       db
@@ -179,8 +182,10 @@ export async function checkDeposits({
         if (cause instanceof PaymentUnavailable && cause.lasting !== null) return null
         throw cause
       })
-      // The nodes are not asked about a token that is no longer accepted.
-      if (fact === null) continue
+      if (fact === null) {
+        skipped++
+        continue
+      }
       const units = fact.kind === 'paid' ? fact.paid.units : null
       if (units !== paid?.paidUnits) {
         const stored = `${state}, ${paid?.paidUnits} ${paid?.paidCurrency}`
@@ -189,6 +194,6 @@ export async function checkDeposits({
       }
       onChecked(++checked)
     }
-    if (rows.length < ROWS_AT_ONCE) return { checked, differences }
+    if (rows.length < ROWS_AT_ONCE) return { checked, skipped, differences }
   }
 }

@@ -81,5 +81,12 @@ test('a rescan from the command line credits deposits since a restored backup on
   expect(await balances()).toEqual([3_000_000, 4_000_000])
   expect(await sale('check')).toBe('the store agrees on 2 payments\n')
   expect(await sale('addresses')).toContain(toBob)
+  const store = await openStore({ url: ofBackup.storeUrl })
+  const ofAda = store.db.updateTable('purchases').where('account_id', '=', ada)
+  await ofAda.set({ paid_currency: 'GONE' }).execute()
+  await store.close()
+  expect(await sale('check')).toBe(`the store agrees on 1 payment
+not compared: 1 deposit in a token that is no longer accepted
+`)
   expect((await ofBackup.run('audit')).out).toMatch(/^exact: /m)
 })

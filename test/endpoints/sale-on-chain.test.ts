@@ -290,7 +290,7 @@ test('an admin lists the addresses with the derivation paths of their keys', asy
   expect(addresses.size).toBeGreaterThanOrEqual(2)
 })
 
-test('a check compares deposits with their receipts, changes nothing, and names each difference', async () => {
+test('a check compares deposits with their receipts, changes nothing, and names each difference and how many could not be compared', async () => {
   const { accountId, apiKey } = await admin.buyer()
   const { json } = await buy(apiKey, { method: USDC })
   await anvil.transfer({ to: textOf(objectAt(json, 'deposit'), 'address'), units: 25_000_000n })
@@ -310,7 +310,9 @@ test('a check compares deposits with their receipts, changes nothing, and names 
       },
     ],
   })
-  await ofAccount.set({ paid_units: '25000000' }).execute()
+  await ofAccount.set({ paid_units: '25000000', paid_currency: 'GONE' }).execute()
+  expect((await check()).json).toMatchObject({ ok: true, skipped: 1, differences: [] })
+  await ofAccount.set({ paid_currency: 'USDC' }).execute()
   await store.close()
   two.mode = { kind: 'down' }
   expect(await check()).toEqual(refusal(502, 'payment_unavailable'))

@@ -174,9 +174,10 @@ async function comparePayments(input: CommandInput, opened: CommandContext): Pro
   try {
     const asked = { runs: 'checkSale', query: { days: '1' } }
     const { body } = await runOperation(input, { ...opened, letters: [] }, asked)
-    const { checked, differences } = saleCheckShape.parse(body)
+    const { checked, skipped, differences } = saleCheckShape.parse(body)
     if (differences.length === 0) {
-      const message = `the store agrees on ${counted(checked, 'payment')} of the last day`
+      const rest = skipped === 0 ? '' : `; not compared: ${counted(skipped, 'skippedDeposit')}`
+      const message = `the store agrees on ${counted(checked, 'payment')} of the last day${rest}`
       return { check, state: 'ok', message }
     }
     const message = `${counted(differences.length, 'paymentDifference')} from the store: \`tollgate sale check\` lists them`

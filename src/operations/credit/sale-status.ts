@@ -69,6 +69,7 @@ function check({ store, sale, clock }: OperationParts) {
       const sinceMs = clock.nowMs() - Number(days) * DAY_MS
       const differences: z.infer<typeof saleCheckShape>['differences'] = []
       let checked = 0
+      let skipped = 0
       const chainIds = new Set<number>()
       for (const method of sale?.methods ?? []) {
         const onChecked = (payments: number) => onProgress(checked + payments)
@@ -83,11 +84,12 @@ function check({ store, sale, clock }: OperationParts) {
         }
         for (const found of await Promise.all(comparisons).catch(rethrowUnavailable)) {
           checked += found.checked
+          skipped += found.skipped
           differences.push(...found.differences)
         }
       }
       const ok = differences.length === 0
-      return { object: 'sale_check', ok, checked, differences }
+      return { object: 'sale_check', ok, checked, skipped, differences }
     },
   })
 }
@@ -128,6 +130,11 @@ export const saleCheckShape = z
     object: z.literal('sale_check'),
     ok: z.boolean().describe('Whether the store agrees with all providers.'),
     checked: z.int().describe('The number of payments that were compared.'),
+    skipped: z
+      .int()
+      .describe(
+        'The number of deposits that were not compared: their tokens are no longer accepted.',
+      ),
     differences: z.array(
       z.object({
         source: z.string().describe('The payment, by its ID at the provider.'),
