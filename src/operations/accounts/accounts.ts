@@ -177,7 +177,7 @@ function change(parts: OperationParts) {
       }
       if (body.fee_basis_points !== undefined) requireScope(caller, 'credit')
       // A new amount alone must not move the days of the allowance to another time zone.
-      const before = await getAccount(parts.store.db, accountId)
+      const before = body.allowance == null ? null : await getAccount(parts.store.db, accountId)
       const changes = {
         id: accountId,
         ...given({
