@@ -382,3 +382,19 @@ test.for(['laptop', 'tablet', 'phone'] as const)(
     expect(await row('notebooks').getByText('Expire').count()).toBe(0)
   },
 )
+
+test.for([
+  [at('keys'), 'Used 8 s ago'],
+  [at('activity'), ' · 35,459 → 221 tokens'],
+  ['app/operator/activity', `${HELIX.name} · 35,459 → 221 tokens`],
+  ['app/operator/unsettled', 'Provisional'],
+  ['app/operator/upstreams', '12 of 20 in flight'],
+] as const)(
+  'on a small tablet, %s says below a name what has no column there: %s',
+  async ([path, text], { pages, server }) => {
+    const { page } = await pages.of('small')
+    await page.goto(`${server.address}/${path}`)
+    await page.locator('tbody .two', { hasText: text }).filter({ visible: true }).first().waitFor()
+    await expectFits(page)
+  },
+)

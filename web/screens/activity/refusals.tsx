@@ -150,7 +150,12 @@ function ByCode({ source, counts }: ByCodeProps) {
                 <span className="mono">{each.code}</span>
                 <Keys source={source} counts={counts} {...each} />
               </td>
-              <td className="num">{count(each.requests)}</td>
+              <td className="num">
+                {count(each.requests)}
+                <span className="two only-t">
+                  last <Time at={each.latest_at} show={lastTime} />
+                </span>
+              </td>
               <td className="hide-t">
                 <span className="only-s">last </span>
                 <Time at={each.latest_at} show={lastTime} />

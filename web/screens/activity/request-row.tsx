@@ -80,11 +80,23 @@ export function RequestRow(props: RequestRowProps) {
         >
           <ModelName id={request.model} />
         </Link>
-        {isAllAccounts && (
-          <span className="two only-m">
-            <AccountName request={request} />
+        <span className="two only-m">
+          <span className="flex">
+            <span className="truncate">
+              {isAllAccounts ? (
+                <AccountName request={request} />
+              ) : (
+                <span title={keyName}>{keyName}</span>
+              )}
+            </span>
+            {request.usage !== null && (
+              <span className="only-t whitespace-pre">
+                {' · '}
+                <Tokens request={request} /> tokens
+              </span>
+            )}
           </span>
-        )}
+        </span>
       </td>
       <td className="hide-s hide-m beside of-key text-ink-2" title={keyName}>
         {keyName}

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ApiKey } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
-import { dayAndShortMinute, dayOf } from '../../format/time.ts'
+import { ago, dayAndShortMinute, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -52,6 +52,15 @@ export function KeyRow({ apiKey, availableMicros, onOpen }: KeyRowProps) {
             <Time at={apiKey.expires_at} show={dayOf} />
           </span>
         )}
+        <span className="two only-t">
+          {apiKey.last_used_at === null ? (
+            'Never used'
+          ) : (
+            <>
+              Used <Time at={apiKey.last_used_at} show={ago} />
+            </>
+          )}
+        </span>
         <PreviousLine apiKey={apiKey} />
         <OnlyModels models={apiKey.models} />
         <MetadataLine metadata={apiKey.metadata} />

@@ -145,6 +145,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
             , ended <Time at={request.ended_at ?? request.opened_at} show={ago} />
           </span>
         </span>
+        <span className="two only-t">{word}</span>
       </td>
       <td className="hide-t">
         <span className={`chip ${tone}`}>{word}</span>

@@ -73,6 +73,9 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
       <td className="num max-[641px]:text-left!">
         {count(requests)}
         <span className="only-s dimmed"> {requests === 1 ? 'request' : 'requests'}</span>
+        <span className="two only-t whitespace-nowrap">
+          <InFlight upstream={upstream} /> in flight
+        </span>
       </td>
       <td className="num nowrap">
         <Errors requests={requests} failed={failed} />
