@@ -14,6 +14,7 @@ import { ago } from '../../format/time.ts'
 import { directionOf, type Head, ListCard, Older } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useSettled } from '../../parts/use-settled.ts'
 import { useKeptRange } from '../../shell/kept-range.ts'
 import { nextOrder } from './account-orders.ts'
 import { Margin } from './margin-figures.tsx'
@@ -50,9 +51,12 @@ interface AccountTableProps {
   readonly onSort: (order: AccountsOrder | undefined) => void
 }
 
+const SEARCH_AFTER_MS = 150
+
 /** The accounts that match. */
 export function AccountTable({ filters, span, onCreate, onSort }: AccountTableProps) {
-  const { search = '', state, sort } = filters
+  const { state, sort } = filters
+  const search = useSettled(filters.search ?? '', SEARCH_AFTER_MS)
   const query = useInfiniteQuery({
     ...accountsQuery(search, { state, sort, span }),
     refetchInterval: 30_000,
