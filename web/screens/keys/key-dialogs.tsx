@@ -13,19 +13,19 @@ import { showToast } from '../../parts/toast.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type KeyFields, KeyForm } from './key-form.tsx'
 
+/** The data that show keys. */
+const readsOf = (accountId: string) => [
+  ['keys', accountId],
+  ['overview', accountId],
+]
+
 /** A change of a key; afterwards, what shows keys is read again. */
 export function useKeyWrite<Input, Answer>(
   send: (account_id: string, input: Input) => Promise<Answer>,
   onDone: (answer: Answer, input: Input) => void,
 ) {
   const accountId = useAccountId()
-  return useWrite((input: Input) => send(accountId, input), {
-    reads: [
-      ['keys', accountId],
-      ['overview', accountId],
-    ],
-    onDone,
-  })
+  return useWrite((input: Input) => send(accountId, input), { reads: readsOf(accountId), onDone })
 }
 
 /** Changes a key back, from a toast that outlives its dialog. */
@@ -35,7 +35,8 @@ function useKeyUndo(apiKey: ApiKey) {
   return (text: string, before: ChangedFields & { readonly disabled?: boolean }) =>
     showToast(text, async () => {
       await asMember('changeKey', { account_id: accountId, key_id: apiKey.id, ...before })
-      await queries.invalidateQueries({ queryKey: ['keys', accountId] })
+      const reads = readsOf(accountId).map((queryKey) => queries.invalidateQueries({ queryKey }))
+      await Promise.all(reads)
     })
 }
 
