@@ -56,8 +56,8 @@ export function TokensScreen() {
         >
           <p>
             From now on, calls with this token are answered with 401, and so are calls with tokens
-            created by it. Their open invitations and password links end. Other changes made with
-            them stay.
+            created by it. Open invitations and password links that these tokens created no longer
+            work. Other changes stay.
           </p>
         </Confirm>
       )}
