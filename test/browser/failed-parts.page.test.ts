@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { expectGoodPage } from './chromium.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn } from './stand-in.ts'
-import { at, FACTOR_REQUIRED, HELIX, ME, NEW_RECOVERY_CODES } from './stand-in-data.ts'
+import { at, FACTOR_REQUIRED, HELIX, ME, NEW_RECOVERY_CODES, START } from './stand-in-data.ts'
 import { TOKENS } from './stand-in-operator.ts'
 
 /** Parts of a screen whose own call failed: lists of options, an order by usage, counts. */
@@ -128,3 +128,43 @@ test('the setup of a second factor says so where the server does not answer at i
   await saved.click()
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
 })
+
+test('a second factor that was added is not added again where the server does not answer after it', async ({
+  page,
+  server,
+}) => {
+  server.answer('/me', json(FACTOR_REQUIRED))
+  server.answer('POST /auth/factors/app', json({ ...NEW_RECOVERY_CODES, recovery_codes: null }))
+  await page.goto(`${server.address}/app/set-up-second-factor`)
+  await page.getByRole('button', { name: 'Set up an app' }).click()
+  await page.getByLabel('Code').fill('123456')
+  server.answer('/me', down)
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await page.getByRole('alert').getByText('The store is busy.').waitFor()
+  expect(await page.getByRole('button', { name: 'Turn on' }).count()).toBe(0)
+  server.answer('/me', json(ME))
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+})
+
+test.for([
+  ['operator/operators', 'Invite an operator', 'Invite an operator'],
+  [at('members'), 'Invite', 'Invite a person'],
+] as const)(
+  'after a sign-in, an invitation on %s says that the way to send it could not be loaded, and tries again',
+  async ([path, button, title], { page, server }) => {
+    server.answer('/start', json({ ...START, signed_in: false }))
+    server.answer('/auth/sign-in', json(ME))
+    await page.goto(`${server.address}/app/${path}`)
+    await page.getByLabel('Email').fill('ada@example.org')
+    await page.getByLabel('Password', { exact: true }).fill('a password')
+    server.answer('/start', down)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('button', { name: button, exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: title })
+    await dialog.getByText(/^The way to send the invitation could not be loaded: /).waitFor()
+    server.answer('/start', json(START))
+    await dialog.getByRole('button', { name: 'Try again' }).click()
+    await expect.poll(() => dialog.getByRole('button', { name: 'Invite' }).isEnabled()).toBe(true)
+  },
+)

@@ -98,6 +98,8 @@ export function SetUpFactor() {
   const { next = '/' } = setUpRoute.useSearch()
   const enter = useEnter()
   const [codes, setCodes] = useState<readonly string[] | null>(null)
+  // A second try to add it would be refused: only what comes after it is tried again.
+  const [isAdded, setAdded] = useState(false)
   const [isKept, setKept] = useState(false)
   const [isPasskey, setPasskey] = useState(false)
   const { data: factors } = useQuery(factorsQuery)
@@ -106,8 +108,11 @@ export function SetUpFactor() {
     mutationFn: () => asBrowser('getMe', {}),
     onSuccess: (me) => enter(me, next),
   })
-  const onAdded = (made: readonly string[] | null) =>
-    made === null ? leave.mutate() : setCodes(made)
+  const onAdded = (made: readonly string[] | null) => {
+    setAdded(true)
+    if (made === null) leave.mutate()
+    else setCodes(made)
+  }
   return (
     <Door
       title="Set up a second factor"
@@ -134,10 +139,20 @@ export function SetUpFactor() {
           </>
         )}
         <Problem text={leave.error?.message} />
-        {codes === null && isPasskey && <AddPasskey onAdded={onAdded} />}
-        {codes === null && !isPasskey && <SetUpApp onAdded={onAdded} />}
+        {isAdded && codes === null && (
+          <button
+            type="button"
+            className="btn pri"
+            aria-disabled={leave.isPending}
+            onClick={() => leave.mutate()}
+          >
+            Continue
+          </button>
+        )}
+        {!isAdded && isPasskey && <AddPasskey onAdded={onAdded} />}
+        {!isAdded && !isPasskey && <SetUpApp onAdded={onAdded} />}
       </div>
-      {codes === null && canAddPasskey && (
+      {!isAdded && canAddPasskey && (
         <p className="mt-4">
           <button type="button" className="link" onClick={() => setPasskey(!isPasskey)}>
             {isPasskey ? 'Use an authenticator app instead' : 'Use a passkey instead'}

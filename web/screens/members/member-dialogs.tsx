@@ -33,7 +33,7 @@ interface InviteProps {
 
 /** The form for a new invitation. */
 export function InviteMember({ onClose, onMade }: InviteProps) {
-  const { data: start } = useQuery(startQuery)
+  const start = useQuery(startQuery)
   const account = useAccountId()
   const members = useQuery(membersQuery(account))
   const invitations = useQuery(invitationsQuery(account))
@@ -56,11 +56,11 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
       submit="Invite"
       write={invite}
       problem={refusal.rest}
-      isReady={start !== undefined && isRead}
+      isReady={start.data !== undefined && isRead}
       onSubmit={(fields) => invite.mutate({ email: String(fields.get('email')), role })}
       onClose={onClose}
     >
-      <InvitedEmail isMailed={start?.mail === true} error={refusal.at('email')} />
+      <InvitedEmail start={start} error={refusal.at('email')} />
       {isRead && (
         <div className="fld">
           <label htmlFor={roleId}>Role</label>

@@ -14,8 +14,8 @@ interface InviteOperatorProps {
 
 /** The form for the invitation of an operator. */
 export function InviteOperator({ onClose, onMade }: InviteOperatorProps) {
-  const { data: start } = useQuery(startQuery)
-  const isMailed = start?.mail === true
+  const start = useQuery(startQuery)
+  const isMailed = start.data?.mail === true
   const invite = useOperatorWrite(
     (email: string) => asOperator('createInvitation', { email, operator: true, mail: isMailed }),
     ({ email, url }) => onMade({ email, url: isMailed ? null : url }),
@@ -27,7 +27,7 @@ export function InviteOperator({ onClose, onMade }: InviteOperatorProps) {
       submit="Invite"
       write={invite}
       problem={refusal.rest}
-      isReady={start !== undefined}
+      isReady={start.data !== undefined}
       onSubmit={(fields) => invite.mutate(String(fields.get('email')))}
       onClose={onClose}
     >
@@ -35,7 +35,7 @@ export function InviteOperator({ onClose, onMade }: InviteOperatorProps) {
         An operator can do everything: see all accounts, add and remove credit, change fees and
         limits, and invite and remove operators, including you.
       </p>
-      <InvitedEmail isMailed={isMailed} error={refusal.at('email')} />
+      <InvitedEmail start={start} error={refusal.at('email')} />
     </FormDialog>
   )
 }
