@@ -125,6 +125,70 @@ test('refunded and disputed purchases are listed with their amounts, and each ki
   expect(shown).toContainEqual(['remaining', '$21.67'])
 })
 
+test('the payments of a month are listed and printed as CSV with the numbers of their receipts', async () => {
+  await makeReversed('pur_1', { cents: 333n })
+  await makeHeld('pur_2')
+  const number = expect.stringMatching(/^R-\d{4}-0001$/)
+  expect(await line.json('purchase', 'show', 'pur_1')).toMatchObject({ receipt_number: number })
+  expect(await line.json('purchase', 'show', 'pur_2')).toMatchObject({ receipt_number: null })
+  const listed = await line.json('purchase', 'list', '--since', '7d')
+  expect(listed).toMatchObject({ data: [{ id: 'pur_1', receipt_number: number }] })
+  const before = await line.run('purchase', 'list', '--until', '2001-01-01')
+  expect(before.out).toBe('no purchases match\n')
+  const csv = async (...args: readonly string[]) => {
+    const { out } = await line.run('purchase', 'list', '--csv', ...args)
+    return out
+      .trimEnd()
+      .split('\r\n')
+      .map((row) => row.split(','))
+  }
+  const [head, row, ...rest] = await csv('--since', 'yesterday')
+  expect(head?.slice(0, 3)).toEqual(['receipt_number', 'credited_at', 'created_at'])
+  expect([row?.at(0), row?.slice(7)]).toEqual([
+    number,
+    ['25', 'usd', '0', '', '25', 'partly_refunded', '3.33', 'credited', '', 'pur_1'],
+  ])
+  expect(rest).toEqual([])
+  expect((await csv()).map((cells) => cells.at(-1))).toEqual(['purchase_id', 'pur_2', 'pur_1'])
+  const refused = await line.run('purchase', 'list', '--state', 'held', '--since', '7d')
+  expect([refused.exitCode, refused.notes]).toEqual([
+    2,
+    expect.stringContaining('`--state` must include `credited`: `--since` and `--until` select'),
+  ])
+})
+
+test('CSV has payments in tokens with their decimals and transaction, and the tax of a payment apart from its fee', async () => {
+  const accountId = await line.make('account', 'create', 'Ada')
+  const ledger = createLedger({ location: parseDatabaseUrl(line.storeUrl) })
+  const { fact, ...look } = { ...paidLook('x', { accountId }), creditMicros: micros(10_000_000) }
+  if (fact.kind !== 'paid') throw new Error('the look found no payment')
+  const hash = `0x${'5f'.repeat(32)}`
+  for (const [id, method, source, found] of [
+    ['pur_1', 'card', 'play:1', { paid: { currency: 'usd', units: 1_300n }, taxUnits: 208n }],
+    [
+      'pur_2',
+      'base-usdc',
+      `chain:8453:${hash}:3`,
+      { paid: { currency: 'USDC', units: 10_500_001n } },
+    ],
+    ['pur_3', 'base-xyz', `chain:8453:${hash}:4`, { paid: { currency: 'XYZ', units: 12n } }],
+  ] as const) {
+    await ledger.postPurchase({ ...look, id, method, source, fact: { ...fact, ...found } })
+  }
+  await ledger.close()
+  const { out } = await line.run('purchase', 'list', '--csv')
+  const rows = out
+    .trimEnd()
+    .split('\r\n')
+    .map((row) => row.split(','))
+  expect(rows.map((row) => [...row.slice(7, 12), row[15]])).toEqual([
+    ['paid', 'currency', 'fee', 'tax', 'credit', 'reference'],
+    ['12 units', 'XYZ', '', '', '10', hash],
+    ['10.500001', 'USDC', '', '', '10', hash],
+    ['13', 'usd', '0.92', '2.08', '10', ''],
+  ])
+})
+
 test('a purchase is dismissed with a note, and only while it is held', async () => {
   const accountId = await makeHeld('pur_2')
   for (const [args, code, said] of [

@@ -1,4 +1,7 @@
-import { adminPurchaseShape, listedPurchaseShape } from '../operations/credit/purchases.ts'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { listedPurchaseShape } from '../operations/credit/purchase-list.ts'
+import { adminPurchaseShape } from '../operations/credit/purchases.ts'
 import { MICROS_PER_CENT, showMicros } from '../vocabulary/money.ts'
 import {
   type PaidUnits,
@@ -9,9 +12,10 @@ import {
 } from '../vocabulary/purchase.ts'
 import { idArgument } from './ids.ts'
 import { type CommandGroup, show, showNamed } from './operation-command.ts'
-import { accountOption, stateOption } from './options.ts'
+import { accountOption, CSV_OPTION, stateOption } from './options.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
+import { spanOptions } from './times.ts'
 
 const PURCHASES = shownRows(listedPurchaseShape, {
   list: 'all_purchases',
@@ -58,7 +62,7 @@ export const PURCHASE_COMMANDS: CommandGroup = {
     {
       name: 'list',
       runs: 'listAllPurchases',
-      words: 'list purchases, newest first',
+      words: 'list purchases, newest first; in a range, the last credited first',
       takes: [
         ...listOptions('all_purchases', 'purchase ID'),
         accountOption('query.account_id'),
@@ -68,9 +72,17 @@ export const PURCHASE_COMMANDS: CommandGroup = {
           words: `only these, comma-separated: ${REVERSALS.join(', ')}`,
           to: 'query.reversal',
         },
+        ...spanOptions('credited'),
+        { ...CSV_OPTION, words: 'print all of them as CSV, with receipt numbers, fees and taxes' },
       ],
-      examples: ['tollgate purchase list --state held'],
-      show: PURCHASES.page,
+      examples: [
+        'tollgate purchase list --state held',
+        'tollgate purchase list --since last-month --until this-month --csv',
+      ],
+      show: async (answered, ran) =>
+        answered.body instanceof Readable
+          ? { out: (await text(answered.body)).trimEnd() }
+          : PURCHASES.page(answered, ran),
     },
     {
       name: 'show',

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { isAny, isOneOf } from '../store/conditions.ts'
-import { type ListPage, type Page, readPage } from '../store/list-page.ts'
+import { type ListPage, type Page, pageOf, readPage } from '../store/list-page.ts'
 import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
 import { ENTRIES, type Entry, type Tables } from '../store/schema.ts'
 import {
@@ -55,39 +55,94 @@ export async function listDepositsOf(
   )
 }
 
-/**
- * One page of purchases with the names of their accounts, newest first: of an account, in states, and refunded or
- * disputed in these ways, if they are given.
- */
+/** Filters purchases of all accounts; undefined fields filter nothing. */
+export interface PurchaseFilter {
+  readonly accountId?: string | undefined
+  readonly states?: readonly PurchaseState[] | undefined
+  /** Refunded or disputed in these ways. */
+  readonly reversals?: readonly Reversal[] | undefined
+}
+
+/** A purchase with the names of its account. */
+export interface NamedPurchase extends PurchaseRow {
+  readonly accountName: string
+  /** The ID of the account in another system; null: none. */
+  readonly externalId: string | null
+}
+
+/** One page of the purchases that match, newest first. */
 export function listAllPurchases(
   db: Kysely<Tables>,
+  { limit, cursor, ...filter }: Page & PurchaseFilter,
+): Promise<ListPage<NamedPurchase>> {
+  return readPage(matching(db, filter), {
+    limit,
+    cursor,
+    idColumn: 'purchases.id',
+    read: readNamed,
+  })
+}
+
+/** One page of the purchases that match and were credited in a range of time, the last credited first. */
+export async function listCreditedPurchases(
+  db: Kysely<Tables>,
   {
-    accountId,
-    states,
-    reversals,
-    ...page
-  }: Page & {
-    readonly accountId?: string | undefined
-    readonly states?: readonly PurchaseState[] | undefined
-    readonly reversals?: readonly Reversal[] | undefined
+    sinceMs,
+    untilMs,
+    after,
+    limit,
+    ...filter
+  }: PurchaseFilter & {
+    /** Credited at this moment or later. */
+    readonly sinceMs: number
+    /** Credited before this moment. */
+    readonly untilMs: number
+    /** The last purchase of the page before; null: the first page. */
+    readonly after: { readonly id: string; readonly creditedAtMs: number } | null
+    readonly limit: number
   },
-): Promise<ListPage<PurchaseRow & { readonly accountName: string }>> {
+): Promise<ListPage<NamedPurchase>> {
+  let query = matching(db, filter)
+    .where('credited_at_ms', '>=', sinceMs)
+    .where('credited_at_ms', '<', untilMs)
+  if (after !== null) {
+    const { id, creditedAtMs } = after
+    query = query
+      // By this condition, the index is read from here on. IDs order the purchases of a millisecond.
+      .where('credited_at_ms', '<=', creditedAtMs)
+      .where(({ eb, or }) =>
+        or([eb('credited_at_ms', '<', creditedAtMs), eb('purchases.id', '<', id)]),
+      )
+  }
+  const found = await query
+    .orderBy('credited_at_ms', 'desc')
+    .orderBy('purchases.id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  return pageOf(found.map(readNamed), limit)
+}
+
+function matching(db: Kysely<Tables>, { accountId, states, reversals }: PurchaseFilter) {
   let query = db
     .selectFrom('purchases')
     .innerJoin('accounts', 'accounts.id', 'purchases.account_id')
     .selectAll('purchases')
-    .select('accounts.name as account_name')
+    .select(['accounts.name as account_name', 'accounts.external_id as external_id'])
   if (accountId !== undefined) query = query.where('purchases.account_id', '=', accountId)
   if (states !== undefined) query = query.where(isOneOf('state', states))
   if (reversals !== undefined) {
     const isReversed = isAny(reversals.map((reversal) => REVERSED_AS[reversal]))
     query = query.where(IS_REVERSED).where(isReversed)
   }
-  return readPage(query, {
-    ...page,
-    idColumn: 'purchases.id',
-    read: (row) => ({ ...PURCHASES.read(row), accountName: row.account_name }),
-  })
+  return query
+}
+
+function readNamed({
+  account_name: accountName,
+  external_id: externalId,
+  ...row
+}: Awaited<ReturnType<ReturnType<typeof matching>['execute']>>[number]): NamedPurchase {
+  return { ...PURCHASES.read(row), accountName, externalId }
 }
 
 const OPEN_MAX = 10_000

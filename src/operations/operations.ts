@@ -7,6 +7,7 @@ import { generationOperations, ownAccountOperations } from './accounts/own-accou
 import { creditOperations } from './credit/credit.ts'
 import { creditCodeOperations } from './credit/credit-codes.ts'
 import { depositAddressOperations } from './credit/deposit-addresses.ts'
+import { purchaseListOperations } from './credit/purchase-list.ts'
 import { purchaseOperations } from './credit/purchases.ts'
 import { receiptOperations } from './credit/receipts.ts'
 import { saleOperations } from './credit/sale.ts'
@@ -47,6 +48,7 @@ export const OPERATIONS = [
   ['Credit', statementOperations],
   ['API keys', apiKeyOperations],
   ['Credit codes', creditCodeOperations],
+  ['Purchases', purchaseListOperations],
   ['Purchases', purchaseOperations],
   ['Purchases', saleOperations],
   ['Purchases', receiptOperations],

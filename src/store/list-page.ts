@@ -43,6 +43,14 @@ export async function readPage<
     .orderBy(column, order)
     .limit(limit + 1)
     .execute()
-  const rows = found.slice(0, limit).map(read)
+  return pageOf(found.map(read), limit)
+}
+
+/** The page of rows that were read with one more, by which it is known that a page follows. */
+export function pageOf<Row extends { readonly id: string }>(
+  found: readonly Row[],
+  limit: number,
+): ListPage<Row> {
+  const rows = found.slice(0, limit)
   return { rows, nextCursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
 }

@@ -171,6 +171,7 @@ function held(place: number, fields: Partial<ListedPurchase>): ListedPurchase {
     payment_ref: `pi_3Qm7x2Kf${place}`,
     note: null,
     expires_at: null,
+    receipt_number: null,
     ...fields,
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { getAccount } from '../../ledger/accounts.ts'
 import type { OperatorAction } from '../../ledger/operator-actions.ts'
-import { getPurchase, listAllPurchases } from '../../ledger/purchases.ts'
+import { getPurchase } from '../../ledger/purchases.ts'
 import { roomForCredit } from '../../ledger/rules/credit.ts'
 import { PaymentUnavailable } from '../../sale/card/provider.ts'
 import { depositOfSource } from '../../sale/chain/terms.ts'
@@ -14,76 +14,20 @@ import {
   type PaidUnits,
   PURCHASE_STATES,
   REVERSALS,
+  receiptNumberText,
   reversalOf,
 } from '../../vocabulary/purchase.ts'
 import { TEXT_CHARS_MAX } from '../../vocabulary/text-chars.ts'
-import {
-  anyOf,
-  idCursor,
-  idField,
-  idFilterField,
-  listAnswer,
-  listShape,
-  moneyField,
-  namesOf,
-  pageQuery,
-  text,
-  timeAnswer,
-  timeField,
-  timeOrNull,
-} from '../fields.ts'
+import { idField, moneyField, text, timeAnswer, timeField, timeOrNull } from '../fields.ts'
 import { notFound } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { staffPaths } from '../paths.ts'
 import { beyondText } from './credit.ts'
 
-/** The purchases of accounts, and an admin's decisions about held payments. */
+/** One purchase of any account, and an admin's decisions about held payments. */
 export function purchaseOperations(parts: OperationParts) {
-  return [list(parts), show(parts), approve(parts), dismiss(parts)]
-}
-
-const stateFilter = anyOf(
-  z.enum(PURCHASE_STATES),
-  `must be one or more of ${PURCHASE_STATES.join(', ')}`,
-)
-
-const reversalFilter = anyOf(z.enum(REVERSALS), `must be one or more of ${REVERSALS.join(', ')}`)
-
-function list({ store, sale }: OperationParts) {
-  return operation({
-    name: 'listAllPurchases',
-    method: 'GET',
-    scope: 'read',
-    paths: staffPaths('purchases'),
-    summary: 'Purchases of credit, newest first.',
-    query: pageQuery('all_purchases', {
-      state: stateFilter
-        .optional()
-        .describe(`Only purchases in these states, comma-separated: ${namesOf(PURCHASE_STATES)}.`),
-      reversal: reversalFilter
-        .optional()
-        .describe(
-          `Only purchases whose payment is one of these, comma-separated: ${namesOf(REVERSALS)}.`,
-        ),
-      account_id: idFilterField('acct').optional(),
-    }),
-    answers: { 200: listShape(listedPurchaseShape) },
-    async run({ reader, query: { limit, cursor, state, reversal, account_id: accountId } }) {
-      const page = await listAllPurchases(store.pages(reader), {
-        limit,
-        cursor,
-        states: state,
-        reversals: reversal,
-        accountId,
-      })
-      const answers = page.rows.map((row) => ({
-        ...adminPurchaseAnswer(row, sale),
-        account_name: row.accountName,
-      }))
-      return listAnswer(answers, idCursor('all_purchases', page.nextCursor))
-    },
-  })
+  return [show(parts), approve(parts), dismiss(parts)]
 }
 
 function show({ store, sale }: OperationParts) {
@@ -276,6 +220,14 @@ export const confirmingShape = purchaseShape
   })
   .meta({ id: 'ConfirmingDeposit' })
 
+/** The number of a receipt. */
+const receiptNumberField = z
+  .string()
+  .nullable()
+  .describe(
+    'The number of the receipt: `R`, the UTC year of the credit, and a number that the gateway counts without gaps. Null: the purchase is not credited yet, or a gateway of 0.2.0 credited it while the others were upgraded.',
+  )
+
 /** A purchase as admins see it. */
 export const adminPurchaseShape = purchaseShape
   .extend({
@@ -292,13 +244,9 @@ export const adminPurchaseShape = purchaseShape
     expires_at: timeField
       .nullable()
       .describe('When the purchase expires: it can no longer be paid. Null: never.'),
+    receipt_number: receiptNumberField,
   })
   .meta({ id: 'AdminPurchase' })
-
-/** A purchase in the admins' list. */
-export const listedPurchaseShape = adminPurchaseShape
-  .extend({ account_name: z.string() })
-  .meta({ id: 'ListedPurchase' })
 
 /** A purchase in responses to its account. By position: the purchase, and the sale. */
 export function purchaseAnswer(
@@ -343,7 +291,25 @@ export function confirmingAnswer(
   }
 }
 
-function adminPurchaseAnswer(
+/** The number of the receipt of a purchase; null as {@link receiptNumberField} says. */
+export function receiptNumberAnswer({
+  receiptNumber,
+  creditedAtMs,
+}: Pick<PurchaseRow, 'receiptNumber' | 'creditedAtMs'>): string | null {
+  if (receiptNumber === null || creditedAtMs === null) return null
+  return receiptNumberText({ receiptNumber, creditedAtMs })
+}
+
+/** The provider's ID of the payment, or the hash of the transaction; null: there is none. */
+export function paymentReference({
+  paymentRef,
+  source,
+}: Pick<PurchaseRow, 'paymentRef' | 'source'>): string | null {
+  return paymentRef ?? depositOfSource(source)?.txHash ?? null
+}
+
+/** A purchase in responses to admins. By position: the purchase, and the sale. */
+export function adminPurchaseAnswer(
   row: PurchaseRow,
   sale: OperationParts['sale'],
 ): z.infer<typeof adminPurchaseShape> {
@@ -354,5 +320,6 @@ function adminPurchaseAnswer(
     payment_ref: row.paymentRef,
     note: row.note,
     expires_at: timeOrNull(row.expiresAtMs),
+    receipt_number: receiptNumberAnswer(row),
   }
 }

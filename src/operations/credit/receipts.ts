@@ -1,14 +1,12 @@
 import { z } from 'zod'
 import { getAccount } from '../../ledger/accounts.ts'
 import { getPurchase, listReversals } from '../../ledger/purchases.ts'
-import { depositOfSource } from '../../sale/chain/terms.ts'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type { AccountRow, Entry } from '../../store/schema.ts'
 import { type Micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import {
   feeOf,
   REVERSAL_CAUSES,
-  receiptNumberText,
   reversalCauseOf,
   reversedUnits,
 } from '../../vocabulary/purchase.ts'
@@ -18,7 +16,14 @@ import { notFound } from '../not-found.ts'
 import { operation, readsFor } from '../operation.ts'
 import type { OperationParts } from '../operation-parts.ts'
 import { billingOperations } from './billing.ts'
-import { paymentAnswer, paymentField, purchaseAnswer, purchaseShape } from './purchases.ts'
+import {
+  paymentAnswer,
+  paymentField,
+  paymentReference,
+  purchaseAnswer,
+  purchaseShape,
+  receiptNumberAnswer,
+} from './purchases.ts'
 
 /** Receipts of purchases and the buyer on them, for the people who buy. */
 export function receiptOperations(parts: OperationParts) {
@@ -58,19 +63,15 @@ function receipt({ store, sale, seller }: OperationParts) {
 
 /** The figures that only a receipt has. By position: the purchase, and the sale. */
 function numbered(purchase: PurchaseRow, sale: OperationParts['sale']) {
-  const { receiptNumber, creditedAtMs, createdAtMs, paid, taxUnits, paymentRef, method } = purchase
-  const creditTimeMs = creditedAtMs ?? createdAtMs
+  const { paid, taxUnits, method } = purchase
   const hasTax = paid !== null && taxUnits !== null
   return {
-    number:
-      receiptNumber === null
-        ? null
-        : receiptNumberText({ receiptNumber, creditedAtMs: creditTimeMs }),
+    number: receiptNumberAnswer(purchase),
     fee: feeOf(purchase),
     tax: hasTax
       ? paymentAnswer({ method, currency: paid.paidCurrency, units: taxUnits }, sale)
       : null,
-    reference: paymentRef ?? depositOfSource(purchase.source)?.txHash ?? null,
+    reference: paymentReference(purchase),
   }
 }
 
