@@ -12,7 +12,7 @@ test.each([
   ['last-month', '2026-12-01'],
 ])('--since %s is a UTC day, also across a new year', (word, date) => {
   expect(readSince(word, NEW_YEAR_MS)).toBe(`${date}T00:00:00.000Z`)
-  expect(readSinceOrDate(word, NEW_YEAR_MS, 'UTC')).toBe(date)
+  expect(readSinceOrDate(word, NEW_YEAR_MS, { timeZone: 'UTC' })).toBe(date)
 })
 
 test.each([
@@ -23,8 +23,8 @@ test.each([
   ['2026-12-31', 'Europe/Berlin', '2026-12-31'],
   ['1h', 'Europe/Berlin', '2026-12-31T22:15:00.000Z'],
   ['today', 'Mars/Olympus', '2026-12-31'],
-])('--since %s just after midnight in Berlin is in the zone %s, as %s', (word, zone, date) => {
-  expect(readSinceOrDate(word, Date.parse('2026-12-31T23:15:00Z'), zone)).toBe(date)
+])('--since %s just after midnight in Berlin is in the zone %s, as %s', (word, timeZone, date) => {
+  expect(readSinceOrDate(word, Date.parse('2026-12-31T23:15:00Z'), { timeZone })).toBe(date)
 })
 
 test('the range of a usage report is in its time zone', () => {

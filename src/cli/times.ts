@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { momentField } from '../operations/fields.ts'
 import { isTimeZone, wallMsAt } from '../vocabulary/allowance.ts'
 import { UsageFailure } from './terminal.ts'
-import type { Taken } from './typed-input.ts'
+import type { OtherTyped, Taken } from './typed-input.ts'
 
 /*
  * Dates, times and durations as a person types them, in the units of an operation.
@@ -56,7 +56,7 @@ export function readSince(text: string, nowMs: number): string {
  * Like {@link readSince}, but a date stays a date, which the operation reads in a time zone: the one in which a word is
  * a date.
  */
-export function readSinceOrDate(text: string, nowMs: number, timeZone: string): string {
+export function readSinceOrDate(text: string, nowMs: number, { timeZone }: OtherTyped): string {
   // The operation refuses another one.
   const date = dateOf(text, isTimeZone(timeZone) ? wallMsAt(timeZone, nowMs) : nowMs)
   return z.iso.date().safeParse(date).success ? date : readSince(date, nowMs)

@@ -13,9 +13,9 @@ export interface Taken {
   readonly formerly?: string
   /**
    * Converts the typed text to the field's value; absent: the text itself. The schema checks it. By position: the text,
-   * the present, and the typed `--time-zone`, which may be none.
+   * and the present.
    */
-  readonly read?: (text: string, nowMs: number, timeZone: string) => unknown
+  readonly read?: (text: string, nowMs: number, other: OtherTyped) => unknown
   /** In place of `read`, for an option that may be given several times: all of its texts. */
   readonly readAll?: (texts: readonly string[]) => unknown
   /** Replaces the text of a field by one that only the open store knows. Throws Problem and UsageFailure. */
@@ -25,6 +25,12 @@ export interface Taken {
 }
 
 type Place = 'params' | 'query' | 'body'
+
+/** The options that the texts of other ones are read by. */
+export interface OtherTyped {
+  /** The typed `--time-zone`, which may be the name of none. */
+  readonly timeZone: string
+}
 
 /** The arguments and options of a command. */
 export interface TypedRow {
@@ -117,11 +123,7 @@ function put(
 
 function readTyped(
   value: unknown,
-  {
-    taken,
-    nowMs,
-    timeZone,
-  }: { readonly taken: Taken; readonly nowMs: number; readonly timeZone: string },
+  { taken, nowMs, timeZone }: OtherTyped & { readonly taken: Taken; readonly nowMs: number },
 ): unknown {
   const { flags, read = String, readAll } = taken
   try {
@@ -133,7 +135,7 @@ function readTyped(
     }
     return Array.isArray(value) && readAll !== undefined
       ? readAll(value.map(String))
-      : read(String(value), nowMs, timeZone)
+      : read(String(value), nowMs, { timeZone })
   } catch (error) {
     return rethrowNamed(error, flags)
   }
