@@ -169,13 +169,13 @@ test('an ID that does not fit beside its name is below it, on one line', async (
 const SUMS = new Set(['charge', 'cost', 'margin', 'held', 'available', 'balance', 'spend'])
 const MILLION_MICROS = 1_234_567_890_000
 
-/** The same answer, a million dollars further from zero. */
+/** The same answer, a million dollars further from zero, with nine-digit counts. */
 function enriched(body: unknown): unknown {
-  return JSON.parse(JSON.stringify(body), (field, value: unknown) =>
-    SUMS.has(field) && typeof value === 'number' && value !== 0
-      ? value + Math.sign(value) * MILLION_MICROS
-      : value,
-  )
+  return JSON.parse(JSON.stringify(body), (field, value: unknown) => {
+    if (typeof value !== 'number' || value === 0) return value
+    if (field === 'requests') return value + 123_456_789
+    return SUMS.has(field) ? value + Math.sign(value) * MILLION_MICROS : value
+  })
 }
 
 test.for([
