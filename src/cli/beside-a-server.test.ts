@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -196,7 +196,8 @@ test('a command that audits a backup and finds a difference queues no message in
 test('a backup never overwrites a file and never leaves half of one', async () => {
   const { db } = world.gateway.store
   const folder = join(world.folder, 'backups')
-  mkdirSync(join(folder, 'there.db'), { recursive: true })
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'there.db'), '')
   await expect(backupStore(db, { file: join(folder, 'there.db') })).rejects.toThrow(
     /exists already/,
   )
