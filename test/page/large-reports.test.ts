@@ -84,6 +84,11 @@ async function longestTurn(work: Promise<unknown>): Promise<number> {
   return longest
 }
 
+/** The least of three results: a collection of garbage, which may come at any time, is not in all of them. */
+async function leastOfThree(measure: () => Promise<number>): Promise<number> {
+  return Math.min(await measure(), await measure(), await measure())
+}
+
 function usedMicros(): number {
   const { user, system } = process.threadCpuUsage()
   return user + system
@@ -116,8 +121,8 @@ test.each([
     if (query.by === 'tag') await tagRequests()
     const { httpStatus, text } = await report(DAYS, query)
     expect([httpStatus, text.split('\r\n').length]).toEqual([200, rows + 3])
-    const small = await longestTurn(report(DAYS / 13, query))
-    const large = await longestTurn(report(DAYS, query))
+    const small = await leastOfThree(() => longestTurn(report(DAYS / 13, query)))
+    const large = await leastOfThree(() => longestTurn(report(DAYS, query)))
     expect(large).toBeLessThan(small * 8)
   },
 )
