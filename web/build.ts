@@ -28,7 +28,7 @@ const BROTLI_QUALITY = 10
 const SPLITTING = {
   groups: [
     { name: 'first', tags: ['$initial' as const], priority: 1 },
-    { name: 'parts', minShareCount: 12 },
+    { name: 'parts', minShareCount: 10 },
   ],
 }
 
