@@ -296,6 +296,8 @@ export type CreditVerdict =
   | { readonly kind: 'exists'; readonly entry: Entry }
   /** The reference was used for other credit before; nothing was added. */
   | { readonly kind: 'conflict'; readonly entry: Entry }
+  /** Nothing was added: the free credit has expired, perhaps while the command waited. */
+  | { readonly kind: 'expired' }
   | BeyondBalance
   | { readonly kind: 'unknownAccount' }
 

@@ -12,7 +12,7 @@ import { holdInput, runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { getRequest, listRequests, type RequestFilter } from './activity.ts'
 import { getBalance, hasPostedCredit } from './balance.ts'
-import { findCredit, listBought, listStatement } from './entries.ts'
+import { listBought, listStatement } from './entries.ts'
 
 let bench: StoreBench
 
@@ -229,9 +229,6 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       entries: [{ kind: 'top_up', reference: 'r1' }],
       nextBefore: null,
     })
-    const place = { accountId: 'A1', reference: 'r3' }
-    expect(await findCredit(bench.store.reports, place)).toMatchObject({ amountMicros: -10 })
-    expect(await findCredit(bench.store.reports, { ...place, accountId: 'A2' })).toBeNull()
   })
 
   describe('a balance', () => {

@@ -112,19 +112,6 @@ function nextBeforeOf(
   return rows.length > limit ? (rows[limit - 1]?.number ?? null) : null
 }
 
-/** The credit that an account was given under a reference; null: none. */
-export async function findCredit(
-  db: Kysely<Tables>,
-  { accountId, reference }: { readonly accountId: string; readonly reference: string },
-): Promise<Entry | null> {
-  const query = db
-    .selectFrom('entries')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('reference', '=', reference)
-  return ENTRIES.readOne(query)
-}
-
 /** Paid credit that was added, and how often, by the kinds of the entries that added it. */
 interface TopUps {
   readonly amountMicros: Micros

@@ -161,7 +161,7 @@ async function runCredit(bench: Bench, words: Words): Promise<string> {
     expiresAtMs: until === undefined ? null : Math.round(Number(until) * 1_000),
     reference,
   })
-  if (verdict.kind === 'unknownAccount') return verdict.kind
+  if (verdict.kind === 'unknownAccount' || verdict.kind === 'expired') return verdict.kind
   return verdict.kind === 'beyondBalance'
     ? beyondText(verdict)
     : `${verdict.kind} ${verdict.entry.kind} ${verdict.entry.amountMicros}`

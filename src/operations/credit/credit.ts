@@ -1,11 +1,6 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import {
-  findCredit,
-  listStatement,
-  type StatementEntry,
-  sumTopUps,
-} from '../../ledger/activity/entries.ts'
+import { listStatement, type StatementEntry, sumTopUps } from '../../ledger/activity/entries.ts'
 import type { EntryPlace } from '../../ledger/activity/entry-sums.ts'
 import type { AddCreditInput, BeyondBalance } from '../../ledger/ledger.ts'
 import type { OperatorAction } from '../../ledger/operator-actions.ts'
@@ -108,20 +103,9 @@ function add(parts: OperationParts) {
         expiresAtMs: body.kind === 'free' ? body.expires_at : null,
         reference: body.reference,
       }
-      await refusePastExpiry(parts, input)
       return addCredit(parts, input, by)
     },
   })
-}
-
-/** A repeated grant is answered even if its credit has expired since. */
-async function refusePastExpiry(
-  { store, clock }: OperationParts,
-  { expiresAtMs, ...place }: AddCreditInput,
-): Promise<void> {
-  if (expiresAtMs === null || expiresAtMs > clock.nowMs()) return
-  if ((await findCredit(store.db, place)) !== null) return
-  throw invalidParameter('expires_at', `\`expires_at\` ${MUST_BE_FUTURE}.`)
 }
 
 async function addCredit(
@@ -129,13 +113,7 @@ async function addCredit(
   input: AddCreditInput,
   by: OperatorAction | null,
 ): Promise<Answered> {
-  const verdict = await parts.ledger.addCredit(input, by).catch(async (cause: unknown) => {
-    // It may have expired while the command waited. Of another failure, the first cause says more than what follows it.
-    await refusePastExpiry(parts, input).catch((refusal: unknown) => {
-      throw refusal instanceof Problem ? refusal : cause
-    })
-    throw cause
-  })
+  const verdict = await parts.ledger.addCredit(input, by)
   switch (verdict.kind) {
     case 'added':
       await parts.onCallersChanged({ accountId: input.accountId })
@@ -147,6 +125,8 @@ async function addCredit(
         message: `The account already has ${showMicros(verdict.entry.amountMicros)} of ${verdict.entry.purse === 'backed' ? 'paid' : 'free'} credit with this reference. Use another reference.`,
         param: 'reference',
       })
+    case 'expired':
+      throw invalidParameter('expires_at', `\`expires_at\` ${MUST_BE_FUTURE}.`)
     case 'beyondBalance':
       throw invalidParameter('amount', beyondText('`amount`', verdict))
     case 'unknownAccount':
